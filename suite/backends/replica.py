@@ -2,8 +2,8 @@
 
 import msgspec
 
-HOST = "127.0.0.1"
-"""All processes are on one host, and in a container of their own they have no other network."""
+LOOPBACK = "127.0.0.1"
+"""Where processes of one host meet: in a container of their own they have no other network."""
 
 
 class Replica(msgspec.Struct, frozen=True):
@@ -12,8 +12,18 @@ class Replica(msgspec.Struct, frozen=True):
     rank: int
     """0 … `processes` - 1; 0 is the one that the supervisor speaks with."""
     processes: int
-    ports: tuple[int, ...]
-    """Free ports of the loopback interface, one for each process."""
+    endpoints: tuple[tuple[str, int], ...]
+    """IPv4 address and free port of each process."""
+
+    @property
+    def address(self) -> str:
+        """Address of this process's host, or of its loopback interface."""
+        return self.endpoints[self.rank][0]
+
+    @property
+    def authorities(self) -> tuple[str, ...]:
+        """`ADDRESS:PORT` of each process, as engines take them."""
+        return tuple(f"{address}:{port}" for address, port in self.endpoints)
 
     def share(self, items: int) -> slice:
         """Return which of a batch's items are this process's: shares are equal, so a mean of means is the mean.

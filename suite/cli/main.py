@@ -32,11 +32,15 @@ from suite.cli.options import (
     LAUNCHER,
     MARGIN,
     NAMES,
+    NODES,
+    PEER_KEY,
+    PEERS,
     PERCENT,
     REPORTS,
     SEED,
     SIGN,
 )
+from suite.cli.peer import peer
 from suite.cli.publish import card, publish
 from suite.cli.reproduce import reproduce
 from suite.cli.upgrade import upgrade
@@ -80,6 +84,9 @@ def cli() -> None:
     default=(),
     help="With --repeat: also measure these backends as a second side; runs of both sides alternate.",
 )
+@NODES
+@PEERS
+@PEER_KEY
 @click.option("--seed", type=SEED, help="Seed of the schedule (of the first run); it is stored in the record.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if something could not be ranked.")
 @FIELD_OUTPUT
@@ -106,6 +113,7 @@ for _command in (
         compare,
         explain,
         layers,
+        peer,
         export,
         fleet,
         history,

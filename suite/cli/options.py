@@ -207,6 +207,26 @@ PROCESSES = click.option(
     default=(),
     help="Processes that train one model together, or several numbers; --threads is per process.",
 )
+NODES = click.option(
+    "--nodes",
+    "hosts",
+    type=NUMBERS,
+    default=(),
+    help="Hosts that train one model together, with one process on each, or several numbers; see --peers.",
+)
+PEERS = click.option(
+    "--peers",
+    type=NAMES,
+    default=(),
+    metavar="ADDRESS:PORT,…",
+    help="The other hosts, where `levelfield peer` waits.",
+)
+PEER_KEY = click.option(
+    "--peer-key",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with the key that all hosts share.",
+)
 SIGN = click.option(
     "--sign",
     metavar="KEY",
@@ -243,7 +263,7 @@ def _is_path(word: str) -> bool:
     return word.startswith(("/", "~", "./", "../"))
 
 
-_PRIVATE = ("--reports", "--sign", "--data")
+_PRIVATE = ("--reports", "--sign", "--data", "--peers", "--peer-key")
 _FILES = ("--model", "--input", "--field-output")
 
 

@@ -83,6 +83,7 @@ def case(row: Row, *, brief: bool = False) -> str:
     """
     model = clean(names.network(row.case), 60)
     together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
+    together += f" on {row.case.hosts} hosts" if row.case.hosts > 1 else ""
     if brief:
         return f"{model}, {metric(row.metric)}, batch {row.case.batch}{together}"
     extras = together + ("" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}")

@@ -1,4 +1,4 @@
-"""Workers in containers: no network, no capabilities, a read-only root, a plain user, pinned CPUs and memory."""
+"""Workers in containers: no capabilities, a read-only root, a plain user, pinned CPUs, and no network on one host."""
 
 import contextlib
 import os
@@ -12,13 +12,14 @@ import requests.exceptions
 from docker.types import LogConfig
 
 from suite.backends import registry
+from suite.backends.replica import LOOPBACK
 from suite.images.base import Kind
 from suite.images.build import build
 from suite.images.engine import USER_PROXIES, open_client
 from suite.images.wheels import Progress
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
-from suite.launchers.environment import cuda_cache, worker_environment
+from suite.launchers.environment import cuda_cache, meeting_environment, worker_environment
 from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError
@@ -96,12 +97,13 @@ class DockerLauncher:
                 environment=_environment(spec),
                 stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
                 labels={LABEL: self._owner, "levelfield.name": spec.name},
-                network_disabled=True,
+                network_disabled=not spec.address,
                 # Engines of parallel training look their own host up, and /etc/hosts is empty here.
-                hostname="127.0.0.1",
+                hostname=spec.address or LOOPBACK,
                 host_config=api.create_host_config(
                     binds=binds,
-                    network_mode="none",
+                    # With other hosts it trains through this host's network: a translated address is not its own.
+                    network_mode="host" if spec.address else "none",
                     cap_drop=["ALL"],
                     security_opt=["no-new-privileges"],
                     read_only=True,
@@ -201,6 +203,7 @@ def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (th
 def _environment(spec: LaunchSpec) -> dict[str, str]:
     """Return a worker's variables; the one GPU that a container is given is the only one it can see."""
     variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
+    variables |= meeting_environment(spec.meeting)
     if not spec.gpu:
         return variables
     return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache("/cache" if spec.cache else "")

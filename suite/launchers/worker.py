@@ -231,6 +231,10 @@ class Worker:
         kind = "out-of-memory" if ending.out_of_memory else "crashed"
         return WorkerError(kind, f"{self.name} {message}", self._channel.stderr_tail())
 
+    def stderr_tail(self) -> str:
+        """Return the end of what it wrote to stderr, also once it has ended."""
+        return self._channel.stderr_tail()
+
     def dismiss(self) -> None:
         """Ask the worker to end, without waiting, so that several can end at the same time; `stop` comes after."""
         if self.alive and not self._dismissed:

@@ -27,7 +27,7 @@ def cases(
     threads: Sequence[int],
     batches: Mapping[ScenarioName, Mapping[str, tuple[int, ...]]],
     device: str,
-    processes: Sequence[int],
+    divisions: Sequence[tuple[int, int]],
 ) -> tuple[Case, ...]:
     """Return the cases, in the order in which they are measured.
 
@@ -40,8 +40,8 @@ def cases(
         are measured one by one.
     device : {"cpu", "cuda"}
         Where they are computed.
-    processes
-        Numbers of processes that train together: every training is a case of its own for each.
+    divisions
+        Numbers of processes that train together, and of hosts: every training is a case of its own for each.
 
     Raises
     ------
@@ -49,13 +49,13 @@ def cases(
         No model that was asked for can be measured in any of the scenarios.
     """
     found = tuple(
-        Case(model, scenario, precision, batch, count, device, together)
+        Case(model, scenario, precision, batch, count, device, together, hosts)
         for scenario in in_order(scenarios)
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
         if precision == TRAINING_PRECISION or not (get(scenario).trains or get(scenario).to_target)
         if not get(scenario).from_dataset or models.get(model).dataset_items
-        for together in (processes if get(scenario).trains else (1,))
+        for together, hosts in (divisions if get(scenario).trains else ((1, 1),))
     )
     if not found:
         from_dataset = [name for name in scenarios if get(name).from_dataset]

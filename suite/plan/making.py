@@ -152,7 +152,8 @@ def of_record(run: Run) -> Plan:
         precisions=settings.precisions,
         batches=settings.batches,
         threads=settings.thread_counts or (settings.threads,),
-        processes=settings.process_counts or (1,),
+        processes=settings.process_counts or settings.host_counts or (1,),
+        hosts=settings.host_counts or (1,),
         cpus=settings.cpus,
         cpus_requested=settings.cpus_requested,
         gpu=settings.gpu,
@@ -231,7 +232,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     left_out: tuple[Warning_, ...] = ()
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
-    measured = cases(scenarios, models, precisions, threads, sizes, placement.device, together)
+    divided = processes.divisions(selection, together)
+    measured = cases(scenarios, models, precisions, threads, sizes, placement.device, divided)
     return Plan(
         profile=profile,
         blocks=blocks(measured, arms, selection, profile),
@@ -242,7 +244,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         batches=next((sizes[each.name] for each in definitions if each.batched), {}),
         threads=threads,
         processes=together,
-        cpus=tuple(sorted(pool.cpus[: max(threads) * max(together)])),
+        hosts=tuple(dict.fromkeys(hosts for _, hosts in divided)),
+        cpus=tuple(sorted(pool.cpus[: max(threads) * max(number // hosts for number, hosts in divided)])),
         cpus_requested=selection.cpus,
         training_batches=sizes.get("training", {}),
         gpu=placement.gpu,

@@ -41,6 +41,8 @@ class Selection(msgspec.Struct, frozen=True):
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
     processes: tuple[int, ...] = ()
     """Numbers of processes that train together, each a case of its own; empty: one."""
+    hosts: tuple[int, ...] = ()
+    """Numbers of hosts that train together, with one process on each; empty: all processes are on this one."""
     batches_of: dict[str, tuple[int, ...]] = {}
     """Batches of single models, as a record says them, where `batches` asks for none: profiles change. Models that are
     not named have none."""
@@ -72,7 +74,8 @@ class Plan(msgspec.Struct, frozen=True):
     """What a reader must know of how arms were placed, and of what was left out."""
     processes: tuple[int, ...] = (1,)
     """That train together, in rising order; each case names its own."""
-    """What a reader must know of how arms were placed."""
+    hosts: tuple[int, ...] = (1,)
+    """Over which they are spread, in rising order."""
     own: OwnFile | None = None
     """A file of the user's own, which then is the one model."""
 

@@ -242,7 +242,8 @@ def check(run: Run, name: str) -> None:
     ------
     LevelfieldError
         The margin is not between 0 and 1, the counts of a calibration contradict each other, a batch or a number of
-        threads or processes is below one, or something that must be unique is not.
+        threads or processes is below one, there is not one process on each host, or something is not unique that must
+        be.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
@@ -255,6 +256,8 @@ def check(run: Run, name: str) -> None:
     for block in run.blocks:
         if block.case.batch < 1 or block.case.threads < 1:
             raise _impossible(name, f"a batch of {block.case.batch} on {block.case.threads} threads")
+        if block.case.hosts < 1 or block.case.hosts not in {1, block.case.processes}:
+            raise _impossible(name, f"a training in {block.case.processes} processes on {block.case.hosts} hosts")
         if block.case.processes < 1:
             raise _impossible(name, f"a training in {block.case.processes} processes")
         _once((arm.id for arm in block.arms), name, "arms of a case")

@@ -66,6 +66,13 @@ class Case(msgspec.Struct, frozen=True):
     device: str = "cpu"
     processes: int = 1
     """That train together, each with an equal share of the batch (scenario `training`)."""
+    hosts: int = 1
+    """Over which the processes are spread, one on each where there are several."""
+
+    @property
+    def processes_here(self) -> int:
+        """Processes on each host."""
+        return self.processes // self.hosts
 
     @property
     def definition(self) -> Scenario:
@@ -101,12 +108,14 @@ class Case(msgspec.Struct, frozen=True):
     def question(self) -> str:
         """What an output belongs to: the model, or its training, whose outputs are verified in another way."""
         together = f" in {self.processes} processes" if self.processes > 1 else ""
+        together += f" on {self.hosts} hosts" if self.hosts > 1 else ""
         return f"{self.model} {self.scenario}{together}" if self.trains or self.converges else self.model
 
     @property
     def id(self) -> str:
-        """`resnet50/latency/fp32/b1/t2/cpu`; of a training in two processes it ends with `/p2`."""
+        """`resnet50/latency/fp32/b1/t2/cpu`; of a training in two processes on two hosts it ends with `/p2/h2`."""
         together = f"/p{self.processes}" if self.processes > 1 else ""
+        together += f"/h{self.hosts}" if self.hosts > 1 else ""
         return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}{together}"
 
 
@@ -630,6 +639,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Batch sizes of the training scenario, by model."""
     process_counts: Integers = ()
     """Numbers of processes that train together; empty: one. Each case has its own."""
+    host_counts: Integers = ()
+    """Numbers of hosts over which they are spread, one process on each; empty: one host."""
     own: OwnFile | None = None
     """The user's own file that was measured; None: this tool's models were."""
     own_images: OwnImages | None = None
@@ -748,5 +759,7 @@ class Run(msgspec.Struct, frozen=True):
     time_spent_s: dict[str, float] | None = None
     """Wall-clock time by `Phase`, from the start of preparation, without the time lost in a kill. None: an earlier
     version did not measure it."""
+    other_hosts: tuple[Fingerprint, ...] = ()
+    """Those that trained with `machine`, in their order."""
     field_outputs: tuple[FieldOutput, ...] = ()
     """Recorded outputs of other tools that the user gave with the run; when they were recorded is not known."""

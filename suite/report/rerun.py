@@ -23,6 +23,9 @@ def command(run: Run) -> str:
     words += ["--threads", ",".join(map(str, settings.thread_counts or (settings.threads,)))]
     words += ["--cpus", _cpus(settings.cpus_requested)] if settings.cpus_requested else []
     words += ["--processes", ",".join(map(str, settings.process_counts))] if settings.process_counts else []
+    if settings.host_counts:
+        words += ["--nodes", ",".join(map(str, settings.host_counts))]
+        words += ["--peers", ",".join(["ADDRESS:PORT"] * (max(settings.host_counts) - 1)), "--peer-key", "FILE"]
     batches = {*settings.batches.values(), *settings.training_batches.values()}
     if len(batches) == 1 and not by_profile:  # a size for every model differs by profile alone, which is named above
         words += ["--batch", ",".join(map(str, batches.pop()))]

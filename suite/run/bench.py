@@ -1,5 +1,6 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
+import contextlib
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ from rich.markup import escape
 from suite import analysis, plan
 from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from suite.errors import LevelfieldError
+from suite.hosts import addresses, remote
+from suite.hosts.remote import RemoteHosts
 from suite.images.base import Kind
 from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
@@ -25,7 +28,7 @@ from suite.record.schema import Image, Run
 from suite.report.progress import Terminal
 from suite.run.options import Options
 from suite.run.results import show_result
-from suite.run.start import check_same, start_run
+from suite.run.start import check_same, start_run, tool_sha256
 from suite.safety import terminals
 from suite.schedule import roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
@@ -207,8 +210,8 @@ def conduct(
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
     training_data = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
-    with Terminal(console) as listener:
-        resources = prepare(chosen, launcher, listener, launchers=launchers, training_data=training_data)
+    with Terminal(console) as listener, _reached(options, chosen) as hosts:
+        resources = prepare(chosen, launcher, listener, launchers=launchers, training_data=training_data, hosts=hosts)
         try:
             with resources.watch.phase("preparing"):
                 if resumed is None:
@@ -227,6 +230,31 @@ def conduct(
         finally:
             scratch.remove(resources.caches)
     return folder
+
+
+@contextlib.contextmanager
+def _reached(options: Options, chosen: plan.Plan) -> Iterator[RemoteHosts | None]:
+    """Connect to the other hosts of a run, if it has any, and leave them in the end."""
+    needed = max(chosen.hosts) - 1
+    if needed != len(options.peers):
+        raise LevelfieldError(
+            f"{needed + 1} hosts are to train together, and {len(options.peers)} others are named."
+            if needed
+            else "Other hosts are named, and none of them has anything to do.",
+            fix="Name with --peers as many as --nodes needs besides this one.",
+        )
+    if not needed:
+        yield None
+        return
+    if options.peer_key is None:
+        raise LevelfieldError("The hosts have to share a key.", fix="Name its file with --peer-key.")
+    key = addresses.read_key(options.peer_key)
+    hosts = remote.reach([addresses.parse(each) for each in options.peers], key)
+    try:
+        hosts.greet(tool_sha256(), max(chosen.threads))
+        yield hosts
+    finally:
+        hosts.close()
 
 
 def _measure(bench: RunInProgress, folder: Path, console: Console, go_on: str) -> None:

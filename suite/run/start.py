@@ -68,7 +68,8 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             threads=max(plan.threads),
             thread_counts=plan.threads if len(plan.threads) > 1 else (),
             training_batches=plan.training_batches,
-            process_counts=plan.processes if max(plan.processes) > 1 else (),
+            process_counts=plan.processes if max(plan.processes) > 1 and plan.hosts == (1,) else (),
+            host_counts=plan.hosts if plan.hosts != (1,) else (),
             cpus=plan.cpus,
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,
@@ -105,6 +106,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         calibrated=calibration.cited(machine),
         earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
+        other_hosts=resources.hosts.machines if resources.hosts is not None else (),
         field_outputs=options.field_outputs,
     )
     _readable(run)

@@ -9,6 +9,7 @@ import msgspec
 
 from suite.backends import precisions, registry
 from suite.errors import LevelfieldError
+from suite.hosts.messages import Start
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
@@ -16,12 +17,14 @@ from suite.record.schema import Arm, Case, Failure, Launch, Library, Memory, Sta
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.verification import remember_computed, verify_outcome
-from suite.worker.messages import Fault, Load, Loaded, Probe, Probed
+from suite.worker.messages import Fault, Load, Loaded, Meeting, Probe, Probed
 from suite.zoo.training import convergence
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
 PROBE_TIMEOUT_S = 60.0
+DETAIL_CHARS = 12_000
+"""Of a failure on several hosts: the end of one worker's traceback or stderr is 8,192 bytes."""
 
 
 def bring_up(
@@ -82,6 +85,8 @@ def bring_up(
                 for outcome in outcomes:
                     if outcome.launch.parity is None:
                         verify_outcome(resources, case, outcome)
+        for outcome in outcomes:
+            _explain_failure(resources, outcome)
     except BaseException:
         end_workers([*outcomes, *running.values()])
         raise
@@ -89,18 +94,19 @@ def bring_up(
 
 
 def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
-    cpus = cpu_pinning.pinned(case.threads * case.processes, resources.cpus, resources.topology)
+    cpus = cpu_pinning.pinned(case.threads * case.processes_here, resources.cpus, resources.topology)
     return LaunchSpec(
         name=f"{arm.id}/{case.id}",
         image=resources.image(arm),
         threads=case.threads,
-        cpus=cpu_pinning.in_shares(cpus, case.processes, resources.topology),
+        cpus=cpu_pinning.in_shares(cpus, case.processes_here, resources.topology),
         memory_nodes=resources.memory_nodes(cpus),
         memory_bytes=resources.memory_bytes,
         artifacts=resources.artifacts.root,
         cache=cache_folder(resources, case, arm),
         gpu=resources.gpu if case.device != "cpu" else "",
         padding_bytes=padding_bytes,
+        address=resources.hosts.address if case.hosts > 1 and resources.hosts is not None else "",
     )
 
 
@@ -123,8 +129,29 @@ def _start(resources: RunResources, outcome: Outcome) -> None:
     try:
         outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
         outcome.worker.await_ready(READY_TIMEOUT_S)
+        if outcome.case.hosts > 1:
+            _lead(resources, outcome, spec, outcome.worker)
     except WorkerError as error:
         fail(outcome, "launch", error)
+
+
+def _lead(resources: RunResources, outcome: Outcome, spec: LaunchSpec, worker: Worker) -> None:
+    """Let a worker lead one on each other host of its case."""
+    if resources.hosts is None:
+        raise LevelfieldError(
+            f"{outcome.case.hosts} hosts are to train together, and no other one was named.",
+            fix="Name it with --peers.",
+        )
+    start = Start(
+        name=spec.name,
+        image="",
+        model=outcome.case.model,
+        threads=spec.threads,
+        memory_bytes=spec.memory_bytes,
+        cache=cache_folder(resources, outcome.case, outcome.arm).name,
+        meeting=Meeting(spec.address, 0, ""),
+    )
+    resources.hosts.lead(worker, outcome.case.hosts, spec.image, start)
 
 
 def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
@@ -144,6 +171,15 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
     remember_computed(resources, case, earlier.arm, launch.computed)
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
+
+
+def _explain_failure(resources: RunResources, outcome: Outcome) -> None:
+    """Add to the failure of a training on several hosts what the workers on the others wrote last."""
+    failed = outcome.launch.failure
+    if resources.hosts is not None and outcome.case.hosts > 1 and failed is not None:
+        others = resources.hosts.stderr(f"{outcome.arm.id}/{outcome.case.id}")
+        detail = "\n".join(filter(None, (failed.detail, others)))[-DETAIL_CHARS:]
+        outcome.launch = msgspec.structs.replace(outcome.launch, failure=msgspec.structs.replace(failed, detail=detail))
 
 
 def _is_warm(cache: Path) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 import psutil
 
+from suite.hosts.remote import RemoteHosts
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices, topology
@@ -36,6 +37,7 @@ def prepare(
     judged: bool = True,
     launchers: Mapping[str, Launcher] = {},
     training_data: TrainingDataRequest | None = None,
+    hosts: RemoteHosts | None = None,
 ) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
@@ -49,6 +51,8 @@ def prepare(
         Those that arms name.
     training_data
         Data of training to a target, where the user named them; None: the digits.
+    hosts
+        Other hosts that train with this one.
     listener
         Display of the progress.
     judged
@@ -76,7 +80,7 @@ def prepare(
         for model in zoo:
             artifacts.weights(model)
         # In how many processes a model is trained makes no other reference.
-        asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
+        asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1, hosts=1) for block in plan.blocks if zoo)
         for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
             if case.trains:
                 artifacts.trajectory(case.model)
@@ -86,6 +90,11 @@ def prepare(
             artifacts.reference(case.model, verify_count(case), from_dataset=case.definition.from_dataset)
             if case.precision != "fp32":
                 artifacts.rounding_error(case.model, case.precision, verify_count(case))
+        weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
+        if hosts is not None:
+            listener.say("preparing the other hosts")
+            led = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in plan.answering)
+            hosts.prepare(((images[key], key[-1]) for key in led), weights_sha256)
         return RunResources(
             launcher=launcher,
             images=images,
@@ -93,7 +102,7 @@ def prepare(
             onnx=onnx,
             weights_sha256={
                 CANARY: weights.sha256(weights.make(models.get(CANARY))),
-                **{name: artifacts.weights_artifact(name).sha256 for name in zoo},
+                **weights_sha256,
             },
             cpus=plan.cpus,
             topology=arranged,
@@ -104,6 +113,7 @@ def prepare(
             launchers=dict(launchers),
             own=_own(plan, launcher, images, listener),
             trained=trained,
+            hosts=hosts,
             watch=watch,
         )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from suite.backends import precisions, registry
+from suite.hosts.remote import RemoteHosts
 from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.machine.topology import Topology
 from suite.prepare.artifacts import Artifacts, Onnx
@@ -49,6 +50,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """Data of training to a target; None: the digits."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
     """What arms were found to compute in, filled by `verification`."""
+    hosts: RemoteHosts | None = None
+    """Other hosts that train with this one; None: there are none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
     """Of this run's time."""
 

@@ -17,6 +17,9 @@ from suite.zoo.spec import Own
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
+JOIN = "LEVELFIELD_JOIN"
+"""Variable with a `Meeting` as JSON, of a worker that another one leads from another host."""
+
 FROM_DATASET = "data-pipeline"
 """Scenario whose batches come from a dataset on disk."""
 
@@ -170,9 +173,33 @@ class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
 
 
 class Join(msgspec.Struct, frozen=True, tag="join"):
-    """From a worker to one that it started: train together with it and its other processes."""
+    """From a leading worker to another one: train together with it and its other processes."""
 
     replica: Replica
+
+
+class Open(msgspec.Struct, frozen=True, tag="open"):
+    """From the supervisor: wait for workers on other hosts, which the next task is trained with, one on each."""
+
+    address: str
+    """IPv4 address of this host, where they find this worker."""
+    key: str
+    """Of this launch, hexadecimal: who has it may join."""
+
+
+class Meeting(msgspec.Struct, frozen=True):
+    """Where a worker finds the one that leads it, and what its own host calls the files of a task."""
+
+    address: str
+    port: int
+    key: str
+    """Of one launch, hexadecimal."""
+    weights_path: str | None = None
+    cache_path: str | None = None
+
+
+class Meet(msgspec.Struct, frozen=True, tag="meet"):
+    """From a leading worker to one on another host: report where its engine can be reached."""
 
 
 class Step(msgspec.Struct, frozen=True, tag="step"):
@@ -210,6 +237,8 @@ Answerable: TypeAlias = (
     | Probe
     | MeasureRoofline
     | Export
+    | Open
+    | Meet
     | Join
     | Use
 )
@@ -415,6 +444,21 @@ class Joined(msgspec.Struct, frozen=True, tag="joined"):
     """It will; the engine connects to the other processes when something is loaded."""
 
 
+class Opened(msgspec.Struct, frozen=True, tag="opened"):
+    """It waits."""
+
+    port: int
+
+
+class Met(msgspec.Struct, frozen=True, tag="met"):
+    """Where the other processes' engines reach this one's."""
+
+    address: str
+    """IPv4 address, the one that this process connected to the leading worker from."""
+    port: int
+    """Free at this moment."""
+
+
 class Used(Usage, frozen=True, tag="used"):
     """What a process has used since its start."""
 
@@ -444,6 +488,8 @@ Reply: TypeAlias = (
     | Probed
     | RooflineMeasured
     | Exported
+    | Opened
+    | Met
     | Joined
     | Used
     | Failed

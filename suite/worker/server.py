@@ -20,6 +20,7 @@ from suite.worker.replies import ReplyWriter
 if TYPE_CHECKING:
     from suite.backends.protocol import Backend, Options
     from suite.backends.replica import Replica
+    from suite.worker.meeting import Door
     from suite.worker.session import Session
     from suite.worker.team import Team
 
@@ -27,10 +28,26 @@ _decoder = msgspec.json.Decoder(messages.Request)
 
 
 class Service:
-    """What a worker keeps between requests: its backend, the task that is loaded, and the processes that it leads."""
+    """What a worker keeps between requests: its backend, the task that is loaded, and the processes that it leads.
 
-    def __init__(self, fail_and_exit: Callable[[Failed], None] | None = None) -> None:
+    Parameters
+    ----------
+    fail_and_exit
+        Reports a failure in place of a thread that waits for a lost process, and ends this one.
+    led
+        Where a worker on another host leads this one: that meeting, and the address that this one came from. None: it
+        is led by its supervisor, or by the process that started it.
+    """
+
+    def __init__(
+        self,
+        fail_and_exit: Callable[[Failed], None] | None = None,
+        led: tuple[messages.Meeting, str] | None = None,
+    ) -> None:
         self._fail_and_exit = fail_and_exit
+        self._led = led
+        self._door: Door | None = None
+        """Where workers on other hosts connect; None: none do."""
         self._replica: Replica | None = None
         """None: it trains alone, if at all."""
         self.team: Team | None = None
@@ -53,6 +70,13 @@ class Service:
                 return measure(request)
             case messages.Export():
                 return _export(request)
+            case messages.Open():
+                from suite.worker.meeting import Door
+
+                self._door = Door(request.address, request.key)
+                return messages.Opened(self._door.port)
+            case messages.Meet():
+                return self._meet()
             case messages.Join(replica=replica):
                 self._replica = replica
                 return messages.Joined()
@@ -88,12 +112,15 @@ class Service:
 
     def _load(self, request: messages.Load) -> messages.Loaded:
         task = request.task
+        if self._led is not None:  # what the leading worker calls the files is true of its own host
+            meeting, _ = self._led
+            task = msgspec.structs.replace(task, weights_path=meeting.weights_path, cache_path=meeting.cache_path)
         if self._session is not None and self._session.task == task:
             return msgspec.structs.replace(self._session.loaded, weights_ns=0, load_ns=0, first_call_ns=None)
         if task.processes > 1 and self._replica is None:
             from suite.worker.team import Team
 
-            self.team = Team(task.processes, self._fail_and_exit or _ignore)
+            self.team = Team(task.processes, self._fail_and_exit or _ignore, self._door)
             self._replica = self.team.replica
         if self.team is not None:
             self.team.post(request)
@@ -138,6 +165,15 @@ class Service:
             self._backend, self._set_up_as = registry.create(task.backend, options), (task.backend, options)
         return self._backend, options
 
+    def _meet(self) -> messages.Met:
+        from suite.worker.team import free_ports
+
+        if self._led is None:
+            raise ValueError("No worker on another host leads this one.")
+        _, address = self._led
+        (port,) = free_ports(address, 1)
+        return messages.Met(address, port)
+
     def _probe(self, request: messages.Probe) -> messages.Probed:
         from suite.worker.probes import probe
 
@@ -169,7 +205,7 @@ def _export(request: messages.Export) -> messages.Exported:
     return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
 
 
-def serve(requests: IO[bytes], output: IO[bytes]) -> None:
+def serve(requests: IO[bytes], output: IO[bytes], led: tuple[messages.Meeting, str] | None = None) -> None:
     """Answer requests, one line each, until stdin closes or the supervisor asks to stop.
 
     Parameters
@@ -178,9 +214,11 @@ def serve(requests: IO[bytes], output: IO[bytes]) -> None:
         Binary stream of requests.
     output
         Binary stream that replies are written to, one line for each request that has one.
+    led
+        As in `Service`.
     """
     replies = ReplyWriter(output)
-    service, device = Service(replies.fail_and_exit), "cpu"
+    service, device = Service(replies.fail_and_exit, led), "cpu"
     replies.write(messages.Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
     for line in requests:
         try:

@@ -1,34 +1,32 @@
-"""Several processes that train one model together: the worker starts the other processes (its peers) and leads them.
+"""Several processes that train one model together: one worker leads the others (its peers).
 
-The supervisor communicates with the leading worker alone. Its peers are workers too, with pipes to it in place of
-streams to the supervisor: they load what it loads, and take a step whenever it takes one. They connect over the
-loopback interface, which a container without a network has too. They end with the leading worker: its pipes close, and
-the kernel kills a peer that does not notice. A peer that ends early is reported with its reason: an engine that waits
-for it may wait for minutes, or for ever.
+The supervisor communicates with the leading worker alone. Its peers are workers too, with pipes or a connection to it
+in place of streams to the supervisor: they load what it loads, and take a step whenever it takes one. On one host it
+starts them, and all connect over the loopback interface, which a container without a network has too. On several hosts
+each host's own supervisor starts one, which connects to the leading worker (`suite.worker.meeting`). They end with it:
+pipe or connection closes, and the kernel kills a child that does not notice. A peer that ends early is reported with
+its reason: an engine that waits for it may wait for minutes, or for ever.
 """
 
 import os
-import queue
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from suite.backends.replica import HOST, Replica
+from suite.backends.replica import LOOPBACK, Replica
 from suite.worker import pinning
 from suite.worker.messages import (
     Failed,
     Join,
     Joined,
+    Meet,
+    Met,
     Probe,
     Probed,
-    Ready,
-    Reply,
     Request,
     Step,
     Trained,
@@ -36,15 +34,16 @@ from suite.worker.messages import (
     Use,
     Used,
 )
+from suite.worker.peers import Child, Peer, remote
+
+if TYPE_CHECKING:
+    from suite.worker.meeting import Door
 
 _R = TypeVar("_R")
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 _STEP = _encoder.encode(Step()) + b"\n"
-COMMAND = ("-P", "-m", "suite.worker")
 GRACE_S = 2.0
 """How long the leading thread may take to notice by itself that a peer has ended, and to reply."""
-SIGKILLED = -9
 _APART = "The processes hold different weights after the same steps: they did not train together."
 
 
@@ -61,25 +60,42 @@ class Team:
         How many there are to be, this one among them.
     fail_and_exit
         Reports a failure in place of the thread that waits for a lost peer, and ends this process.
+    door
+        Where the others connect from other hosts, one process each; None: all are on this host.
 
     Raises
     ------
     ValueError
         There are fewer CPUs than processes.
+    TimeoutError
+        A host did not connect in time.
     """
 
-    def __init__(self, processes: int, fail_and_exit: Callable[[Failed], None]) -> None:
-        shares = split_cpus(pinning.named_cpus() or sorted(os.sched_getaffinity(0)), processes)
-        os.sched_setaffinity(0, shares[0])
-        ports = free_ports(processes)
-        self.replica = Replica(0, processes, ports)
+    def __init__(self, processes: int, fail_and_exit: Callable[[Failed], None], door: "Door | None" = None) -> None:
         self.lost: Failed | None = None
         self._fail_and_exit = fail_and_exit
         self._gone = threading.Event()
-        self._peers = [_Peer(Replica(rank, processes, ports), shares[rank], self._lose) for rank in range(1, processes)]
+        self._processes = processes
+        self._hosts = processes if door is not None else 1
+        self._peers = self._children(processes) if door is None else self._guests(processes, door)
+        if door is None:
+            endpoints = [(LOOPBACK, port) for port in free_ports(LOOPBACK, processes)]
+        else:
+            self.post(Meet())
+            met = [(each.address, each.port) for each in self.collect(Met)]
+            endpoints = [(door.address, free_ports(door.address, 1)[0]), *met]
+        self.replica = Replica(0, processes, tuple(endpoints))
         for peer in self._peers:
-            peer.send(_encoder.encode(Join(peer.replica)) + b"\n")
+            peer.send(_encoder.encode(Join(msgspec.structs.replace(self.replica, rank=peer.rank))) + b"\n")
         self.collect(Joined)
+
+    def _children(self, processes: int) -> list[Peer]:
+        shares = split_cpus(pinning.named_cpus() or sorted(os.sched_getaffinity(0)), processes)
+        os.sched_setaffinity(0, shares[0])
+        return [Child(rank, shares[rank], self._lose) for rank in range(1, processes)]
+
+    def _guests(self, processes: int, door: "Door") -> list[Peer]:
+        return [remote(rank, each, self._lose) for rank, each in enumerate(door.accept(processes - 1), 1)]
 
     def post(self, request: Request) -> None:
         """Send a request to all peers; `collect` waits for their replies."""
@@ -99,7 +115,7 @@ class Team:
             reply = peer.replies.get()
             if not isinstance(reply, expect):
                 reason = reply.message if isinstance(reply, Failed) else f"answered with {type(reply).__name__}."
-                raise PeerLostError(f"Process {peer.replica.rank + 1} of {peer.replica.processes} {reason}")
+                raise PeerLostError(f"Process {peer.rank + 1} of {self._processes} {reason}")
             found.append(reply)
         return found
 
@@ -133,70 +149,21 @@ class Team:
     def probe_all(self, own: Probed) -> Probed:
         """Return what this process reports, with the memory of all."""
         self.post(Probe(installed=False))
-        return sum_memory([own, *self.collect(Probed)])
+        return sum_memory([own, *self.collect(Probed)], self._hosts)
 
     def await_loss(self) -> Failed | None:
         """Return how a peer was lost, if that is noticed soon: the reason of an error of this process."""
         self._gone.wait(GRACE_S)
         return self.lost
 
-    def _lose(self, replica: Replica, failed: Failed) -> None:
+    def _lose(self, rank: int, failed: Failed) -> None:
         """Record how a peer was lost; called by the thread that listens to it."""
         if self._gone.is_set():
             return
-        self.lost = msgspec.structs.replace(
-            failed, message=f"Process {replica.rank + 1} of {replica.processes} {failed.message}"
-        )
+        self.lost = msgspec.structs.replace(failed, message=f"Process {rank + 1} of {self._processes} {failed.message}")
         self._gone.set()
         time.sleep(GRACE_S)
         self._fail_and_exit(self.lost)
-
-
-class _Peer:
-    """Another process, and the thread that listens to it."""
-
-    def __init__(self, replica: Replica, cpus: list[int], lose: Callable[[Replica, Failed], None]) -> None:
-        self.replica = replica
-        self.replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
-        self._lose = lose
-        # It inherits this process's stderr, of which the supervisor keeps the end.
-        self._process = subprocess.Popen(
-            [sys.executable, *COMMAND],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | {pinning.CPUS: ",".join(map(str, cpus))},
-            bufsize=0,
-        )
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def send(self, line: bytes) -> None:
-        """Write a line; raises `BrokenPipeError` if the process has ended."""
-        if self._process.stdin is not None:
-            self._process.stdin.write(line)
-
-    def _listen(self) -> None:
-        with open(self._process.stdout.fileno(), "rb", closefd=False) as lines:  # type: ignore[union-attr]
-            for line in lines:
-                try:
-                    reply = _decoder.decode(line)
-                except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-                    reply = Failed("protocol", "printed something that is not a reply")
-                if isinstance(reply, Failed):
-                    self._fail(msgspec.structs.replace(reply, message=f"failed: {reply.message}"))
-                elif not isinstance(reply, Ready):
-                    self.replies.put(reply)
-        self._fail(exit_failure(self._process.wait()))
-
-    def _fail(self, failed: Failed) -> None:
-        self.replies.put(failed)
-        self._lose(self.replica, failed)
-
-
-def exit_failure(code: int) -> Failed:
-    """Return the failure of a process that ended early."""
-    if code == SIGKILLED:
-        return Failed("crashed", "was killed (SIGKILL); the usual reason is memory: the processes share one limit.")
-    return Failed("crashed", f"ended before its time, with code {code}.")
 
 
 def combine_trained(trained: list[Trained]) -> Trained:
@@ -228,15 +195,24 @@ def require_equal(updated: list[Updated]) -> Updated:
     return own
 
 
-def sum_memory(probed: list[Probed]) -> Probed:
-    """Add up the memory of processes, each at its own peak; pages that they share count for each of them."""
+def sum_memory(probed: list[Probed], hosts: int = 1) -> Probed:
+    """Add up the memory of processes, each at its own peak; pages that they share count for each of them.
+
+    Parameters
+    ----------
+    probed
+        One for each process.
+    hosts
+        Over which they are spread.
+    """
     own = probed[0]
+    where = f" on {hosts} hosts" if hosts > 1 else ""
     devices = {name for each in probed for name in each.device_bytes}
     return msgspec.structs.replace(
         own,
         rss_bytes=sum(each.rss_bytes for each in probed),
         peak_rss_bytes=sum(each.peak_rss_bytes for each in probed),
-        peak_source=f"{own.peak_source}, summed over {len(probed)} processes",
+        peak_source=f"{own.peak_source}, summed over {len(probed)} processes{where}",
         threads_alive=sum(each.threads_alive for each in probed),
         affinity=tuple(sorted({cpu for each in probed for cpu in each.affinity})),
         device_bytes={name: sum(each.device_bytes.get(name, 0) for each in probed) for name in sorted(devices)},
@@ -269,11 +245,24 @@ def split_cpus(cpus: list[int], processes: int) -> list[list[int]]:
     return [cpus[rank * each : (rank + 1) * each] for rank in range(processes)]
 
 
-def free_ports(count: int) -> tuple[int, ...]:
-    """Return ports of the loopback interface that are free, as the kernel chooses them."""
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
+def free_ports(address: str, count: int) -> list[int]:
+    """Return ports of an address of this host that are free, as the kernel chooses them.
+
+    Parameters
+    ----------
+    address
+        An IPv4 address.
+    count
+        How many.
+
+    Raises
+    ------
+    OSError
+        This host does not have the address.
+    """
+    sockets = [socket.create_server((address, 0)) for _ in range(count)]
     try:
-        return tuple(each.getsockname()[1] for each in sockets)
+        return [each.getsockname()[1] for each in sockets]
     finally:
         for each in sockets:
             each.close()

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends.replica import HOST, Replica
+from suite.backends.parallel.interfaces import require_own_name
+from suite.backends.replica import LOOPBACK, Replica
 
 AXIS = "replicas"
 
@@ -28,9 +29,9 @@ class Mesh:
     def __init__(self, jax: Any, replica: Replica) -> None:  # noqa: ANN401 (a module)
         if not jax.distributed.is_initialized():
             jax.config.update("jax_cpu_collectives_implementation", "gloo")
-            jax.distributed.initialize(
-                f"{HOST}:{replica.ports[0]}", num_processes=replica.processes, process_id=replica.rank
-            )
+            if replica.address != LOOPBACK:
+                require_own_name(replica.address)
+            jax.distributed.initialize(replica.authorities[0], num_processes=replica.processes, process_id=replica.rank)
         self._jax = jax
         self._row = row = jax.sharding.Mesh(np.array(jax.devices()), (AXIS,))
         self.replicated = jax.sharding.NamedSharding(row, jax.sharding.PartitionSpec())

@@ -7,7 +7,7 @@ https://www.tensorflow.org/tutorials/distribute/multi_worker_with_ctl
 
 from typing import Any
 
-from suite.backends.replica import HOST, Replica
+from suite.backends.replica import Replica
 
 
 class Workers:
@@ -17,11 +17,10 @@ class Workers:
         self._tf = tf
         ways = tf.distribute.experimental.CommunicationImplementation
         self._way = ways.RING if device == "cpu" else ways.NCCL
-        addresses = [f"{HOST}:{port}" for port in replica.ports]
         self.strategy = tf.distribute.MultiWorkerMirroredStrategy(
             # In place of the variable TF_CONFIG: its ports would differ in every launch's record.
             cluster_resolver=tf.distribute.cluster_resolver.SimpleClusterResolver(
-                tf.train.ClusterSpec({"worker": addresses}),
+                tf.train.ClusterSpec({"worker": list(replica.authorities)}),
                 task_type="worker",
                 task_id=replica.rank,
                 num_accelerators={"GPU": 1} if device != "cpu" else None,

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from suite.backends.replica import HOST, Replica
+from suite.backends.parallel.interfaces import interface_of
+from suite.backends.replica import Replica
 
 TIMEOUT = dt.timedelta(minutes=10)
 """The supervisor's own limits are shorter, or about as long."""
@@ -34,10 +35,10 @@ def replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN4
     """
     if not dist.is_initialized():
         # gloo would look this host's name up, which a container without a network cannot.
-        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+        os.environ["GLOO_SOCKET_IFNAME"] = interface_of(replica.address)
         dist.init_process_group(
             _library(device),
-            init_method=f"tcp://{HOST}:{replica.ports[0]}",
+            init_method=f"tcp://{replica.authorities[0]}",
             rank=replica.rank,
             world_size=replica.processes,
             timeout=TIMEOUT,

@@ -46,6 +46,8 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
     yield from _batches("training batches", plan.training_batches)
     if plan.processes != (1,):
         yield "processes that train together", _numbers(plan.processes)
+    if plan.hosts != (1,):
+        yield "hosts that they are spread over", _numbers(plan.hosts)
     if options.selection.control != "none":
         yield "twice, as a control", options.selection.control
     if options.selection.inject is not None:

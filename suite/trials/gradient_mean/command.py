@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from suite import __version__
+from suite.backends.replica import LOOPBACK
 from suite.errors import LevelfieldError
 from suite.images import environments
 from suite.launchers.environment import worker_environment
@@ -77,7 +78,7 @@ def launch(python: Path, cpus: list[int], folder: Path) -> Launch:
     LevelfieldError
         One of them failed, or they compute different losses.
     """
-    (port,) = free_ports(1)
+    (port,) = free_ports(LOOPBACK, 1)
     options = {
         "processes": PROCESSES,
         "port": port,
