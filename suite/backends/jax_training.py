@@ -71,6 +71,11 @@ class JAXTrainer:
         # All outputs of a compiled function are ready together: with the loss, the next state is.
         return float(loss)
 
+    def all_reduce(self, numbers: int) -> Callable[[], float]:
+        if self._mesh is None:
+            raise ValueError("There are no other processes to sum over.")
+        return self._mesh.all_reduce(numbers)
+
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         names = tuple(self._state["weights"])
         call = self._compiled(functools.partial(_linear_loss, names), by)

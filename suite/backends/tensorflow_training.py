@@ -90,6 +90,11 @@ class TensorFlowTrainer:
         constant = self._tf.constant
         return float(self._call(*[constant(images_last(batch[name])) for name in self._names]).numpy())
 
+    def all_reduce(self, numbers: int) -> Callable[[], float]:
+        if self._workers is None:
+            raise ValueError("There are no other processes to sum over.")
+        return self._workers.all_reduce(numbers)
+
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         call = self._compiled(self._linear_loss, by)
         for given in map(channels_last, gradients):

@@ -59,6 +59,9 @@ class TorchTrainer:
         self._optimizer.step()
         return float(loss.item())
 
+    def all_reduce(self, numbers: int) -> Callable[[], float]:
+        return engine.all_reduce(numbers, self._device)
+
     def step_with_gradients(self, gradients: Iterable[Arrays], by: Amplification) -> None:
         """Take steps with another loss in the place of the model's, and amplify what the optimizer itself holds.
 

@@ -45,11 +45,9 @@ _GIB = 2**30
 
 def environment(run: Run) -> Environment:
     """Return every fact of a record that may explain why its numbers are what they are."""
-    found = {
-        group: {name: text(fact) for name, fact in facts.items() if not is_volatile(group, name)}
-        for group, facts in run.machine.items()
-        if group not in PRIVATE
-    }
+    found = _lasting(run.machine)
+    for number, other in enumerate(run.other_hosts, start=2):
+        found |= {f"host {number} {group}": facts for group, facts in _lasting(other).items()}
     found["tool"] = {"version": run.tool_version, "sources": run.tool_sha256}
     settings = run.settings
     found["settings"] = {
@@ -71,6 +69,15 @@ def environment(run: Run) -> Environment:
         group: {name: shortened(value, LONGEST) for name, value in facts.items()}
         for group, facts in found.items()
         if facts
+    }
+
+
+def _lasting(machine: Fingerprint) -> dict[str, dict[str, str]]:
+    """Return the facts of a machine that are not other ones at every moment, without those that name somebody."""
+    return {
+        group: {name: text(fact) for name, fact in facts.items() if not is_volatile(group, name)}
+        for group, facts in machine.items()
+        if group not in PRIVATE
     }
 
 

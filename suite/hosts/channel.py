@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.worker.meeting import join
+from suite.worker.meeting import UnprovenError, join
 from suite.worker.messages import Meeting
 
 MOST_BYTES = 4 << 20
@@ -77,9 +77,9 @@ def connect(address: str, port: int, key: str) -> socket.socket:
     """Connect to an agent; raises LevelfieldError where none answers there, or it has another key."""
     try:
         return join(Meeting(address, port, key))
-    except ConnectionError as error:
+    except UnprovenError as error:
         raise LevelfieldError(
-            f"{address}:{port} does not take part: {error}.",
+            f"{address}:{port} does not take part: it did not prove that it has the key.",
             fix="Run `levelfield peer` there, with a file that holds the same key.",
         ) from error
     except OSError as error:

@@ -342,6 +342,17 @@ class Convergence(msgspec.Struct, frozen=True):
     """By which outside signal it was disturbed; empty: it was not."""
 
 
+class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
+    """Sums of a vector over all processes of a training, by the engine that averages its gradients, after its rounds.
+
+    The vector is as long as all gradients together. A training may send them in parts, while it still computes others.
+    """
+
+    vector_bytes: int
+    samples_ns: Integers
+    """Each from the leading process's call until the sum was complete in it."""
+
+
 class Launch(msgspec.Struct, frozen=True):
     """One worker from start to exit, for one arm."""
 
@@ -380,6 +391,8 @@ class Launch(msgspec.Struct, frozen=True):
     """Cases that the same process answered before this one, in order; then `start_ns` and `import_ns` are 0."""
     convergence: Convergence | None = None
     """None: nothing was trained to a target."""
+    all_reduce: AllReduce | Absent | None = None
+    """None: it trained in one process."""
     failure: Failure | None = None
 
 

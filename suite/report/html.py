@@ -12,7 +12,7 @@ import jinja2
 import markupsafe
 from markupsafe import Markup
 
-from suite.analysis import device, disturbances, energy, precision, processor, scaling, time_spent
+from suite.analysis import all_reduce, device, disturbances, energy, precision, processor, scaling, time_spent
 from suite.analysis.types import Analysis
 from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent, Run
@@ -87,6 +87,7 @@ def _environment() -> jinja2.Environment:
         "curves": curves,
         "device": device,
         "disturbances": disturbances,
+        "all_reduce": all_reduce,
         "energy": energy,
         "field_outputs": field_outputs,
         "insights": insights,

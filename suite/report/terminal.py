@@ -10,7 +10,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from suite.analysis import precision, scaling, time_spent
+from suite.analysis import all_reduce, precision, scaling, time_spent
+from suite.analysis.all_reduce import AllReduceBlock
 from suite.analysis.precision import Tradeoff
 from suite.analysis.scaling import Scaling
 from suite.analysis.types import (
@@ -121,6 +122,9 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     for curves in scaling.summarise(run, analysis):
         yield Text()
         yield _scaling(curves)
+    for sums in all_reduce.summarise(run):
+        yield Text()
+        yield _all_reduce(sums)
     yield from _insights(analysis)
     yield Text()
     for warning in analysis.warnings:
@@ -303,6 +307,20 @@ def _scaling(found: Scaling) -> Table:
             cells.append(units.times(point.speed_up if point else None))
             cells.append(units.share_with_interval(point.efficiency if point else None))
         table.add_row(*map(_text, (curve.arm, *cells)))
+    return table
+
+
+def _all_reduce(found: AllReduceBlock) -> Table:
+    """Time and bandwidth of a sum over all processes."""
+    case = found.case
+    where = f" on {case.hosts} hosts" if case.hosts > 1 else ""
+    together = units.plural(case.processes, "process", "processes") + where
+    table = _table(f"All-reduce of {units.size(found.vector_bytes)}: {names.model(case.model)}, {together}")
+    _add_columns(table, "arm", right=False)
+    _add_columns(table, "median", "of launches", "bus bandwidth")
+    for row in found.rows:
+        spread = f"{units.time(row.lowest_ns)} – {units.time(row.highest_ns)}"
+        table.add_row(*map(_text, (row.arm, units.time(row.median_ns), spread, f"{units.size(row.bus_bytes_per_s)}/s")))
     return table
 
 

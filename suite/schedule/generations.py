@@ -18,7 +18,7 @@ from suite.schedule import pacing, padding
 from suite.schedule.convergence import trainings
 from suite.schedule.gpu_sharing import MemoryGroup, sharing_of
 from suite.schedule.launch_groups import reusable_workers
-from suite.schedule.launches import bring_up, probe
+from suite.schedule.launches import bring_up, measure_all_reduce, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import canary_arm, canary_case
@@ -270,6 +270,9 @@ class Generations:
         alive = [outcome for outcome in outcomes if outcome.worker is not None]
         with self._phase("verifying"):
             verify_all_again(self._resources, case, alive)
+        with self._phase("probing"):
+            for outcome in alive:
+                measure_all_reduce(outcome)
         for outcome in alive:
             self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
         for outcome in outcomes:

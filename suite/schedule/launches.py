@@ -13,16 +13,22 @@ from suite.hosts.messages import Start
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
-from suite.record.schema import Arm, Case, Failure, Launch, Library, Memory, Startup
+from suite.record import schema as record
+from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.verification import remember_computed, verify_outcome
-from suite.worker.messages import Fault, Load, Loaded, Meeting, Probe, Probed
+from suite.worker.messages import AllReduce, AllReduced, Fault, Load, Loaded, Meeting, Probe, Probed
+from suite.zoo import models
 from suite.zoo.training import convergence
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
 PROBE_TIMEOUT_S = 60.0
+GRADIENT_BYTES = 4
+ALL_REDUCE_BYTES = 1 << 30
+"""About as many are summed in a launch, in no fewer than three sums and no more than the next number."""
+MOST_ALL_REDUCES = 20
 DETAIL_CHARS = 12_000
 """Of a failure on several hosts: the end of one worker's traceback or stderr is 8,192 bytes."""
 
@@ -304,6 +310,33 @@ def require_same(outcome: Outcome, what: str, found: str, expected: str) -> None
             "can be compared.",
             fix="Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please report it.",
         )
+
+
+def measure_all_reduce(outcome: Outcome) -> None:
+    """Ask a worker that trains with others how long their engine takes to sum a vector as long as all gradients.
+
+    Its figure stands beside those of the training and decides nothing: a worker that cannot say it keeps its results.
+
+    Parameters
+    ----------
+    outcome
+        Its launch is replaced; nothing is asked where it trains alone.
+    """
+    if outcome.case.processes == 1 or not outcome.case.trains or outcome.worker is None:
+        return
+    vector_bytes = GRADIENT_BYTES * sum(each.count for each in models.get(outcome.case.model).trained)
+    times = min(max(ALL_REDUCE_BYTES // vector_bytes, 3), MOST_ALL_REDUCES)
+    try:
+        request = AllReduce(vector_bytes // GRADIENT_BYTES, times)
+        summed = outcome.worker.ask(request, AllReduced, PROBE_TIMEOUT_S + times)
+    except WorkerError as error:
+        if error.gone:
+            fail(outcome, "stop", error)
+        outcome.launch = msgspec.structs.replace(outcome.launch, all_reduce=Absent(error.message))
+        return
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch, all_reduce=record.AllReduce(vector_bytes, summed.samples_ns)
+    )
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:

@@ -21,6 +21,10 @@ KEEP_ALIVE = {socket.TCP_KEEPIDLE: 10, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPC
 """The kernel notices within about 25 seconds that a host is gone, without any work of a process (tcp(7))."""
 
 
+class UnprovenError(ConnectionError):
+    """The other side did not prove that it has the key."""
+
+
 class Door:
     """A port on which a leading worker waits for those on other hosts.
 
@@ -80,12 +84,15 @@ def join(meeting: Meeting) -> socket.socket:
 
     Raises
     ------
-    ConnectionError
-        It does not answer, or has another key.
+    UnprovenError
+        It has another key, or is something else.
+    OSError
+        It does not answer.
     """
     connected = socket.create_connection((meeting.address, meeting.port), timeout=HANDSHAKE_S)
     if not authenticated(connected, bytes.fromhex(meeting.key), first=False):
-        raise ConnectionError(f"{meeting.address}:{meeting.port} did not prove that it has the key of this launch.")
+        connected.close()
+        raise UnprovenError(f"{meeting.address}:{meeting.port} did not prove that it has the key of this launch.")
     return connected
 
 

@@ -113,6 +113,14 @@ class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
     """What the weight decay is multiplied by."""
 
 
+class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
+    """Time sums of a vector over all processes, by the engine that averages gradients."""
+
+    numbers: int
+    """Length of the vector, float32."""
+    times: int
+
+
 class Converge(msgspec.Struct, frozen=True, tag="converge"):
     """Train from a seed's weights, in a seed's order of batches, as `suite.zoo.training.convergence` says."""
 
@@ -230,6 +238,7 @@ Answerable: TypeAlias = (
     | Rotate
     | Train
     | CheckUpdate
+    | AllReduce
     | Converge
     | Measure
     | Profile
@@ -440,6 +449,13 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     versions: dict[str, str]
 
 
+class AllReduced(msgspec.Struct, frozen=True, tag="all-reduced"):
+    """Sums that were right."""
+
+    samples_ns: tuple[int, ...]
+    """Each from this process's call until the sum is complete in it."""
+
+
 class Joined(msgspec.Struct, frozen=True, tag="joined"):
     """It will; the engine connects to the other processes when something is loaded."""
 
@@ -481,6 +497,7 @@ Reply: TypeAlias = (
     | Rotated
     | Trained
     | Updated
+    | AllReduced
     | Converged
     | Measured
     | Profiled

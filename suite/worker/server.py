@@ -92,6 +92,8 @@ class Service:
                 return session.train(request, self.team)
             case messages.CheckUpdate():
                 return session.check_update(request, self.team)
+            case messages.AllReduce():
+                return session.all_reduce(request, self.team)
             case messages.Converge():
                 return session.converge(request)
             case messages.Measure():

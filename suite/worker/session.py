@@ -19,6 +19,7 @@ from suite.backends.protocol import (
     ResidentBackend,
     SaysPrecision,
     Source,
+    SumsOverProcesses,
     Trainer,
     Unsupported,
     WithDeviceMemory,
@@ -202,6 +203,40 @@ class Session:
         updated = training.check_update(trainer, trained_model(self.task), request, self._replica)
         trainer.restart(initial_weights(self.task))
         return updated if team is None else team.equal(updated)
+
+    def all_reduce(self, request: messages.AllReduce, team: "Team | None") -> messages.AllReduced:
+        """Time sums of a vector over all processes.
+
+        Parameters
+        ----------
+        request
+            Length of the vector, and how many sums are timed; one before them is not.
+        team
+            As in `train`.
+
+        Raises
+        ------
+        Unsupported
+            The trainer's engine sums nothing.
+        ArithmeticError
+            A sum is wrong.
+        """
+        trainer, replica = self.trainer, self._replica
+        if replica is None or not isinstance(trainer, SumsOverProcesses):
+            raise Unsupported(f"{self.task.backend} sums nothing over processes here.")
+        if team is not None:
+            team.post(request)
+        call = trainer.all_reduce(request.numbers)
+        samples: list[int] = []
+        for _ in range(request.times + 1):
+            begin = time.perf_counter_ns()
+            found = call()
+            samples.append(time.perf_counter_ns() - begin)
+            if found != replica.processes:
+                raise ArithmeticError(f"The sum of {replica.processes} ones was {found}.")
+        if team is not None:
+            team.collect(messages.AllReduced)
+        return messages.AllReduced(tuple(samples[1:]))
 
     def converge(self, request: messages.Converge) -> messages.Converged:
         """Train to the task's target."""

@@ -82,6 +82,30 @@ class Mesh:
 
         return of_all
 
+    def all_reduce(self, numbers: int) -> Callable[[], float]:
+        """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`.
+
+        Parameters
+        ----------
+        numbers
+            Length of the vector.
+        """
+        jax = self._jax
+        spec = jax.sharding.PartitionSpec
+        summed = jax.jit(
+            jax.shard_map(
+                lambda ones: jax.lax.psum(ones, AXIS)[0], mesh=self._row, in_specs=spec(AXIS), out_specs=spec()
+            )
+        )
+        ones = self.shard(np.ones((1, numbers), np.float32))
+
+        def call() -> float:
+            found = summed(ones)
+            found.block_until_ready()
+            return float(found.addressable_data(0)[0])
+
+        return call
+
     def settings(self) -> dict[str, str]:
         """Read back which engine it is."""
         library = self._jax.config.jax_cpu_collectives_implementation

@@ -5,6 +5,7 @@ References
 https://www.tensorflow.org/tutorials/distribute/multi_worker_with_ctl
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from suite.backends.replica import Replica
@@ -38,6 +39,25 @@ class Workers:
         """Average tensors over all processes; called inside of `strategy.run`."""
         distribute = self._tf.distribute
         return distribute.get_replica_context().all_reduce(distribute.ReduceOp.MEAN, tensors)  # type: ignore[no-any-return]
+
+    def all_reduce(self, numbers: int) -> Callable[[], float]:
+        """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`.
+
+        Parameters
+        ----------
+        numbers
+            Length of the vector.
+        """
+        tf = self._tf
+
+        def sum_of(ones: Any) -> Any:  # noqa: ANN401 (tensors)
+            # An argument of the function has no device yet, and the sum is made on that of what is summed.
+            placed = tf.identity(ones)
+            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, placed)
+
+        compiled = tf.function(lambda ones: self.strategy.run(sum_of, args=(ones,)), autograph=False)
+        ones = tf.ones((numbers,), tf.float32)
+        return lambda: float(compiled(ones)[0].numpy())
 
     def settings(self) -> dict[str, str]:
         """Read back which engine it is."""

@@ -9,6 +9,7 @@ https://docs.pytorch.org/docs/stable/notes/ddp.html
 
 import datetime as dt
 import os
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -44,6 +45,26 @@ def replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN4
             timeout=TIMEOUT,
         )
     return torch.nn.parallel.DistributedDataParallel(module)
+
+
+def all_reduce(numbers: int, device: str) -> Callable[[], float]:
+    """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`.
+
+    Parameters
+    ----------
+    numbers
+        Length of the vector.
+    device
+        `cpu` or `cuda`.
+    """
+    ones = torch.ones(numbers, dtype=torch.float32, device=device)
+
+    def call() -> float:
+        ones[0] = 1.0  # the sum takes its place; only the first number is looked at
+        dist.all_reduce(ones)
+        return float(ones[0].item())
+
+    return call
 
 
 def settings() -> dict[str, str]:
