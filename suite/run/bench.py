@@ -238,10 +238,8 @@ def _reached(options: Options, chosen: plan.Plan) -> Iterator[RemoteHosts | None
     needed = max(chosen.hosts) - 1
     if needed != len(options.peers):
         raise LevelfieldError(
-            f"{needed + 1} hosts are to train together, and {len(options.peers)} others are named."
-            if needed
-            else "Other hosts are named, and none of them has anything to do.",
-            fix="Name with --peers as many as --nodes needs besides this one.",
+            f"--nodes needs {needed} besides this host, and --peers names {len(options.peers)}.",
+            fix="Name as many as --nodes needs.",
         )
     if not needed:
         yield None
