@@ -22,7 +22,7 @@ from suite.cli.export import export
 from suite.cli.fleet import fleet
 from suite.cli.history import history
 from suite.cli.layers import layers
-from suite.cli.measuring import options_of, selection
+from suite.cli.measuring import on_nodes, options_of, selection
 from suite.cli.options import (
     BASE,
     BUDGET,
@@ -33,6 +33,7 @@ from suite.cli.options import (
     MARGIN,
     NAMES,
     NODES,
+    ON_NODES,
     PEER_KEY,
     PEERS,
     PERCENT,
@@ -86,6 +87,7 @@ def cli() -> None:
 )
 @NODES
 @PEERS
+@ON_NODES
 @PEER_KEY
 @click.option("--seed", type=SEED, help="Seed of the schedule (of the first run); it is stored in the record.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if something could not be ranked.")
@@ -101,7 +103,9 @@ def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of it
     """
     from suite.run.bench import run_bench
 
-    sys.exit(run_bench(options_of(values), terminals.console()))
+    with on_nodes(options_of(values), values["on"]) as options:
+        code = run_bench(options, terminals.console())
+    sys.exit(code)
 
 
 for _command in (

@@ -221,6 +221,12 @@ PEERS = click.option(
     metavar="ADDRESS:PORT,…",
     help="The other hosts, where `levelfield peer` waits.",
 )
+ON_NODES = click.option(
+    "--on",
+    metavar="CLUSTER",
+    help="Instead of --peers: a Ray cluster that this host is a node of, HOST:PORT, whose nodes train too; local:2 to "
+    "try it.",
+)
 PEER_KEY = click.option(
     "--peer-key",
     metavar="FILE",
@@ -263,7 +269,7 @@ def _is_path(word: str) -> bool:
     return word.startswith(("/", "~", "./", "../"))
 
 
-_PRIVATE = ("--reports", "--sign", "--data", "--peers", "--peer-key")
+_PRIVATE = ("--reports", "--sign", "--data", "--on", "--peers", "--peer-key")
 _FILES = ("--model", "--input", "--field-output")
 
 
