@@ -74,7 +74,20 @@ class MessageChannel(Generic[_In]):
 
 
 def connect(address: str, port: int, key: str) -> socket.socket:
-    """Connect to an agent; raises LevelfieldError where none answers there, or it has another key."""
+    """Connect to an agent.
+
+    Parameters
+    ----------
+    address, port
+        Where it listens.
+    key
+        That both have, hexadecimal.
+
+    Raises
+    ------
+    LevelfieldError
+        None answers there, or it has another key.
+    """
     try:
         return join(Meeting(address, port, key))
     except UnprovenError as error:

@@ -52,6 +52,13 @@ class Door:
 
         Others that connect are turned away.
 
+        Parameters
+        ----------
+        count
+            How many.
+        timeout_s
+            How long to wait for all of them.
+
         Raises
         ------
         TimeoutError
