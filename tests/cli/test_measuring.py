@@ -15,10 +15,11 @@ from suite.run.options import Options
 from tests.fieldtools.recorded import FOLDER
 
 OF_A_FILE = {"dims", "values"}
+OF_A_CLUSTER = {"on"}
 OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
 
 
-@pytest.mark.parametrize(("command", "others"), [(bench, OF_A_FILE), (ab, OF_A_FILE | OF_AB)])
+@pytest.mark.parametrize(("command", "others"), [(bench, OF_A_FILE | OF_A_CLUSTER), (ab, OF_A_FILE | OF_AB)])
 def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
     named = {parameter.name for parameter in command.params if parameter.name is not None}
     fields = {*Options.__struct_fields__, *Selection.__struct_fields__, *TrainingDataRequest.__struct_fields__}
