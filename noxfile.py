@@ -52,9 +52,9 @@ def install(session: nox.Session, lock: str = "dev.lock") -> None:
         stamp.write_text(state, encoding="utf-8")
 
 
-def trial(session: nox.Session, module: str, *arguments: str) -> None:
+def trial(session: nox.Session, module: str, *arguments: str, lock: str = "runtime.lock") -> None:
     """Run a study of the method in the session's own environment."""
-    install(session, "runtime.lock")
+    install(session, lock)
     session.run("python", "-m", module, *arguments)
 
 
@@ -200,9 +200,11 @@ def bracket(session: nox.Session) -> None:
 
 @nox.session
 def fleet(session: nox.Session) -> None:
-    """Simulate how often the verdict on a fleet is wrong, and what it finds; `-- flipped-bit`: flip bits in workers."""
+    """Simulate how often the verdict on a fleet is wrong; `-- flipped-bit`: flip bits; `-- whole`: run one with Ray."""
     if session.posargs[:1] == ["flipped-bit"]:
         trial(session, "suite.trials.flipped_bit", *session.posargs[1:])
+    elif session.posargs[:1] == ["whole"]:
+        trial(session, "suite.trials.fleet_whole", *session.posargs[1:], lock="dev.lock")  # with Ray
     else:
         trial(session, "suite.trials.fleet", *session.posargs)
 

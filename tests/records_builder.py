@@ -522,6 +522,16 @@ def make_machine() -> Fingerprint:
     }
 
 
+def first_generation(run: Run, **changes: object) -> Run:
+    """Return the run with another first generation of its first block."""
+    first, *rest = run.blocks
+    generation, *others = first.generations
+    generation = msgspec.structs.replace(generation, **changes)
+    return msgspec.structs.replace(
+        run, blocks=(msgspec.structs.replace(first, generations=(generation, *others)), *rest)
+    )
+
+
 def make_image(name: str, launcher: Literal["docker", "venv", "host"]) -> Image:
     docker = launcher == "docker"
     return Image(

@@ -1,48 +1,9 @@
-"""What a fault did to a run: which finished windows are gone, and what differs from a run that nothing befell."""
+"""What a fault did to a run: what differs from a run that nothing befell."""
 
-from collections.abc import Iterable, Sequence
-
-import msgspec
+from collections.abc import Sequence
 
 from suite.machine.fingerprint import changed
-from suite.record.append_only import Lost
-from suite.record.journal import Event, RoundDone, TurnTaken
 from suite.record.schema import Generation, Run, Turn
-
-
-class Windows(msgspec.Struct, frozen=True):
-    """What became of the windows that a journal held when the fault struck."""
-
-    kept: int
-    """Of complete rounds; they stand in the record as they were."""
-    lost: int
-    """Of complete rounds, and not in the record."""
-    again: int
-    """Of a round that was cut; arms are compared within a round, so it is measured again."""
-
-
-def windows(journalled: Iterable[Event | Lost], record: Run) -> Windows:
-    """Look for every window of a journal in the record that was made in the end."""
-    events = list(journalled)
-    done = {(each.block, each.generation, each.round) for each in events if isinstance(each, RoundDone)}
-    recorded = {
-        (block.case.id, generation.index, each.index): each.turns
-        for block in record.blocks
-        for generation in block.generations
-        for each in generation.rounds
-    }
-    kept = lost = again = 0
-    for event in events:
-        if not isinstance(event, TurnTaken) or event.turn.window is None:
-            continue
-        place = event.block, event.generation, event.round
-        if place not in done:
-            again += 1
-        elif event.turn in recorded.get(place, ()):
-            kept += 1
-        else:
-            lost += 1
-    return Windows(kept, lost, again)
 
 
 def differences(unbroken: Run, resumed: Run) -> list[str]:

@@ -15,9 +15,10 @@ from suite.record import files, journal
 from suite.record.append_only import Lost
 from suite.record.journal import Event
 from suite.record.schema import Run
+from suite.trials.journalled import windows
 from tests.commands import Command, eventually
 from tests.engines import containers, none_left
-from tests.faults.judging import differences, windows
+from tests.faults.judging import differences
 from tests.faults.stopping import GO, REACHED
 
 RUN = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "onnxruntime", "--scenarios", "latency")
@@ -37,7 +38,7 @@ class Result(msgspec.Struct, frozen=True):
     kept: int
     lost: int
     again: int
-    """Windows, as `tests.faults.judging.Windows` has them."""
+    """Windows, as `suite.trials.journalled.Windows` has them."""
     left: int
     """Containers that were still there after the next command."""
     differences: tuple[str, ...]

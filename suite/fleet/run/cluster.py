@@ -109,7 +109,7 @@ def _seen(node: dict[str, Any], named: Counter[str], *, identify: bool) -> Seen:
     resources = node.get("Resources", {})
     return Seen(
         ray_id=str(node["NodeID"]),
-        machine=_digest(name) if named[name] == 1 else "",
+        machine=machine_of(name) if named[name] == 1 else "",
         host=host if identify and FILE_NAME.fullmatch(host) else "",
         address=str(node.get("NodeManagerAddress", "")),
         cpus=float(resources.get("CPU", 0.0)),
@@ -117,8 +117,11 @@ def _seen(node: dict[str, Any], named: Counter[str], *, identify: bool) -> Seen:
     )
 
 
-def _digest(name: str) -> str:
-    """Digest a node's name with this installation's key: names are few, and a digest without a key would tell them."""
+def machine_of(name: str) -> str:
+    """Return what the journal knows a machine by: a digest of its name in Ray, with the key of this installation.
+
+    Names are few, and a digest without a key would tell them.
+    """
     return hmac.new(installation_key(), f"node of a fleet {name}".encode(), hashlib.sha256).hexdigest()[:32]
 
 

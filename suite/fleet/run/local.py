@@ -5,13 +5,14 @@ here keeps other users of this machine out of the cluster: who may submit to it 
 """
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError, printable
@@ -29,7 +30,7 @@ _PLACES = {
 
 
 @contextlib.contextmanager
-def nodes(count: int) -> Iterator[str]:
+def nodes(count: int, own: Sequence[Mapping[str, str]] = ()) -> Iterator[str]:
     """Start nodes of Ray, and stop them in the end.
 
     Ray reads its variables when it is imported: within, it is imported for the first time in this process.
@@ -38,6 +39,8 @@ def nodes(count: int) -> Iterator[str]:
     ----------
     count
         How many, the head among them.
+    own
+        Variables of each node, beside those of this process; none: all nodes have the same.
 
     Yields
     ------
@@ -67,6 +70,7 @@ def nodes(count: int) -> Iterator[str]:
                     local_cluster.__name__,
                     str(count),
                     address,
+                    *([json.dumps([dict(each) for each in own])] if own else []),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=output,

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.fleet.run import bundles, local, messages, place, store
+from suite.fleet.run import bundles, local, local_cluster, messages, place, store
 from suite.fleet.run import cluster as clusters
 from suite.fleet.run.messages import Failed, Measure
 from suite.fleet.run.state import State
@@ -24,6 +24,7 @@ from suite.images.wheels import silent
 from suite.paths import cache_folder
 from suite.record import files, journal
 from suite.record.schema import Run
+from suite.trials.fleet_whole import processes
 from tests import commands
 from tests.commands import Command, eventually
 
@@ -36,8 +37,8 @@ PLAN = (
     "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--backends", "onnxruntime", "--control", "none",
     "--threads", "1,2", "--launcher", "venv",
 )  # fmt: skip
-MEASURES = {"suite.fleet.run.node", "suite.cli", "suite.worker"}
-"""Modules of the processes that measure, as against those of Ray."""
+OWN = "LEVELFIELD_TEST_NODE"
+"""A variable that each node has for itself."""
 NOT_DECIDED = 3
 """Exit code: of two nodes, neither is named."""
 QUICK = {"RAY_health_check_initial_delay_ms": "1000", "RAY_health_check_period_ms": "500"}
@@ -47,7 +48,7 @@ QUICK = {"RAY_health_check_initial_delay_ms": "1000", "RAY_health_check_period_m
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     variables = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(commands.ROOT), **QUICK}
-    with local.surroundings(variables), local.nodes(2) as address:
+    with local.surroundings(variables), local.nodes(2, [{OWN: "one"}, {OWN: "two"}]) as address:
         yield address
 
 
@@ -107,31 +108,6 @@ def turns(run: Run) -> set[bytes]:
     }
 
 
-def split() -> tuple[list[psutil.Process], list[psutil.Process]]:
-    """Return what runs of Ray on this machine's nodes, and what measures on them."""
-    ray: list[psutil.Process] = []
-    ours: list[psutil.Process] = []
-    for guard in psutil.Process().children():
-        if guard.status() != psutil.STATUS_ZOMBIE and "suite.fleet.run.guard" in guard.cmdline():
-            for each in guard.children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    (ours if MEASURES & set(each.cmdline()) else ray).append(each)
-    return ray, ours
-
-
-def of_node(number: int) -> list[psutil.Process]:
-    """Return the raylet of a node, and all that runs below it."""
-    ray, _ = split()
-    (raylet,) = (
-        each for each in ray if each.name() == "raylet" and any(f"local-{number}" in word for word in each.cmdline())
-    )
-    return [raylet, *raylet.children(recursive=True)]
-
-
-def are_gone(processes: list[psutil.Process]) -> bool:
-    return not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes)
-
-
 def listens_at(process: psutil.Process) -> set[str]:
     try:
         found = process.net_connections(kind="tcp")
@@ -142,7 +118,7 @@ def listens_at(process: psutil.Process) -> set[str]:
 
 def node_of(fleet: Fleet, number: int) -> str:
     """Return what the fleet calls a node of this machine."""
-    machine = clusters._digest(f"local-{number}")
+    machine = clusters.machine_of(local_cluster.name_of(number))
     with contextlib.suppress(LevelfieldError):
         return next((node.name for node in fleet.state.nodes.values() if node.machine == machine), "")
     return ""
@@ -154,13 +130,13 @@ def test_a_node_that_is_killed_costs_no_finished_round(cluster: str, tmp_path: P
     head = fleet.run("--name", "first", "--at-once", "2", *PLAN)
     assert eventually(lambda: not head.running or fleet.is_measuring(node_of(fleet, 2)))
     name = node_of(fleet, 2)
-    tree = of_node(2)
-    ours = [each for each in tree if MEASURES & set(each.cmdline())]
+    tree = processes.of_node(2)
+    ours = list(filter(processes.measures, tree))
     assert ours
     for each in tree:
         if each not in ours:
             each.kill()
-    assert eventually(lambda: are_gone(ours))
+    assert eventually(lambda: not processes.still_there(ours))
     cut_off = fleet.run_on_node(name)
     before = so_far(cut_off)
     head.wait()
@@ -180,11 +156,11 @@ def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
     fleet = Fleet("second", tmp_path, cluster)
     head = fleet.run("--name", "second", "--at-once", "1", *PLAN)
     assert eventually(lambda: not head.running or fleet.is_measuring("node-02"))
-    _, ours = split()
+    ours = processes.of_cluster().measuring
     assert ours, head.wait().out
     head.send(signal.SIGKILL)
     head.wait()
-    assert eventually(lambda: are_gone(ours))
+    assert eventually(lambda: not processes.still_there(ours))
     first = fleet.state.nodes["node-01"]
     assert len(first.runs) == 1
     cut_off = fleet.run_on_node("node-02")
@@ -199,7 +175,7 @@ def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
     assert record.id == cut_off.name
     assert record.resumed
     assert turns(before) <= turns(record)
-    assert are_gone(split()[1])
+    assert not processes.of_cluster().measuring
     fleet.forget()
 
 
@@ -225,8 +201,7 @@ def test_a_bundle_reaches_a_node_in_pieces(
 
 def test_nodes_of_this_machine_are_reached_by_nobody_else(cluster: str) -> None:
     """They listen on the loopback alone, and a client without their token is turned away."""
-    ray, _ = split()
-    listening = {address for each in ray for address in listens_at(each)}
+    listening = {address for each in processes.of_cluster().ray for address in listens_at(each)}
     assert listening
     assert listening == {"127.0.0.1"}
     call = f"import ray; ray.init('{cluster}', log_to_driver=False)"
@@ -242,6 +217,11 @@ def test_nodes_of_this_machine_are_reached_by_nobody_else(cluster: str) -> None:
     assert b"Unauthenticated" in done.stderr
 
 
+def test_a_node_has_variables_of_its_own_also_when_it_was_started_again(cluster: str) -> None:
+    for number, value in ((1, "one"), (2, "two")):
+        assert {each.environ()[OWN] for each in processes.of_node(number)} == {value}, cluster
+
+
 def test_a_cluster_of_one_s_own_leaves_nothing(tmp_path: Path) -> None:
     """A head that is killed takes the nodes that it started with it."""
     head = Command("fleet", "run", "--on", "local:2", "--name", "third", *PLAN, folder=tmp_path)
@@ -251,7 +231,7 @@ def test_a_cluster_of_one_s_own_leaves_nothing(tmp_path: Path) -> None:
     assert any("raylet" in each.name() for each in tree), head.wait().out
     head.send(signal.SIGKILL)
     head.wait()
-    assert eventually(lambda: are_gone(tree))
+    assert eventually(lambda: not processes.still_there(tree))
 
 
 def test_nodes_train_together_and_nothing_is_left(tmp_path: Path) -> None:

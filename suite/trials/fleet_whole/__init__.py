@@ -1,0 +1,1 @@
+"""A whole fleet on Ray's own nodes of this machine: nodes and heads that are killed, slow nodes, empty caches."""

@@ -1,0 +1,93 @@
+"""What runs on Ray's own nodes of this machine: Ray's processes, those that measure, and containers of workers."""
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+import docker
+import psutil
+
+from suite.errors import LevelfieldError
+from suite.fleet.run import guard, local_cluster
+from suite.launchers.docker import LABEL
+
+MEASURES = frozenset({"suite.fleet.run.node", "suite.cli", "suite.worker"})
+"""Modules of the processes that measure, as against those of Ray."""
+_PAUSE_S = 0.05
+
+
+class Processes(NamedTuple):
+    """Processes of Ray's own nodes."""
+
+    ray: list[psutil.Process]
+    measuring: list[psutil.Process]
+
+
+def of_cluster() -> Processes:
+    """Return what runs below the guards of the nodes that this process started."""
+    found = Processes([], [])
+    for each in psutil.Process().children():
+        if each.status() != psutil.STATUS_ZOMBIE and guard.__name__ in each.cmdline():
+            for below in each.children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    (found.measuring if measures(below) else found.ray).append(below)
+    return found
+
+
+def of_node(number: int) -> list[psutil.Process]:
+    """Return the raylet of a node, and all that runs below it."""
+    name = local_cluster.name_of(number)
+    (raylet,) = (
+        each for each in of_cluster().ray if each.name() == "raylet" and any(name in word for word in each.cmdline())
+    )
+    return [raylet, *raylet.children(recursive=True)]
+
+
+def measures(process: psutil.Process) -> bool:
+    """Return whether a process is one of those that measure."""
+    return bool(MEASURES & set(process.cmdline()))
+
+
+def still_there(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Return the processes that have not ended."""
+    return [each for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+
+
+def containers(engine: docker.DockerClient, supervisors: Collection[int]) -> int:
+    """Count the containers of workers, those that have ended among them.
+
+    Parameters
+    ----------
+    engine
+        The container engine.
+    supervisors
+        Ids of the processes that started them.
+    """
+    found = engine.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+    return sum(each.labels[LABEL].partition(":")[0] in map(str, supervisors) for each in found)
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float, what: str) -> float:
+    """Wait until something is so; return how long it took, in seconds.
+
+    Parameters
+    ----------
+    condition
+        Whether it is.
+    limit_s
+        How long to wait.
+    what
+        What did not happen, as the beginning of a sentence.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not so within that time.
+    """
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() - began > limit_s:
+            raise LevelfieldError(f"{what} within {limit_s:.0f} seconds.")
+        time.sleep(_PAUSE_S)
+    return time.monotonic() - began
