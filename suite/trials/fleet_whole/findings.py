@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from suite.report import units
+from suite.report.markdown import interval
 from suite.report.units import plural
 from suite.trials.fleet_whole.record import Arrived, Finding, Killed, Record, Replay, Whole
 
@@ -81,15 +82,22 @@ def _killed(seen: Killed) -> Iterator[Finding]:
 
 def _slowed(seen: Replay) -> Iterator[Finding]:
     for effect, kind in dict.fromkeys((each.effect, each.kind) for each in seen.fleets):
-        fleets = [each for each in seen.fleets if (each.effect, each.kind) == (effect, kind)]
+        fleets = seen.of(effect, kind)
+        middle = fleets[len(fleets) // 2].of_arm
+        ratio = interval(middle.ratio, middle.low, middle.high, "{:.3f}".format)
+        finds = f"{middle.finds - 1:.0%} would be found" if middle.finds is not None else "no slowdown would be found"
         yield Finding(
             f"a node slowed down by {effect:.0%} among {seen.nodes - 1} replayed peers, {kind}, is called slow",
             None,
-            f"in {sum(each.found for each in fleets)} of {plural(len(fleets), 'fleet')}",
+            f"in {sum(each.found for each in fleets)} of {plural(len(fleets), 'fleet')}; in the middle one it is at "
+            f"{ratio} of its peers, and {finds}",
         )
-    others = sum(each.others_named > 0 for each in seen.fleets)
+    named = [verdict for each in seen.fleets for verdict in each.others_named]
     yield Finding(
-        "a replayed peer is called slow, fast or noisy", None, f"in {others} of {plural(len(seen.fleets), 'fleet')}"
+        "a replayed peer is called slow, fast or noisy",
+        None,
+        f"in {sum(bool(each.others_named) for each in seen.fleets)} of {plural(len(seen.fleets), 'fleet')}"
+        + (f": {', '.join(named)}" if named else ""),
     )
 
 

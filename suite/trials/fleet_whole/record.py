@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, TypeAlias
 import msgspec
 
 from suite.fleet.types import NodeVerdict
+from suite.plan import CANARY
 from suite.trials.record import MachineRecord
 
 Kind: TypeAlias = Literal["as measured", "drift taken off"]
@@ -82,8 +83,8 @@ class Slowed(msgspec.Struct, frozen=True):
     verdict: NodeVerdict
     reason: str
     results: tuple[SlowedResult, ...]
-    others_named: int
-    """Peers that were called slow, fast or noisy in any result."""
+    others_named: tuple[NodeVerdict, ...]
+    """Verdicts on peers that were called slow, fast or noisy in a result."""
     seconds: float
     """That `levelfield fleet gather` took."""
 
@@ -91,6 +92,11 @@ class Slowed(msgspec.Struct, frozen=True):
     def found(self) -> bool:
         """Whether the node was called slow."""
         return any(each.verdict is NodeVerdict.SLOW for each in self.results)
+
+    @property
+    def of_arm(self) -> SlowedResult:
+        """What was said of the arm that was slowed down."""
+        return next(each for each in self.results if each.result != CANARY)
 
 
 class Replay(msgspec.Struct, frozen=True):
@@ -106,12 +112,23 @@ class Replay(msgspec.Struct, frozen=True):
     """Between runs, log scale, drawn where drift is taken off."""
     shared: float
     """Part of the variance between nodes that all cases of a node have in common."""
-    scatter: dict[str, dict[str, float]]
-    """By amount and case: standard deviation of the logarithm of the cost between runs, of the arm that is not slowed
-    down and of the canary."""
+    scatter: dict[str, float]
+    """By case: standard deviation of the logarithm of the cost between runs, of the arm that is not slowed down and of
+    the canary."""
     paired: dict[str, dict[str, float]]
     """By amount and case: the slowed arm over the other one of the same run, geometric mean over runs."""
     fleets: tuple[Slowed, ...]
+
+    def of(self, effect: float, kind: Kind) -> tuple[Slowed, ...]:
+        """Return the fleets of one kind, by how much slower than its peers the slowed node is.
+
+        Parameters
+        ----------
+        effect, kind
+            As they have them.
+        """
+        found = [each for each in self.fleets if (each.effect, each.kind) == (effect, kind)]
+        return tuple(sorted(found, key=lambda each: each.of_arm.ratio or 0.0))
 
 
 class Arrived(msgspec.Struct, frozen=True):

@@ -1,22 +1,23 @@
 """Nodes that are really slowed down, among peers that are replayed records.
 
 A run measures one arm twice, in turns, and its second one is slowed down. As the run of a peer it has the first one
-alone, and as the run of the slowed node the second one alone. Every node has so many runs. Those of peers are drawn
-with replacement. Each run and case is scaled by a factor, drawn as `suite.trials.fleet.draws` draws nodes and runs, and
-nothing else is changed. There are two kinds of fleets:
+alone, and as the run of the slowed node the second one alone. The slowed node has all runs that were slowed down so
+much; a peer has as many, drawn from all runs without replacement. Each run and case is scaled by a factor, drawn as
+`suite.trials.fleet.draws` draws nodes and runs, and nothing else is changed. There are two kinds of fleets:
 
 - *as measured*: nodes differ by what is drawn, and runs by what this machine did between them;
 - *drift taken off*: each run is scaled so that its first arm, which is not slowed down, and its canary have one level
   in all runs. Nodes and runs differ by what is drawn; of the slowed arm remains how it scatters against the first.
 """
 
+import itertools
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -50,6 +51,14 @@ _Costs = list[dict[str, float]]
 """Of each record, by result: the case, or the canary."""
 
 
+class Runs(NamedTuple):
+    """Records that nodes replay."""
+
+    contents: Sequence[bytes]
+    clean: _Costs
+    """Of the arm that is not slowed down in the same runs, and of the canary."""
+
+
 def replay(measured: Mapping[float, Sequence[bytes]], folder: Path, seed: int) -> Replay:
     """Judge fleets of replayed peers and one slowed node.
 
@@ -62,14 +71,16 @@ def replay(measured: Mapping[float, Sequence[bytes]], folder: Path, seed: int) -
     seed
         Of the draws.
     """
-    first = {effect: [with_arm(each, ARM) for each in contents] for effect, contents in measured.items()}
+    every = [each for contents in measured.values() for each in contents]
+    first = [with_arm(each, ARM) for each in every]
+    clean = costs(first, folder / "first")
+    own = dict(zip(measured, _split(clean, list(map(len, measured.values()))), strict=True))
     second = {effect: [with_arm(each, SECOND) for each in contents] for effect, contents in measured.items()}
-    clean = {effect: costs(contents, folder / f"first-{effect:g}") for effect, contents in first.items()}
     slowed = {effect: costs(contents, folder / f"second-{effect:g}") for effect, contents in second.items()}
     fleets = [
         each
         for effect in measured
-        for each in _fleets(effect, first[effect], second[effect], clean[effect], folder, seed)
+        for each in _fleets(effect, Runs(first, clean), Runs(second[effect], own[effect]), folder, seed)
     ]
     return Replay(
         nodes=NODES,
@@ -77,10 +88,15 @@ def replay(measured: Mapping[float, Sequence[bytes]], folder: Path, seed: int) -
         node_sd=SETTING.node_sd,
         run_sd=SETTING.run_sd,
         shared=SETTING.shared,
-        scatter={f"{effect:g}": _scatter(each) for effect, each in clean.items()},
-        paired={f"{effect:g}": _paired(clean[effect], each) for effect, each in slowed.items()},
+        scatter=_scatter(clean),
+        paired={f"{effect:g}": _paired(own[effect], each) for effect, each in slowed.items()},
         fleets=tuple(fleets),
     )
+
+
+def _split(found: _Costs, counts: Sequence[int]) -> Iterator[_Costs]:
+    ends = list(itertools.accumulate(counts))
+    return (found[end - count : end] for end, count in zip(ends, counts, strict=True))
 
 
 def _scatter(found: _Costs) -> dict[str, float]:
@@ -132,50 +148,44 @@ def write(contents: Sequence[bytes], node: Path) -> None:
         (target / files.NAME).write_bytes(content)
 
 
-def _fleets(
-    effect: float, first: Sequence[bytes], second: Sequence[bytes], clean: _Costs, folder: Path, seed: int
-) -> Iterator[Slowed]:
+def _fleets(effect: float, peers: Runs, slowed: Runs, folder: Path, seed: int) -> Iterator[Slowed]:
     for number in range(DRAWS):
         for kind in KINDS:
             fleet = folder / "fleet"
-            for name, runs in nodes(kind, first, second, clean, np.random.default_rng(seed + number)):
+            for name, runs in nodes(kind, peers, slowed, np.random.default_rng(seed + number)):
                 write(runs, fleet / name)
             yield judged(fleet, effect, kind, number)
             shutil.rmtree(fleet)
 
 
-def nodes(
-    kind: Kind, first: Sequence[bytes], second: Sequence[bytes], clean: _Costs, rng: np.random.Generator
-) -> Iterator[tuple[str, list[bytes]]]:
+def nodes(kind: Kind, peers: Runs, slowed: Runs, rng: np.random.Generator) -> Iterator[tuple[str, list[bytes]]]:
     """Yield the name of each node of a fleet, and its records.
 
     Parameters
     ----------
     kind
         What is done to the records.
-    first
-        Records with the arm that is not slowed down, which peers replay.
-    second
-        The same with the other arm, which are the runs of the slowed node.
-    clean
-        Costs of the arm that is not slowed down, and of the canary.
+    peers
+        Records with the arm that is not slowed down, from which peers draw theirs.
+    slowed
+        Records with the arm that is slowed down, all of which the slowed node has.
     rng
         Draws which records peers have, and the factors.
     """
-    names, runs = list(clean[0]), len(second)
+    names, runs = list(peers.clean[0]), len(slowed.contents)
     setting = msgspec.structs.replace(KINDS[kind], cases=len(names), runs=runs)
     factors = np.exp(draw(rng, 1, setting))
-    levels = {name: float(np.exp(np.mean([np.log(each[name]) for each in clean]))) for name in names}
+    levels = {name: float(np.exp(np.mean([np.log(each[name]) for each in peers.clean]))) for name in names}
     for node in range(NODES):
         slow = node == NODES - 1
-        drawn = range(runs) if slow else rng.integers(len(first), size=runs).tolist()
+        source = slowed if slow else peers
+        drawn = range(runs) if slow else rng.choice(len(source.contents), size=runs, replace=False).tolist()
         made = []
         for run, which in enumerate(drawn):
             of_run = dict(zip(names, factors[node, run].tolist(), strict=True))
             if kind == "drift taken off":
-                of_run = {name: factor * levels[name] / clean[which][name] for name, factor in of_run.items()}
-            source = second if slow else first
-            made.append(scaled(source[which], f"20261125-020000-standard-{node:03x}{run:x}", of_run))
+                of_run = {name: factor * levels[name] / source.clean[which][name] for name, factor in of_run.items()}
+            made.append(scaled(source.contents[which], f"20261125-020000-standard-{node:03x}{run:x}", of_run))
         yield SLOW_NODE if slow else f"peer-{node + 1:02}", made
 
 
@@ -289,5 +299,5 @@ def of_node(fleet: Fleet, effect: float, kind: Kind, number: int, seconds: float
         for cell in fleet.cells
         if cell.node == SLOW_NODE
     )
-    others = {cell.node for cell in fleet.cells if cell.node != SLOW_NODE and cell.verdict in _NAMED}
-    return Slowed(effect, kind, number, node.verdict, node.reason, results, len(others), seconds)
+    others = tuple(cell.verdict for cell in fleet.cells if cell.node != SLOW_NODE and cell.verdict in _NAMED)
+    return Slowed(effect, kind, number, node.verdict, node.reason, results, others, seconds)

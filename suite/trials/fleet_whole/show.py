@@ -39,24 +39,23 @@ def _replay(seen: Replay) -> Iterator[str]:
     yield (
         f"{seen.nodes} nodes with {seen.runs_each} runs each, replayed from records of this trial. A run measures one "
         "arm twice, in turns, and slows the second one down: that is the run of the slowed node, and the first is that "
-        f"of its peers, which draw theirs with replacement. Nodes differ by {seen.node_sd:.1%}, drawn, "
+        f"of its peers, which draw theirs from all without replacement. Nodes differ by {seen.node_sd:.1%}, drawn, "
         f"{seen.shared:.0%} of that variance common to all cases. *As measured*, runs scatter as this machine let "
         "them; with *drift taken off*, the arm that is not slowed down and the canary have one level in all runs, and "
         f"runs of all nodes differ by {seen.run_sd:.1%}, drawn."
     )
     yield ""
     yield from table(
-        ("slowed by:", "case", "runs scatter by:", "slowed arm over the other:"),
+        ("case", "runs scatter by:", *(f"slowed by {float(each):.0%}, over the other arm:" for each in seen.paired)),
         (
-            (f"{float(effect):.0%}", name, f"{sd:.1%}", f"{seen.paired[effect][name] - 1:+.1%}")
-            for effect, each in seen.scatter.items()
-            for name, sd in each.items()
+            (name, f"{sd:.1%}", *(f"{each[name] - 1:+.1%}" for each in seen.paired.values()))
+            for name, sd in seen.scatter.items()
         ),
     )
     yield ""
     headings = ("slowed by:", "kind", "draw:", "result", "to its peers", "verdict", "peers spread by:")
     yield from table(
-        (*headings, "would be found:", "peers named:"),
+        (*headings, "would be found:", "peers named"),
         (_row(fleet, result) for fleet in seen.fleets for result in fleet.results),
     )
 
@@ -71,5 +70,5 @@ def _row(fleet: Slowed, result: SlowedResult) -> tuple[str, ...]:
         result.verdict,
         f"{result.spread:.1%}" if result.spread is not None else "–",
         f"{result.finds - 1:.0%}" if result.finds is not None else "none",
-        str(fleet.others_named),
+        ", ".join(fleet.others_named) or "–",
     )

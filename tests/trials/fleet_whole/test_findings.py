@@ -52,8 +52,10 @@ def test_a_fact_that_is_wrong_makes_its_statement_fail_alone(
 def test_slowed_nodes_are_reported_and_nothing_was_aimed_at() -> None:
     reported = {each.statement: each.seen for each in find(RECORD) if each.holds is None}
     assert reported == {
-        "a node slowed down by 10% among 15 replayed peers, drift taken off, is called slow": "in 1 of 2 fleets",
-        "a replayed peer is called slow, fast or noisy": "in 1 of 2 fleets",
+        "a node slowed down by 10% among 15 replayed peers, drift taken off, is called slow": (
+            "in 1 of 2 fleets; in the middle one it is at 1.090 (1.020–1.170) of its peers, and 11% would be found"
+        ),
+        "a replayed peer is called slow, fast or noisy": "in 1 of 2 fleets: noisy",
     }
 
 

@@ -11,7 +11,7 @@ from suite.plan import CANARY
 from suite.record import files
 from suite.record.schema import Run, Turn, Window
 from suite.trials.fleet_whole import replay
-from suite.trials.fleet_whole.replay import ARM, SECOND
+from suite.trials.fleet_whole.replay import ARM, SECOND, Runs
 from tests.compare.runs import run
 
 EFFECT = 1.4
@@ -97,12 +97,13 @@ def test_with_drift_taken_off_all_runs_of_like_nodes_have_a_level_but_for_what_i
 ) -> None:
     first, second = ([replay.with_arm(each, arm) for each in contents] for arm in (ARM, SECOND))
     clean = replay.costs(first, tmp_path / "first")
+    peers, slowed = Runs(first, clean), Runs(second[:3], clean[:3])
     spread = {}
     for kind in replay.KINDS:
-        made = dict(replay.nodes(kind, first, second, clean, np.random.default_rng(1)))
+        made = dict(replay.nodes(kind, peers, slowed, np.random.default_rng(1)))
         assert list(made)[-1] == replay.SLOW_NODE
         assert len(made) == replay.NODES
-        assert {len(runs) for runs in made.values()} == {len(contents)}
+        assert {len(runs) for runs in made.values()} == {3}
         of_peers = [each for name, runs in made.items() if name != replay.SLOW_NODE for each in runs]
         found = replay.costs(of_peers, tmp_path / kind)
         spread[kind] = float(np.std([np.log(each[CANARY]) for each in found]))
@@ -121,7 +122,7 @@ def test_a_node_that_is_slow_enough_is_found_by_the_command(
     assert [each.kind for each in found.fleets] == list(replay.KINDS)
     (calm,) = (each for each in found.fleets if each.kind == "drift taken off")
     assert calm.found
-    assert calm.others_named == 0
+    assert calm.others_named == ()
     (result,) = (each for each in calm.results if each.result != CANARY)
     assert result.result == f"{ARM}/{CASE}"
     assert result.low is not None

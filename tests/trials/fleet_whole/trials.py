@@ -26,7 +26,7 @@ KILLED = Killed(
 )
 
 
-def slowed(effect: float, verdict: NodeVerdict, draw: int = 0, others: int = 0) -> Slowed:
+def slowed(effect: float, verdict: NodeVerdict, draw: int = 0, others: tuple[NodeVerdict, ...] = ()) -> Slowed:
     result = SlowedResult(RESULT, verdict, 1.09, 1.02, 1.17, 0.012, 1.11)
     canary = SlowedResult("canary", NodeVerdict.FINE, 1.0, 0.95, 1.05, None, None)
     return Slowed(effect, "drift taken off", draw, verdict, "", (result, canary), others, 3.0)
@@ -55,9 +55,9 @@ REPLAY = Replay(
     node_sd=0.01,
     run_sd=0.01,
     shared=0.5,
-    scatter={"0.1": {"mobilenet/latency/fp32/b1/t1/cpu": 0.07, "canary": 0.04}},
+    scatter={"mobilenet/latency/fp32/b1/t1/cpu": 0.07, "canary": 0.04},
     paired={"0.1": {"mobilenet/latency/fp32/b1/t1/cpu": 1.101, "canary": 1.0}},
-    fleets=(slowed(0.1, NodeVerdict.SLOW), slowed(0.1, NodeVerdict.FINE, 1, 1)),
+    fleets=(slowed(0.1, NodeVerdict.SLOW), slowed(0.1, NodeVerdict.FINE, 1, (NodeVerdict.NOISY,))),
 )
 RECORD = Record(
     schema=1,
