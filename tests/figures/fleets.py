@@ -2,10 +2,12 @@
 
 from functools import cache, partial
 
+from suite.plan import CANARY
 from suite.statistics.peers import FEWEST_PEERS
 from suite.statistics.proportions import Proportion
 from suite.trials import flipped_bit
 from suite.trials.fleet.record import Record
+from suite.trials.fleet_whole import record as whole
 from suite.trials.record import read
 from tests.figures import prints
 from tests.figures.checking import Figure
@@ -62,6 +64,41 @@ def _flipped() -> list[object]:
     return [len(made.flips), len(made.flips) - len(judged), len(judged), made.right, unlike, transient]
 
 
+@cache
+def _whole() -> whole.Record:
+    return read(TRIALS / "fleet-whole-2026-11-25.json", whole.Record)
+
+
+def _killed() -> list[object]:
+    killed = (_whole().node, _whole().head)
+    assert all(each.resumed for each in killed)
+    lost, kept, left = (sum(getattr(each, name) for each in killed) for name in ("lost", "kept", "left"))
+    return [lost + kept, lost, left, *(sum(getattr(each, name) for each in killed) for name in ("undisturbed", "others"))]
+
+
+def _arrived() -> list[object]:
+    seen = _whole().bundle
+    refused = {each.statement: each.holds for each in _whole().findings if "is refused" in each.statement}
+    assert list(refused.values()) == [True, True]
+    return [seen.wheels_right, seen.wheels_needed, seen.records, seen.nodes]
+
+
+def _slowed() -> list[object]:
+    seen = _whole().replay
+    small, large = (float(each) for each in seen.paired)
+
+    def counted(effect: float, kind: whole.Kind) -> list[object]:
+        fleets = seen.of(effect, kind)
+        return [sum(each.found for each in fleets), len(fleets)]
+
+    (scatter,) = (sd for name, sd in seen.scatter.items() if name != CANARY)
+    return [
+        seen.nodes, seen.runs_each, f"{100 * seen.node_sd:g}",
+        f"{100 * small:g}", *counted(small, "as measured"), f"{100 * large:g}", *counted(large, "as measured"),
+        f"{100 * scatter:.0f}", *counted(small, "drift taken off"), *counted(large, "drift taken off"),
+    ]  # fmt: skip
+
+
 def _relative_to_canary() -> list[object]:
     assert all(each.paired.found is not None and each.paired.found.successes == 0 for each in _record().whole_node)
     return []
@@ -93,6 +130,24 @@ FIGURES = [
         "the node was named alone and with the right layer in {}, and nobody was named where its hardware was unlike "
         "in {}. Where the second test was right, it was still named in {}.",
         _flipped,
+    ),
+    Figure(
+        PAGE,
+        "Of {} windows of finished rounds, {} were lost; {} processes or containers were left behind; {} of {} runs of "
+        "other nodes were undisturbed",
+        _killed,
+    ),
+    Figure(
+        PAGE,
+        "{} of {} came in a bundle, with the SHA-256 of their locks, and {} of {} runs were made from them",
+        _arrived,
+    ),
+    Figure(
+        PAGE,
+        "fleets of {} nodes with {} runs each, whose nodes differ by {} %. A node that was really slowed down by {} % "
+        "was called slow in {} of {} fleets, and by {} % in {} of {}: runs on that busy machine scattered by {} %. With "
+        "that drift taken off, it was called slow in {} of {} and {} of {}",
+        _slowed,
     ),
     Figure(PAGE, "Relative to the canary, no such node would be found", _relative_to_canary),
 ]
