@@ -73,7 +73,12 @@ def _killed() -> list[object]:
     killed = (_whole().node, _whole().head)
     assert all(each.resumed for each in killed)
     lost, kept, left = (sum(getattr(each, name) for each in killed) for name in ("lost", "kept", "left"))
-    return [lost + kept, lost, left, *(sum(getattr(each, name) for each in killed) for name in ("undisturbed", "others"))]
+    return [
+        lost + kept,
+        lost,
+        left,
+        *(sum(getattr(each, name) for each in killed) for name in ("undisturbed", "others")),
+    ]
 
 
 def _arrived() -> list[object]:
@@ -145,8 +150,8 @@ FIGURES = [
     Figure(
         PAGE,
         "fleets of {} nodes with {} runs each, whose nodes differ by {} %. A node that was really slowed down by {} % "
-        "was called slow in {} of {} fleets, and by {} % in {} of {}: runs on that busy machine scattered by {} %. With "
-        "that drift taken off, it was called slow in {} of {} and {} of {}",
+        "was called slow in {} of {} fleets, and by {} % in {} of {}: runs on that busy machine scattered by {} %. "
+        "With that drift taken off, it was called slow in {} of {} and {} of {}",
         _slowed,
     ),
     Figure(PAGE, "Relative to the canary, no such node would be found", _relative_to_canary),

@@ -5,19 +5,21 @@ alone, and as the run of the slowed node the second one alone. The slowed node h
 much; a peer has as many, drawn from all runs without replacement. Each run and case is scaled by a factor, drawn as
 `suite.trials.fleet.draws` draws nodes and runs, and nothing else is changed. There are two kinds of fleets:
 
-- *as measured*: nodes differ by what is drawn, and runs by what this machine did between them;
-- *drift taken off*: each run is scaled so that its first arm, which is not slowed down, and its canary have one level
-  in all runs. Nodes and runs differ by what is drawn; of the slowed arm remains how it scatters against the first.
+- *as measured*: nodes differ by what is drawn, and runs by what this machine did between them and within them;
+- *drift taken off*: each round is scaled so that what both arms have in common, the slowdown apart, is the same in all
+  rounds of all runs, and so is the canary. Nodes and runs differ by what is drawn; of both arms remains, to equal
+  parts, how they scatter against each other.
 """
 
-import itertools
+import math
 import shutil
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -51,14 +53,6 @@ _Costs = list[dict[str, float]]
 """Of each record, by result: the case, or the canary."""
 
 
-class Runs(NamedTuple):
-    """Records that nodes replay."""
-
-    contents: Sequence[bytes]
-    clean: _Costs
-    """Of the arm that is not slowed down in the same runs, and of the canary."""
-
-
 def replay(measured: Mapping[float, Sequence[bytes]], folder: Path, seed: int) -> Replay:
     """Judge fleets of replayed peers and one slowed node.
 
@@ -71,16 +65,14 @@ def replay(measured: Mapping[float, Sequence[bytes]], folder: Path, seed: int) -
     seed
         Of the draws.
     """
-    every = [each for contents in measured.values() for each in contents]
-    first = [with_arm(each, ARM) for each in every]
-    clean = costs(first, folder / "first")
-    own = dict(zip(measured, _split(clean, list(map(len, measured.values()))), strict=True))
-    second = {effect: [with_arm(each, SECOND) for each in contents] for effect, contents in measured.items()}
-    slowed = {effect: costs(contents, folder / f"second-{effect:g}") for effect, contents in second.items()}
+    of_kind = {"as measured": measured, "drift taken off": without_drift(measured)}
+    clean = {effect: costs(_with(ARM, contents), folder / f"first-{effect:g}") for effect, contents in measured.items()}
+    slow = {effect: costs(_with(SECOND, each), folder / f"second-{effect:g}") for effect, each in measured.items()}
     fleets = [
-        each
+        _judged(effect, kind, number, of_kind[kind], folder / "fleet", seed)
         for effect in measured
-        for each in _fleets(effect, Runs(first, clean), Runs(second[effect], own[effect]), folder, seed)
+        for number in range(DRAWS)
+        for kind in KINDS
     ]
     return Replay(
         nodes=NODES,
@@ -88,15 +80,55 @@ def replay(measured: Mapping[float, Sequence[bytes]], folder: Path, seed: int) -
         node_sd=SETTING.node_sd,
         run_sd=SETTING.run_sd,
         shared=SETTING.shared,
-        scatter=_scatter(clean),
-        paired={f"{effect:g}": _paired(own[effect], each) for effect, each in slowed.items()},
+        scatter=_scatter([each for found in clean.values() for each in found]),
+        paired={f"{effect:g}": _paired(clean[effect], slow[effect]) for effect in measured},
         fleets=tuple(fleets),
     )
 
 
-def _split(found: _Costs, counts: Sequence[int]) -> Iterator[_Costs]:
-    ends = list(itertools.accumulate(counts))
-    return (found[end - count : end] for end, count in zip(ends, counts, strict=True))
+def without_drift(measured: Mapping[float, Sequence[bytes]]) -> dict[float, list[bytes]]:
+    """Return the records with their drift taken off.
+
+    Parameters
+    ----------
+    measured
+        As `replay` takes them; all have one case.
+    """
+    plain = {effect: [msgspec.json.decode(each) for each in contents] for effect, contents in measured.items()}
+    rounds = [
+        (round_, block["canary"], effect)
+        for effect, records in plain.items()
+        for record in records
+        for block in record["blocks"]
+        for generation in block["generations"]
+        for round_ in generation["rounds"]
+    ]
+    levels = [_levels(*each) for each in rounds]
+    both, canary = np.exp(np.mean([each for each in levels if each is not None], axis=0)).tolist()
+    for (round_, name, _), of_round in zip(rounds, levels, strict=True):
+        if of_round is None:
+            round_["turns"] = []
+            continue
+        for turn in round_["turns"]:
+            of_canary = turn["arm"] == name
+            _scale(turn["window"], (canary if of_canary else both) / math.exp(of_round[of_canary]))
+    return {effect: [msgspec.json.encode(each) for each in records] for effect, records in plain.items()}
+
+
+def _levels(round_: dict[str, Any], canary: str, effect: float) -> tuple[float, float] | None:
+    """Return what both arms have in common in a round, and the canary, log scale; None: one has no window."""
+    medians = {
+        turn["arm"]: math.log(statistics.median(turn["window"]["samples_ns"]))
+        for turn in round_["turns"]
+        if turn.get("window") is not None
+    }
+    if not {ARM, SECOND, canary} <= medians.keys():
+        return None
+    return (medians[ARM] + medians[SECOND] - math.log1p(effect)) / 2, medians[canary]
+
+
+def _with(arm: str, contents: Sequence[bytes]) -> list[bytes]:
+    return [with_arm(each, arm) for each in contents]
 
 
 def _scatter(found: _Costs) -> dict[str, float]:
@@ -148,23 +180,26 @@ def write(contents: Sequence[bytes], node: Path) -> None:
         (target / files.NAME).write_bytes(content)
 
 
-def _fleets(effect: float, peers: Runs, slowed: Runs, folder: Path, seed: int) -> Iterator[Slowed]:
-    for number in range(DRAWS):
-        for kind in KINDS:
-            fleet = folder / "fleet"
-            for name, runs in nodes(kind, peers, slowed, np.random.default_rng(seed + number)):
-                write(runs, fleet / name)
-            yield judged(fleet, effect, kind, number)
-            shutil.rmtree(fleet)
+def _judged(
+    effect: float, kind: Kind, number: int, measured: Mapping[float, Sequence[bytes]], folder: Path, seed: int
+) -> Slowed:
+    peers = _with(ARM, [each for contents in measured.values() for each in contents])
+    for name, runs in nodes(kind, peers, _with(SECOND, measured[effect]), np.random.default_rng(seed + number)):
+        write(runs, folder / name)
+    found = judged(folder, effect, kind, number)
+    shutil.rmtree(folder)
+    return found
 
 
-def nodes(kind: Kind, peers: Runs, slowed: Runs, rng: np.random.Generator) -> Iterator[tuple[str, list[bytes]]]:
+def nodes(
+    kind: Kind, peers: Sequence[bytes], slowed: Sequence[bytes], rng: np.random.Generator
+) -> Iterator[tuple[str, list[bytes]]]:
     """Yield the name of each node of a fleet, and its records.
 
     Parameters
     ----------
     kind
-        What is done to the records.
+        What was done to the records.
     peers
         Records with the arm that is not slowed down, from which peers draw theirs.
     slowed
@@ -172,21 +207,22 @@ def nodes(kind: Kind, peers: Runs, slowed: Runs, rng: np.random.Generator) -> It
     rng
         Draws which records peers have, and the factors.
     """
-    names, runs = list(peers.clean[0]), len(slowed.contents)
-    setting = msgspec.structs.replace(KINDS[kind], cases=len(names), runs=runs)
-    factors = np.exp(draw(rng, 1, setting))
-    levels = {name: float(np.exp(np.mean([np.log(each[name]) for each in peers.clean]))) for name in names}
+    names, runs = [*cases(slowed[0]), CANARY], len(slowed)
+    factors = np.exp(draw(rng, 1, msgspec.structs.replace(KINDS[kind], cases=len(names), runs=runs)))
     for node in range(NODES):
         slow = node == NODES - 1
-        source = slowed if slow else peers
-        drawn = range(runs) if slow else rng.choice(len(source.contents), size=runs, replace=False).tolist()
-        made = []
-        for run, which in enumerate(drawn):
-            of_run = dict(zip(names, factors[node, run].tolist(), strict=True))
-            if kind == "drift taken off":
-                of_run = {name: factor * levels[name] / source.clean[which][name] for name, factor in of_run.items()}
-            made.append(scaled(source.contents[which], f"20261125-020000-standard-{node:03x}{run:x}", of_run))
-        yield SLOW_NODE if slow else f"peer-{node + 1:02}", made
+        drawn = slowed if slow else [peers[each] for each in rng.choice(len(peers), size=runs, replace=False)]
+        yield (
+            SLOW_NODE if slow else f"peer-{node + 1:02}",
+            [
+                scaled(
+                    each,
+                    f"20261125-020000-standard-{node:03x}{run:x}",
+                    dict(zip(names, factors[node, run], strict=True)),
+                )
+                for run, each in enumerate(drawn)
+            ],
+        )
 
 
 def with_arm(content: bytes, arm: str) -> bytes:
@@ -243,9 +279,13 @@ def scaled(content: bytes, run: str, factors: Mapping[str, float]) -> bytes:
             for turn in (turn for each in generation["rounds"] for turn in each["turns"]):
                 if (window := turn.get("window")) is not None:
                     factor = factors[CANARY if turn["arm"] == block["canary"] else case]
-                    window["samples_ns"] = [round(each * factor) for each in window["samples_ns"]]
-                    window["window_ns"] = round(window["window_ns"] * factor)
+                    _scale(window, factor)
     return msgspec.json.encode(plain)
+
+
+def _scale(window: dict[str, Any], factor: float) -> None:
+    window["samples_ns"] = [round(each * factor) for each in window["samples_ns"]]
+    window["window_ns"] = round(window["window_ns"] * factor)
 
 
 def judged(folder: Path, effect: float, kind: Kind, number: int) -> Slowed:

@@ -41,8 +41,8 @@ def _replay(seen: Replay) -> Iterator[str]:
         "arm twice, in turns, and slows the second one down: that is the run of the slowed node, and the first is that "
         f"of its peers, which draw theirs from all without replacement. Nodes differ by {seen.node_sd:.1%}, drawn, "
         f"{seen.shared:.0%} of that variance common to all cases. *As measured*, runs scatter as this machine let "
-        "them; with *drift taken off*, the arm that is not slowed down and the canary have one level in all runs, and "
-        f"runs of all nodes differ by {seen.run_sd:.1%}, drawn."
+        "them; with *drift taken off*, what both arms of a round have in common is the same in all rounds, and so is "
+        f"the canary; runs of all nodes differ by {seen.run_sd:.1%}, drawn."
     )
     yield ""
     yield from table(

@@ -11,7 +11,7 @@ from suite.plan import CANARY
 from suite.record import files
 from suite.record.schema import Run, Turn, Window
 from suite.trials.fleet_whole import replay
-from suite.trials.fleet_whole.replay import ARM, SECOND, Runs
+from suite.trials.fleet_whole.replay import ARM, SECOND
 from tests.compare.runs import run
 
 EFFECT = 1.4
@@ -92,23 +92,36 @@ def test_windows_are_scaled_and_the_canary_s_by_its_own_factor(contents: list[by
     assert windows(made, canary) == windows(contents[0], canary)
 
 
-def test_with_drift_taken_off_all_runs_of_like_nodes_have_a_level_but_for_what_is_drawn(
+def test_with_drift_taken_off_all_runs_have_one_level_and_the_slowdown_is_left(
     contents: list[bytes], tmp_path: Path
 ) -> None:
+    (steady,) = replay.without_drift({EFFECT - 1: contents}).values()
+    found = {}
+    for arm in (ARM, SECOND):
+        drifting, level = (
+            [
+                np.log(each[CASE])
+                for each in replay.costs([replay.with_arm(one, arm) for one in records], tmp_path / name)
+            ]
+            for records, name in ((contents, f"drifting-{arm}"), (steady, f"steady-{arm}"))
+        )
+        assert np.std(drifting) > 0.05
+        assert np.std(level) < 0.02
+        found[arm] = np.mean(level)
+    assert np.exp(found[SECOND] - found[ARM]) == pytest.approx(EFFECT, rel=0.05)
+    of_canary = [
+        each[CANARY] for each in replay.costs([replay.with_arm(one, ARM) for one in steady], tmp_path / "last")
+    ]
+    assert of_canary == pytest.approx(of_canary[:1] * len(of_canary), rel=1e-5)
+
+
+def test_a_fleet_has_a_slowed_node_with_all_its_runs_and_peers_with_as_many(contents: list[bytes]) -> None:
     first, second = ([replay.with_arm(each, arm) for each in contents] for arm in (ARM, SECOND))
-    clean = replay.costs(first, tmp_path / "first")
-    peers, slowed = Runs(first, clean), Runs(second[:3], clean[:3])
-    spread = {}
-    for kind in replay.KINDS:
-        made = dict(replay.nodes(kind, peers, slowed, np.random.default_rng(1)))
-        assert list(made)[-1] == replay.SLOW_NODE
-        assert len(made) == replay.NODES
-        assert {len(runs) for runs in made.values()} == {3}
-        of_peers = [each for name, runs in made.items() if name != replay.SLOW_NODE for each in runs]
-        found = replay.costs(of_peers, tmp_path / kind)
-        spread[kind] = float(np.std([np.log(each[CANARY]) for each in found]))
-    drawn = np.hypot(replay.SETTING.node_sd, replay.SETTING.run_sd)
-    assert 0.5 * drawn < spread["drift taken off"] < 1.5 * drawn < spread["as measured"]
+    made = dict(replay.nodes("as measured", first, second[:3], np.random.default_rng(1)))
+    assert list(made)[-1] == replay.SLOW_NODE
+    assert len(made) == replay.NODES
+    assert {len(runs) for runs in made.values()} == {3}
+    assert len({files.decode(each, "a record").id for runs in made.values() for each in runs}) == 3 * replay.NODES
 
 
 def test_a_node_that_is_slow_enough_is_found_by_the_command(
