@@ -100,7 +100,7 @@ def _slowed() -> list[object]:
     return [
         seen.nodes, seen.runs_each, f"{100 * seen.node_sd:g}",
         f"{100 * small:g}", *counted(small, "as measured"), f"{100 * large:g}", *counted(large, "as measured"),
-        f"{100 * scatter:.0f}", *counted(small, "drift taken off"), *counted(large, "drift taken off"),
+        f"{100 * scatter:.1f}", *counted(small, "drift taken off"), *counted(large, "drift taken off"),
     ]  # fmt: skip
 
 
@@ -144,14 +144,14 @@ FIGURES = [
     ),
     Figure(
         PAGE,
-        "{} of {} came in a bundle, with the SHA-256 of their locks, and {} of {} runs were made from them",
+        "{} of {} wheels arrived with the SHA-256 of their locks, and {} of {} runs were made from them",
         _arrived,
     ),
     Figure(
         PAGE,
         "fleets of {} nodes with {} runs each, whose nodes differ by {} %. A node that was really slowed down by {} % "
-        "was called slow in {} of {} fleets, and by {} % in {} of {}: runs on that busy machine scattered by {} %. "
-        "With that drift taken off, it was called slow in {} of {} and {} of {}",
+        "was called slow in {} of {} fleets, and by {} % in {} of {}: runs on that shared machine scattered by {} %. "
+        "With its drift taken off, it was called slow in {} of {} and {} of {}",
         _slowed,
     ),
     Figure(PAGE, "Relative to the canary, no such node would be found", _relative_to_canary),
