@@ -93,7 +93,7 @@ def connect(address: str, port: int, key: str) -> socket.socket:
     except UnprovenError as error:
         raise LevelfieldError(
             f"{address}:{port} does not take part: it did not prove that it has the key.",
-            fix="Run `levelfield peer` there, with a file that holds the same key.",
+            fix="Run `levelfield peer` there, with a file that holds the same key; it serves one run at a time.",
         ) from error
     except OSError as error:
         raise LevelfieldError(
