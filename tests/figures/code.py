@@ -1,6 +1,7 @@
 """Figures that are constants of the code: limits, tolerances, sizes of what is computed."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from suite.analysis.insights import saturation
 from suite.analysis.race import LEAD_PRECISION
@@ -28,6 +29,7 @@ from tests.figures import prints
 from tests.figures.checking import Figure
 
 README, METHOD, READING, UPGRADE = "README.md", "docs/method.md", "docs/reading-a-report.md", "docs/upgrade.md"
+MODELS = "docs/models.md"
 
 
 def _power(value: float) -> str:
@@ -64,6 +66,21 @@ def _layers() -> list[object]:
     return ["-".join(str(width) for width in DIGITS_WIDTHS)]
 
 
+def _sizes(name: str) -> list[object]:
+    model = models.get(name)
+    macs = flops.count(model).macs
+    parameters = f"{model.parameter_count / 1e6:.{3 if model.small else 1}f}"
+    return [parameters, f"{macs / 1e6:.3f}" if model.small else f"{macs / 1e9:.2f}"]
+
+
+_MODELS = {
+    "mlp": "a published spam classifier | {} million | {} million MAC |",
+    "resnet50": "the stride as in torchvision | {} million | {} billion MAC |",
+    "bert": "as in transformers | {} million | {} billion MAC | All three",
+    "mobilenet": "as in torchvision | {} million | {} billion MAC | | `vit`",
+    "vit": "as in transformers | {} million | {} billion MAC | | `embedder`",
+    "embedder": "[Reimers and Gurevych](https://arxiv.org/abs/1908.10084) | {} million | {} billion MAC |",
+}
 _FIVE = [prints.in_words(MIN_LAUNCHES)]
 _LENGTHS = range(1 << padding.BITS)
 _STEPS = [prints.in_words(recipe.STEPS)]
@@ -127,6 +144,7 @@ FIGURES = [
     Figure(METHOD, "by default of ResNet-50 and BERT in batches of {}", _default_batches),
     Figure("docs/own-model.md", "then in batches of {} unless told", _default_batches),
     *(Figure(page, text, lambda values=values: values) for page, text, values in _CONSTANTS),  # type: ignore[misc]
+    *(Figure(MODELS, text, partial(_sizes, name)) for name, text in _MODELS.items()),
     Figure(METHOD, "{} G for ResNet-50, {} G for BERT-base at {} tokens", _batches_of_macs),
     Figure(METHOD, "times {} as above. For the MLP that is {}. For the ResNet it is {}:", _sensitivities),
     Figure(METHOD, "an MLP {} with AdamW", _layers),
