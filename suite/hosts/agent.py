@@ -21,7 +21,7 @@ from suite.machine.fingerprint import fingerprint
 from suite.plan import cpu_pinning, names
 from suite.plan.cpu_pinning import Requested
 from suite.prepare.artifacts import Artifacts
-from suite.worker.meeting import authenticated
+from suite.worker.rendezvous import authenticated
 
 if TYPE_CHECKING:
     from suite.record.schema import Image
@@ -57,7 +57,7 @@ class Agent:
         self._images: dict[str, Image] = {}
         self._owned: Path | None = None
         self._workers: dict[str, Worker] = {}
-        self._last_words: dict[str, str] = {}
+        self._stderr_of: dict[str, str] = {}
 
     def answer(self, request: Request) -> Reply:
         """Do what a run asks for; what cannot be done is refused with the reason."""
@@ -71,9 +71,11 @@ class Agent:
                     return self._start(request)
                 case End():
                     self._end(request.name)
-                    return Ended(self._last_words.pop(request.name, ""))
+                    return Ended(self._stderr_of.pop(request.name, ""))
         except (LevelfieldError, WorkerError) as error:
             return Refused(str(error))
+        except (OSError, ValueError) as error:  # such as a name that no folder can have
+            return Refused(f"It cannot be done there: {error}.")
 
     def _hello(self, request: Hello) -> Reply:
         if request.tool_sha256 != self._tool_sha256:
@@ -92,7 +94,7 @@ class Agent:
 
     def _start(self, request: Start) -> Reply:
         self._end(request.name)
-        self._last_words.pop(request.name, None)
+        self._stderr_of.pop(request.name, None)
         if request.image not in self._images:
             return Refused("That image was not prepared here.")
         (model,) = names.known("model", (request.model,), names.names_of_models())
@@ -117,12 +119,12 @@ class Agent:
             address=self._address,
         )
         paths = self._launcher.worker_paths(spec)
-        meeting = msgspec.structs.replace(
-            request.meeting,
+        rendezvous = msgspec.structs.replace(
+            request.rendezvous,
             weights_path=f"{paths.artifacts}/{self._artifacts.weights(model)}",
             cache_path=paths.cache,
         )
-        self._workers[request.name] = self._launcher.launch(msgspec.structs.replace(spec, meeting=meeting))
+        self._workers[request.name] = self._launcher.launch(msgspec.structs.replace(spec, rendezvous=rendezvous))
         self._say(f"started {request.name}")
         return Started()
 
@@ -141,7 +143,7 @@ class Agent:
         if name in self._workers:
             worker = self._workers.pop(name)
             worker.stop()
-            self._last_words[name] = worker.stderr_tail()
+            self._stderr_of[name] = worker.stderr_tail()
 
     def close(self) -> None:
         """End all workers, and remove what was made for the run."""

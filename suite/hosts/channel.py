@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.worker.meeting import UnprovenError, join
-from suite.worker.messages import Meeting
+from suite.worker.messages import Rendezvous
+from suite.worker.rendezvous import UnprovenError, join
 
 MOST_BYTES = 4 << 20
 """Longest message; the largest that occurs, an image with its distributions, has some ten thousand bytes."""
@@ -89,7 +89,7 @@ def connect(address: str, port: int, key: str) -> socket.socket:
         None answers there, or it has another key.
     """
     try:
-        return join(Meeting(address, port, key))
+        return join(Rendezvous(address, port, key))
     except UnprovenError as error:
         raise LevelfieldError(
             f"{address}:{port} does not take part: it did not prove that it has the key.",

@@ -5,7 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from suite.record.schema import Fingerprint, Image
-from suite.worker.messages import Meeting
+from suite.worker.messages import Rendezvous
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
@@ -36,7 +36,7 @@ class Start(msgspec.Struct, frozen=True, tag="start"):
     memory_bytes: int
     cache: str
     """Name of the folder of its compile cache, which launches of the same arm and model share."""
-    meeting: Meeting
+    rendezvous: Rendezvous
     """Its paths are the agent's to fill in."""
 
 

@@ -9,9 +9,10 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.hosts.channel import ClosedError, MessageChannel, connect
 from suite.hosts.messages import End, Ended, Hello, Here, Prepare, Prepared, Refused, Reply, Request, Start, Started
-from suite.launchers.worker import Worker, WorkerError
+from suite.launchers.protocol import LaunchSpec
+from suite.launchers.worker import Worker, WorkerError, with_names
 from suite.record.schema import Fingerprint, Image
-from suite.worker.messages import Meeting, Open, Opened
+from suite.worker.messages import Listen, Listening, Rendezvous
 
 HELLO_TIMEOUT_S = 60.0
 PREPARE_TIMEOUT_S = 3600.0
@@ -29,13 +30,16 @@ class RemoteHost:
     Parameters
     ----------
     name
-        `ADDRESS:PORT` as the user typed it, for messages.
+        Such as `host 2`, for messages: a record holds no address.
+    reached_at
+        Its IPv4 address.
     channel
         The connection to its agent.
     """
 
-    def __init__(self, name: str, channel: MessageChannel[Reply]) -> None:
+    def __init__(self, name: str, reached_at: str, channel: MessageChannel[Reply]) -> None:
         self.name = name
+        self.reached_at = reached_at
         self.address = channel.address
         """IPv4 address of this host, from which the other one is reached."""
         self._channel = channel
@@ -64,12 +68,12 @@ class RemoteHost:
         other = [field for field in _ALIKE if getattr(made.image, field) != getattr(image, field)]
         if other:
             raise LevelfieldError(
-                f"{self.name} has another image of {image.name} than this host ({', '.join(other)}).",
+                f"{self.name.capitalize()} has another image of {image.name} than this host ({', '.join(other)}).",
                 fix="Use the same launcher on all hosts; move images with `levelfield bundle` where they were built.",
             )
         if made.weights_sha256 != weights_sha256:
             raise LevelfieldError(
-                f"{self.name} makes other weights than this host, so nothing could be compared.",
+                f"{self.name.capitalize()} makes other weights than this host, so nothing could be compared.",
                 fix="Run `levelfield clean` there and start again.",
             )
         return made.image.tag
@@ -96,7 +100,7 @@ class RemoteHost:
                 fix="See what `levelfield peer` says there, and resume this run with --resume.",
             ) from error
         if isinstance(reply, Refused):
-            raise LevelfieldError(f"{self.name}: {reply.message}")
+            raise LevelfieldError(f"{self.name.capitalize()}: {reply.message}")
         if not isinstance(reply, expect):
             raise LevelfieldError(f"The agent on {self.name} answered something else than it was asked.")
         return reply
@@ -116,6 +120,7 @@ class RemoteHosts:
         self._tags: dict[tuple[RemoteHost, str], str] = {}
         self.address = hosts[0].address
         """IPv4 address of this host at which the others reach it."""
+        self._names = {self.address: "host 1", **{host.reached_at: host.name for host in hosts}}
         self.machines: tuple[Fingerprint, ...] = ()
         """What they are; empty before `greet`."""
 
@@ -157,7 +162,7 @@ class RemoteHosts:
             for host in self._hosts:
                 self._tags[host, image.tag] = host.prepare(image, version, weights_sha256)
 
-    def lead(self, worker: Worker, hosts: int, image: Image, template: Start) -> None:
+    def lead(self, worker: Worker, hosts: int, spec: LaunchSpec, model: str) -> None:
         """Let a worker lead workers on other hosts.
 
         Parameters
@@ -166,35 +171,45 @@ class RemoteHosts:
             It is ready, and has loaded nothing.
         hosts
             How many, this one among them.
-        image
-            Of the worker.
-        template
-            What is started on the others, but for the image and the meeting.
+        spec
+            What the worker was started with; those on other hosts have the same image, threads and limits.
+        model
+            That they train.
 
         Raises
         ------
         WorkerError
             The worker cannot be reached at `address`, or another host could not start one.
         """
+        worker.name_hosts(self._names)
         key = secrets.token_hex(KEY_BYTES)
-        opened = worker.ask(Open(self.address, key), Opened, START_TIMEOUT_S)
-        meeting = Meeting(self.address, opened.port, key)
+        listening = worker.ask(Listen(self.address, key), Listening, START_TIMEOUT_S)
+        rendezvous = Rendezvous(self.address, listening.port, key)
         for host in self._hosts[: hosts - 1]:
+            start = Start(
+                name=spec.name,
+                image=self._tags[host, spec.image.tag],
+                model=model,
+                threads=spec.threads,
+                memory_bytes=spec.memory_bytes,
+                cache=spec.cache.name if spec.cache is not None else "",
+                rendezvous=rendezvous,
+            )
             try:
-                host.start(msgspec.structs.replace(template, image=self._tags[host, image.tag], meeting=meeting))
+                host.start(start)
             except LevelfieldError as error:
                 raise WorkerError("error", error.message, gone=False) from error
 
     def stderr(self, name: str) -> str:
         """End the workers of a name there, and return the end of what each wrote to stderr, under its host's number."""
         found: list[str] = []
-        for number, host in enumerate(self._hosts, 2):
+        for host in self._hosts:
             try:
                 text = host.end(name)
             except LevelfieldError as error:
                 text = str(error)
-            found += [f"Host {number}:\n{text.rstrip()}"] if text.strip() else []
-        return "\n".join(found)
+            found += [f"{host.name.capitalize()}:\n{text.rstrip()}"] if text.strip() else []
+        return with_names("\n".join(found), self._names)
 
     def close(self) -> None:
         """Leave all of them."""
@@ -219,8 +234,8 @@ def reach(addresses: Sequence[tuple[str, int]], key: str) -> RemoteHosts:
     """
     hosts: list[RemoteHost] = []
     try:
-        for address, port in addresses:
-            hosts.append(RemoteHost(f"{address}:{port}", MessageChannel(connect(address, port, key), Reply)))
+        for number, (address, port) in enumerate(addresses, 2):
+            hosts.append(RemoteHost(f"host {number}", address, MessageChannel(connect(address, port, key), Reply)))
         _require_one_address(hosts)
     except BaseException:
         for host in hosts:

@@ -19,7 +19,7 @@ from suite.images.engine import USER_PROXIES, open_client
 from suite.images.wheels import Progress
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
-from suite.launchers.environment import cuda_cache, meeting_environment, worker_environment
+from suite.launchers.environment import cuda_cache, rendezvous_environment, worker_environment
 from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError
@@ -203,7 +203,7 @@ def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (th
 def _environment(spec: LaunchSpec) -> dict[str, str]:
     """Return a worker's variables; the one GPU that a container is given is the only one it can see."""
     variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
-    variables |= meeting_environment(spec.meeting)
+    variables |= rendezvous_environment(spec.rendezvous)
     if not spec.gpu:
         return variables
     return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache("/cache" if spec.cache else "")

@@ -1,8 +1,9 @@
 """A worker as the supervisor sees it: typed requests and replies, time limits, and kinds of failure."""
 
 import contextlib
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -44,6 +45,7 @@ class Worker:
         self._request = "start"
         self._posted_ns = started_ns
         self._dismissed = False
+        self._hosts: Mapping[str, str] = {}
         self.start_ns = 0
         self.alive = True
 
@@ -111,7 +113,7 @@ class Worker:
         reply = self._receive(timeout_s)
         if isinstance(reply, Failed):
             self._check_plausible(reply)
-            raise WorkerError(reply.kind, reply.message, reply.detail, gone=False)
+            raise WorkerError(reply.kind, self._named(reply.message), self._named(reply.detail), gone=False)
         if not isinstance(reply, expect):
             raise self._lost("protocol", f"answered {self._request} with {type(reply).__name__}.")
         self._check_plausible(reply)
@@ -212,7 +214,7 @@ class Worker:
         """End a worker that can no longer be trusted, and return its error; `message` follows the worker's name."""
         self._channel.end(0.0)
         self.alive = False
-        return WorkerError(kind, f"{self.name} {message}", self._channel.stderr_tail())
+        return WorkerError(kind, f"{self.name} {message}", self.stderr_tail())
 
     def _exited(self) -> WorkerError:
         self._channel.end(GRACE_S)
@@ -229,11 +231,24 @@ class Worker:
         else:
             message = f"exited with code {ending.code} {during}."
         kind = "out-of-memory" if ending.out_of_memory else "crashed"
-        return WorkerError(kind, f"{self.name} {message}", self._channel.stderr_tail())
+        return WorkerError(kind, f"{self.name} {message}", self.stderr_tail())
 
     def stderr_tail(self) -> str:
         """Return the end of what it wrote to stderr, also once it has ended."""
-        return self._channel.stderr_tail()
+        return self._named(self._channel.stderr_tail())
+
+    def name_hosts(self, names: Mapping[str, str]) -> None:
+        """Let its errors name hosts otherwise than by their addresses, which no record may hold.
+
+        Parameters
+        ----------
+        names
+            By IPv4 address.
+        """
+        self._hosts = names
+
+    def _named(self, text: str) -> str:
+        return with_names(text, self._hosts)
 
     def dismiss(self) -> None:
         """Ask the worker to end, without waiting, so that several can end at the same time; `stop` comes after."""
@@ -249,6 +264,21 @@ class Worker:
         self.dismiss()
         self.alive = False
         self._channel.end(GRACE_S)
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return a text in which hosts have names in place of their IPv4 addresses.
+
+    Parameters
+    ----------
+    text
+        What may hold addresses.
+    names
+        By address.
+    """
+    for address, name in names.items():
+        text = re.sub(rf"(?<![\d.]){re.escape(address)}(?!\d)", name, text)
+    return text
 
 
 def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]:

@@ -9,7 +9,6 @@ import msgspec
 
 from suite.backends import precisions, registry
 from suite.errors import LevelfieldError
-from suite.hosts.messages import Start
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
@@ -18,7 +17,7 @@ from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Mem
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.verification import remember_computed, verify_outcome
-from suite.worker.messages import AllReduce, AllReduced, Fault, Load, Loaded, Meeting, Probe, Probed
+from suite.worker.messages import AllReduce, AllReduced, Fault, Load, Loaded, Probe, Probed
 from suite.zoo import models
 from suite.zoo.training import convergence
 
@@ -91,8 +90,6 @@ def bring_up(
                 for outcome in outcomes:
                     if outcome.launch.parity is None:
                         verify_outcome(resources, case, outcome)
-        for outcome in outcomes:
-            _explain_failure(resources, outcome)
     except BaseException:
         end_workers([*outcomes, *running.values()])
         raise
@@ -148,16 +145,7 @@ def _lead(resources: RunResources, outcome: Outcome, spec: LaunchSpec, worker: W
             f"{outcome.case.hosts} hosts are to train together, and no other one was named.",
             fix="Name it with --peers.",
         )
-    start = Start(
-        name=spec.name,
-        image="",
-        model=outcome.case.model,
-        threads=spec.threads,
-        memory_bytes=spec.memory_bytes,
-        cache=cache_folder(resources, outcome.case, outcome.arm).name,
-        meeting=Meeting(spec.address, 0, ""),
-    )
-    resources.hosts.lead(worker, outcome.case.hosts, spec.image, start)
+    resources.hosts.lead(worker, outcome.case.hosts, spec, outcome.case.model)
 
 
 def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
@@ -179,8 +167,16 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
 
 
-def _explain_failure(resources: RunResources, outcome: Outcome) -> None:
-    """Add to the failure of a training on several hosts what the workers on the others wrote last."""
+def explain_failure(resources: RunResources, outcome: Outcome) -> None:
+    """Add to the failure of a training on several hosts what the workers on the others wrote last.
+
+    Parameters
+    ----------
+    resources
+        Hold the other hosts; nothing is added where there are none.
+    outcome
+        Its launch is replaced where it has a failure.
+    """
     failed = outcome.launch.failure
     if resources.hosts is not None and outcome.case.hosts > 1 and failed is not None:
         others = resources.hosts.stderr(f"{outcome.arm.id}/{outcome.case.id}")

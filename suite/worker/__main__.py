@@ -10,7 +10,7 @@ import threading
 import msgspec
 
 from suite.worker import pinning
-from suite.worker.messages import JOIN, Meeting
+from suite.worker.messages import JOIN, Rendezvous
 from suite.worker.server import serve
 
 PR_SET_PDEATHSIG = 1
@@ -36,13 +36,13 @@ def main() -> None:
 
 def _serve_another_host(variable: str) -> None:
     """Serve the worker that leads this one from another host, until it is gone; this host's supervisor only waits."""
-    from suite.worker.meeting import join
+    from suite.worker.rendezvous import join
 
-    meeting = msgspec.json.decode(variable, type=Meeting)
-    connected = join(meeting)
+    rendezvous = msgspec.json.decode(variable, type=Rendezvous)
+    connected = join(rendezvous)
     threading.Thread(target=_end_with, args=(connected.fileno(), select.POLLRDHUP), daemon=True).start()
     with connected.makefile("rb") as requests, connected.makefile("wb") as replies:
-        serve(requests, replies, (meeting, connected.getsockname()[0]))
+        serve(requests, replies, (rendezvous, connected.getsockname()[0]))
 
 
 def _die_with_supervisor() -> None:

@@ -18,7 +18,7 @@ PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
 JOIN = "LEVELFIELD_JOIN"
-"""Variable with a `Meeting` as JSON, of a worker that another one leads from another host."""
+"""Variable with a `Rendezvous` as JSON, of a worker that another one leads from another host."""
 
 FROM_DATASET = "data-pipeline"
 """Scenario whose batches come from a dataset on disk."""
@@ -186,7 +186,7 @@ class Join(msgspec.Struct, frozen=True, tag="join"):
     replica: Replica
 
 
-class Open(msgspec.Struct, frozen=True, tag="open"):
+class Listen(msgspec.Struct, frozen=True, tag="listen"):
     """From the supervisor: wait for workers on other hosts, which the next task is trained with, one on each."""
 
     address: str
@@ -195,7 +195,7 @@ class Open(msgspec.Struct, frozen=True, tag="open"):
     """Of this launch, hexadecimal: who has it may join."""
 
 
-class Meeting(msgspec.Struct, frozen=True):
+class Rendezvous(msgspec.Struct, frozen=True):
     """Where a worker finds the one that leads it, and what its own host calls the files of a task."""
 
     address: str
@@ -206,7 +206,7 @@ class Meeting(msgspec.Struct, frozen=True):
     cache_path: str | None = None
 
 
-class Meet(msgspec.Struct, frozen=True, tag="meet"):
+class FindEndpoint(msgspec.Struct, frozen=True, tag="find-endpoint"):
     """From a leading worker to one on another host: report where its engine can be reached."""
 
 
@@ -246,8 +246,8 @@ Answerable: TypeAlias = (
     | Probe
     | MeasureRoofline
     | Export
-    | Open
-    | Meet
+    | Listen
+    | FindEndpoint
     | Join
     | Use
 )
@@ -460,13 +460,13 @@ class Joined(msgspec.Struct, frozen=True, tag="joined"):
     """It will; the engine connects to the other processes when something is loaded."""
 
 
-class Opened(msgspec.Struct, frozen=True, tag="opened"):
+class Listening(msgspec.Struct, frozen=True, tag="listening"):
     """It waits."""
 
     port: int
 
 
-class Met(msgspec.Struct, frozen=True, tag="met"):
+class EndpointFound(msgspec.Struct, frozen=True, tag="endpoint-found"):
     """Where the other processes' engines reach this one's."""
 
     address: str
@@ -505,8 +505,8 @@ Reply: TypeAlias = (
     | Probed
     | RooflineMeasured
     | Exported
-    | Opened
-    | Met
+    | Listening
+    | EndpointFound
     | Joined
     | Used
     | Failed

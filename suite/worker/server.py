@@ -20,7 +20,7 @@ from suite.worker.replies import ReplyWriter
 if TYPE_CHECKING:
     from suite.backends.protocol import Backend, Options
     from suite.backends.replica import Replica
-    from suite.worker.meeting import Door
+    from suite.worker.rendezvous import Listener
     from suite.worker.session import Session
     from suite.worker.team import Team
 
@@ -35,18 +35,18 @@ class Service:
     fail_and_exit
         Reports a failure in place of a thread that waits for a lost process, and ends this one.
     led
-        Where a worker on another host leads this one: that meeting, and the address that this one came from. None: it
-        is led by its supervisor, or by the process that started it.
+        Where a worker on another host leads this one: that rendezvous, and the address that this one came from. None:
+        it is led by its supervisor, or by the process that started it.
     """
 
     def __init__(
         self,
         fail_and_exit: Callable[[Failed], None] | None = None,
-        led: tuple[messages.Meeting, str] | None = None,
+        led: tuple[messages.Rendezvous, str] | None = None,
     ) -> None:
         self._fail_and_exit = fail_and_exit
         self._led = led
-        self._door: Door | None = None
+        self._listener: Listener | None = None
         """Where workers on other hosts connect; None: none do."""
         self._replica: Replica | None = None
         """None: it trains alone, if at all."""
@@ -70,13 +70,13 @@ class Service:
                 return measure(request)
             case messages.Export():
                 return _export(request)
-            case messages.Open():
-                from suite.worker.meeting import Door
+            case messages.Listen():
+                from suite.worker.rendezvous import Listener
 
-                self._door = Door(request.address, request.key)
-                return messages.Opened(self._door.port)
-            case messages.Meet():
-                return self._meet()
+                self._listener = Listener(request.address, request.key)
+                return messages.Listening(self._listener.port)
+            case messages.FindEndpoint():
+                return self._find_endpoint()
             case messages.Join(replica=replica):
                 self._replica = replica
                 return messages.Joined()
@@ -115,14 +115,14 @@ class Service:
     def _load(self, request: messages.Load) -> messages.Loaded:
         task = request.task
         if self._led is not None:  # what the leading worker calls the files is true of its own host
-            meeting, _ = self._led
-            task = msgspec.structs.replace(task, weights_path=meeting.weights_path, cache_path=meeting.cache_path)
+            rendezvous, _ = self._led
+            task = msgspec.structs.replace(task, weights_path=rendezvous.weights_path, cache_path=rendezvous.cache_path)
         if self._session is not None and self._session.task == task:
             return msgspec.structs.replace(self._session.loaded, weights_ns=0, load_ns=0, first_call_ns=None)
         if task.processes > 1 and self._replica is None:
             from suite.worker.team import Team
 
-            self.team = Team(task.processes, self._fail_and_exit or _ignore, self._door)
+            self.team = Team(task.processes, self._fail_and_exit or _ignore, self._listener)
             self._replica = self.team.replica
         if self.team is not None:
             self.team.post(request)
@@ -167,14 +167,14 @@ class Service:
             self._backend, self._set_up_as = registry.create(task.backend, options), (task.backend, options)
         return self._backend, options
 
-    def _meet(self) -> messages.Met:
+    def _find_endpoint(self) -> messages.EndpointFound:
         from suite.worker.team import free_ports
 
         if self._led is None:
             raise ValueError("No worker on another host leads this one.")
         _, address = self._led
         (port,) = free_ports(address, 1)
-        return messages.Met(address, port)
+        return messages.EndpointFound(address, port)
 
     def _probe(self, request: messages.Probe) -> messages.Probed:
         from suite.worker.probes import probe
@@ -207,7 +207,7 @@ def _export(request: messages.Export) -> messages.Exported:
     return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
 
 
-def serve(requests: IO[bytes], output: IO[bytes], led: tuple[messages.Meeting, str] | None = None) -> None:
+def serve(requests: IO[bytes], output: IO[bytes], led: tuple[messages.Rendezvous, str] | None = None) -> None:
     """Answer requests, one line each, until stdin closes or the supervisor asks to stop.
 
     Parameters

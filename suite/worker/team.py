@@ -3,9 +3,9 @@
 The supervisor communicates with the leading worker alone. Its peers are workers too, with pipes or a connection to it
 in place of streams to the supervisor: they load what it loads, and take a step whenever it takes one. On one host it
 starts them, and all connect over the loopback interface, which a container without a network has too. On several hosts
-each host's own supervisor starts one, which connects to the leading worker (`suite.worker.meeting`). They end with it:
-pipe or connection closes, and the kernel kills a child that does not notice. A peer that ends early is reported with
-its reason: an engine that waits for it may wait for minutes, or for ever.
+each host's own supervisor starts one, which connects to the leading worker (`suite.worker.rendezvous`). They end with
+it: pipe or connection closes, and the kernel kills a child that does not notice. A peer that ends early is reported
+with its reason: an engine that waits for it may wait for minutes, or for ever.
 """
 
 import os
@@ -20,11 +20,11 @@ import msgspec
 from suite.backends.replica import LOOPBACK, Replica
 from suite.worker import pinning
 from suite.worker.messages import (
+    EndpointFound,
     Failed,
+    FindEndpoint,
     Join,
     Joined,
-    Meet,
-    Met,
     Probe,
     Probed,
     Request,
@@ -37,7 +37,7 @@ from suite.worker.messages import (
 from suite.worker.peers import Child, Peer, remote
 
 if TYPE_CHECKING:
-    from suite.worker.meeting import Door
+    from suite.worker.rendezvous import Listener
 
 _R = TypeVar("_R")
 _encoder = msgspec.json.Encoder()
@@ -60,7 +60,7 @@ class Team:
         How many there are to be, this one among them.
     fail_and_exit
         Reports a failure in place of the thread that waits for a lost peer, and ends this process.
-    door
+    listener
         Where the others connect from other hosts, one process each; None: all are on this host.
 
     Raises
@@ -71,19 +71,21 @@ class Team:
         A host did not connect in time.
     """
 
-    def __init__(self, processes: int, fail_and_exit: Callable[[Failed], None], door: "Door | None" = None) -> None:
+    def __init__(
+        self, processes: int, fail_and_exit: Callable[[Failed], None], listener: "Listener | None" = None
+    ) -> None:
         self.lost: Failed | None = None
         self._fail_and_exit = fail_and_exit
         self._gone = threading.Event()
         self._processes = processes
-        self._hosts = processes if door is not None else 1
-        self._peers = self._children(processes) if door is None else self._guests(processes, door)
-        if door is None:
+        self._hosts = processes if listener is not None else 1
+        self._peers = self._children(processes) if listener is None else self._remote_peers(processes, listener)
+        if listener is None:
             endpoints = [(LOOPBACK, port) for port in free_ports(LOOPBACK, processes)]
         else:
-            self.post(Meet())
-            met = [(each.address, each.port) for each in self.collect(Met)]
-            endpoints = [(door.address, free_ports(door.address, 1)[0]), *met]
+            self.post(FindEndpoint())
+            met = [(each.address, each.port) for each in self.collect(EndpointFound)]
+            endpoints = [(listener.address, free_ports(listener.address, 1)[0]), *met]
         self.replica = Replica(0, processes, tuple(endpoints))
         for peer in self._peers:
             peer.send(_encoder.encode(Join(msgspec.structs.replace(self.replica, rank=peer.rank))) + b"\n")
@@ -94,8 +96,8 @@ class Team:
         os.sched_setaffinity(0, shares[0])
         return [Child(rank, shares[rank], self._lose) for rank in range(1, processes)]
 
-    def _guests(self, processes: int, door: "Door") -> list[Peer]:
-        return [remote(rank, each, self._lose) for rank, each in enumerate(door.accept(processes - 1), 1)]
+    def _remote_peers(self, processes: int, listener: "Listener") -> list[Peer]:
+        return [remote(rank, each, self._lose) for rank, each in enumerate(listener.accept(processes - 1), 1)]
 
     def post(self, request: Request) -> None:
         """Send a request to all peers; `collect` waits for their replies."""

@@ -12,8 +12,8 @@ from suite.hosts import agent, remote
 from suite.hosts.channel import MessageChannel, connect
 from suite.hosts.messages import End, Ended, Hello, Here, Prepare, Prepared, Refused, Reply, Start, Started
 from suite.launchers.host import HostLauncher
-from suite.worker.meeting import Door
-from suite.worker.messages import Meeting
+from suite.worker.messages import Rendezvous
+from suite.worker.rendezvous import Listener
 
 KEY = "ab" * 32
 TOOL = "1" * 64
@@ -44,7 +44,7 @@ def ask(channel: MessageChannel[Reply], request: msgspec.Struct) -> Reply:
 
 
 def start(name: str, tag: str, port: int, **changes: object) -> Start:
-    asked = Start(name, tag, "mlp", 1, 1 << 30, "cache", Meeting("127.0.0.1", port, KEY))
+    asked = Start(name, tag, "mlp", 1, 1 << 30, "cache", Rendezvous("127.0.0.1", port, KEY))
     return msgspec.structs.replace(asked, **changes)
 
 
@@ -58,9 +58,9 @@ def test_it_starts_a_worker_that_joins_the_one_that_leads_it() -> None:
     prepared = ask(channel, Prepare("torch", "cpu", None, ("mlp",)))
     assert isinstance(prepared, Prepared)
     assert list(prepared.weights_sha256) == ["mlp"]
-    door = Door("127.0.0.1", KEY)
-    assert ask(channel, start("one", prepared.image.tag, door.port)) == Started()
-    (joined,) = door.accept(1)
+    listener = Listener("127.0.0.1", KEY)
+    assert ask(channel, start("one", prepared.image.tag, listener.port)) == Started()
+    (joined,) = listener.accept(1)
     assert b'"type":"ready"' in joined.makefile("rb").readline()
     joined.close()  # the leading worker is gone, so it ends, and nobody had to say so
     deadline = time.monotonic() + 20
@@ -111,6 +111,8 @@ def test_what_it_refuses(request_: msgspec.Struct, says: str) -> None:
     [
         ({"cache": "../outside"}, "That is no name of a folder."),
         ({"cache": ""}, "That is no name of a folder."),
+        ({"cache": "x" * 300}, "File name too long"),
+        ({"cache": "a\0b"}, "null"),
         ({"model": "nothing"}, "There is no model"),
         ({"threads": 100_000}, "CPUs"),
     ],
@@ -148,13 +150,13 @@ def test_a_run_says_what_is_wrong_with_a_host() -> None:
     with pytest.raises(LevelfieldError, match=f"127.0.0.1:{port} cannot be reached: Connection refused"):
         remote.reach([("127.0.0.1", port)], KEY)
     hosts = remote.reach([("127.0.0.1", host.port)], KEY)
-    with pytest.raises(LevelfieldError, match=r"10000 threads were asked for, and 127.0.0.1:\d+ has \d+ CPUs"):
+    with pytest.raises(LevelfieldError, match=r"10000 threads were asked for, and host 2 has \d+ CPUs"):
         hosts.greet(TOOL, 10_000)
     hosts.greet(TOOL, 1)
     assert len(hosts.machines) == 1
     image = HostLauncher().prepare("torch", "cpu", None, lambda _: None)
-    with pytest.raises(LevelfieldError, match="makes other weights than this host"):
+    with pytest.raises(LevelfieldError, match="Host 2 makes other weights than this host"):
         hosts.prepare([(image, None)], {"mlp": "0" * 64})
-    with pytest.raises(LevelfieldError, match=r"has another image of torch than this host \(lock_sha256\)"):
+    with pytest.raises(LevelfieldError, match=r"Host 2 has another image of torch than this host \(lock_sha256\)"):
         hosts.prepare([(msgspec.structs.replace(image, lock_sha256="f" * 64), None)], {})
     hosts.close()

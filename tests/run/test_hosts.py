@@ -89,6 +89,11 @@ class Hosts:
         (found,) = self.reports.glob("*-smoke-*")
         return found
 
+    def named_in_the_record(self) -> list[str]:
+        """Return the addresses that stand in the record, its journal or its page."""
+        content = b"".join(path.read_bytes() for path in self.folder().iterdir() if path.is_file())
+        return [address for address in self.addresses if address.encode() in content]
+
 
 def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
@@ -126,8 +131,7 @@ def test_two_hosts_train_as_one_process_does(hosts: Hosts) -> None:
     (other,) = made.other_hosts
     assert other["cpu"]["CPUs measured on"] == str(max(os.sched_getaffinity(0)))
     assert made.settings.host_counts == (2,)
-    record = b"".join(path.read_bytes() for path in hosts.folder().glob("*.json*"))
-    assert not any(address.encode() in record for address in hosts.addresses), "no address is published"
+    assert not hosts.named_in_the_record(), "no address is published"
     page = html.render(made, analysis.analyse(made))
     assert "one on each of 2 hosts" in page
     assert "Host 2" in page
@@ -149,7 +153,8 @@ def test_a_host_that_is_lost_costs_its_own_launches_only(hosts: Hosts) -> None:
     failures += [launch.failure for each in together.generations for launch in each.launches if launch.failure]
     said = " ".join(failure.message for failure in failures)
     assert "on another host ended before its time, or that host is no longer reached" in said
-    assert "does not answer any more" in said
+    assert "The agent on host 2 does not answer any more" in said
+    assert not hosts.named_in_the_record()
 
 
 def _has_turn(hosts: Hosts, ending: str) -> bool:

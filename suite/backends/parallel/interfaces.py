@@ -47,15 +47,14 @@ def require_own_name(address: str) -> None:
     ValueError
         The name leads elsewhere, or nowhere.
     """
-    name = socket.gethostname()
     try:
-        found = socket.gethostbyname(name)
+        found = socket.gethostbyname(socket.gethostname())
     except OSError:
-        found = "no address"
-    if found != address:
+        found = ""
+    if found != address:  # neither is named: a record keeps this message
         raise ValueError(
-            f"The name of this host ({name}) stands for {found}, and JAX would listen there and not at {address}. "
-            "Use containers (--launcher docker), or give the name that address in /etc/hosts."
+            "The name of this host stands for another address than the one that the other hosts use, and JAX would "
+            "listen there. Use containers (--launcher docker), or give the name that address in /etc/hosts."
         )
 
 

@@ -15,5 +15,6 @@ def test_the_loopback_interface_has_its_whole_network() -> None:
 
 def test_a_name_that_leads_elsewhere_is_refused() -> None:
     require_own_name(socket.gethostbyname(socket.gethostname()))
-    with pytest.raises(ValueError, match=r"and JAX would listen there and not at 198.51.100.1\. Use containers"):
+    with pytest.raises(ValueError, match=r"and JAX would listen there\. Use containers") as refused:
         require_own_name("198.51.100.1")
+    assert "198" not in str(refused.value)

@@ -11,7 +11,7 @@ import time
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 
-from suite.worker.messages import Meeting
+from suite.worker.messages import Rendezvous
 
 HANDSHAKE_S = 10
 """How long the other side of a new connection may take to prove that it has the key."""
@@ -25,7 +25,7 @@ class UnprovenError(ConnectionError):
     """The other side did not prove that it has the key."""
 
 
-class Door:
+class Listener:
     """A port on which a leading worker waits for those on other hosts.
 
     Parameters
@@ -78,15 +78,15 @@ class Door:
             for each in found:
                 each.close()
             raise TimeoutError(
-                f"{len(found)} of {count} processes on other hosts connected to {self.address}:{self.port} within "
-                f"{timeout_s:.0f} s. Let no firewall be between the hosts."
+                f"{len(found)} of {count} processes on other hosts connected to this one within {timeout_s:.0f} s. Let "
+                "no firewall be between the hosts."
             ) from None
         finally:
             self._listening.close()
         return found
 
 
-def join(meeting: Meeting) -> socket.socket:
+def join(rendezvous: Rendezvous) -> socket.socket:
     """Connect to the leading worker.
 
     Raises
@@ -96,10 +96,10 @@ def join(meeting: Meeting) -> socket.socket:
     OSError
         It does not answer.
     """
-    connected = socket.create_connection((meeting.address, meeting.port), timeout=HANDSHAKE_S)
-    if not authenticated(connected, bytes.fromhex(meeting.key), first=False):
+    connected = socket.create_connection((rendezvous.address, rendezvous.port), timeout=HANDSHAKE_S)
+    if not authenticated(connected, bytes.fromhex(rendezvous.key), first=False):
         connected.close()
-        raise UnprovenError(f"{meeting.address}:{meeting.port} did not prove that it has the key of this launch.")
+        raise UnprovenError("The other side did not prove that it has the key.")
     return connected
 
 
