@@ -46,6 +46,7 @@ class Hosts:
         self.key = folder / "key"
         self.key.write_text(secrets.token_hex(32))
         self.key.chmod(0o600)
+        self._started: list[Command] = []
 
     def __enter__(self) -> Self:
         one, two = self._names
@@ -59,6 +60,10 @@ class Hosts:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for command in self._started:  # a test that failed may have left some
+            if command.running:
+                command.send(signal.SIGKILL)
+                command.wait()
         for name in self._names:
             _ip("netns", "del", name)
 
@@ -66,7 +71,8 @@ class Hosts:
         """Start a command on a host, whose name stands for its address."""
         named = f'hostname {self.addresses[host]} && exec "$@"'
         within = ("ip", "netns", "exec", self._names[host], "unshare", "--uts", "sh", "-c", named, "sh")
-        return Command(*words, folder=self._folder, within=within)
+        self._started.append(Command(*words, folder=self._folder, within=within))
+        return self._started[-1]
 
     def agent(self) -> Command:
         """Let the second host wait for runs, on its last CPU."""
@@ -140,11 +146,14 @@ def test_two_hosts_train_as_one_process_does(hosts: Hosts) -> None:
 def test_a_host_that_is_lost_costs_its_own_launches_only(hosts: Hosts) -> None:
     agent = hosts.agent()
     bench = hosts.bench("--nodes", "1,2", "--backends", "torch")
-    assert eventually(lambda: _has_turn(hosts, "/p2/h2") or not bench.running)
+    assert eventually(lambda: _journalled(hosts, "launch", "/p2/h2") or not bench.running)
+    bench.send(signal.SIGSTOP)  # it orders no window more until the agent is gone
+    assert len(_journalled(hosts, "turn", "/p2/h2")) < 2, "windows are still to come"
     agent.send(signal.SIGKILL)
+    agent.wait()
+    bench.send(signal.SIGCONT)
     bench.wait()
     assert bench.code == 1, bench.err + bench.out
-    agent.wait()
     alone, together = files.read(hosts.folder()).blocks
     assert all(turn.window for each in alone.generations for round_ in each.rounds for turn in round_.turns)
     failures = [
@@ -157,11 +166,11 @@ def test_a_host_that_is_lost_costs_its_own_launches_only(hosts: Hosts) -> None:
     assert not hosts.named_in_the_record()
 
 
-def _has_turn(hosts: Hosts, ending: str) -> bool:
-    """Whether a window of a case is in the journal already."""
+def _journalled(hosts: Hosts, kind: str, ending: str) -> list[str]:
+    """Return the lines of a kind that the journal has of a case already."""
     journals = hosts.reports.glob(f"*/{JOURNAL}")
     lines = (line for path in journals for line in path.read_text(encoding="utf-8").splitlines())
-    return any('"type":"turn"' in line and f'{ending}"' in line for line in lines)
+    return [line for line in lines if f'"type":"{kind}"' in line and f'{ending}"' in line]
 
 
 def test_what_is_missing_is_one_sentence(hosts: Hosts) -> None:
