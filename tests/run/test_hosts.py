@@ -146,7 +146,7 @@ def test_two_hosts_train_as_one_process_does(hosts: Hosts) -> None:
 def test_a_host_that_is_lost_costs_its_own_launches_only(hosts: Hosts) -> None:
     agent = hosts.agent()
     bench = hosts.bench("--nodes", "1,2", "--backends", "torch")
-    assert eventually(lambda: _journalled(hosts, "launch", "/p2/h2") or not bench.running)
+    assert eventually(lambda: bool(_journalled(hosts, "launch", "/p2/h2")) or not bench.running)
     bench.send(signal.SIGSTOP)  # it orders no window more until the agent is gone
     assert len(_journalled(hosts, "turn", "/p2/h2")) < 2, "windows are still to come"
     agent.send(signal.SIGKILL)
