@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import precisions, registry
+from suite.backends.decoding.protocol import DecodingSource
 from suite.backends.protocol import Options, Source, Unsupported
+from suite.zoo import models
+from suite.zoo.spec import Decoding, Model
 
 
 def require_supported(backend: str, options: Options) -> None:
@@ -66,7 +69,31 @@ def import_framework(backend: str, module: str) -> ModuleType:
         ) from error
 
 
-def require_onnx(backend: str, source: Source) -> Path:
+def require_decoding(backend: str, source: DecodingSource, options: Options) -> tuple[Model, Decoding]:
+    """Return a model, and how it answers token by token.
+
+    Parameters
+    ----------
+    backend
+        Name of the backend.
+    source, options
+        What it was given to load, and how it was set up.
+
+    Raises
+    ------
+    Unsupported
+        The model does not answer so, or the backend does not in that precision or on that device.
+    """
+    model = models.get(source.model)
+    decoding = model.decoding
+    if decoding is None:
+        raise Unsupported(f"{source.model} does not answer token by token.")
+    if options.precision != "fp32" or options.device != "cpu":
+        raise Unsupported(f"{backend} answers token by token in fp32 on the CPU alone here.")
+    return model, decoding
+
+
+def require_onnx(backend: str, source: Source | DecodingSource) -> Path:
     """Return the ONNX file of a source.
 
     Parameters

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda, hlo
-from suite.backends.checks import images_last, import_framework, require_supported
+from suite.backends.checks import images_last, import_framework, require_decoding, require_supported
+from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED
 from suite.backends.layers import jax as layers
 from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
@@ -161,6 +162,17 @@ class JAX:
         """Return XLA's text of the compiled model; empty where none is loaded."""
         del inputs  # compiled for their shapes: its text says it without a call
         return str(self._executable.as_text()) if self._executable is not None else ""
+
+    def load_decoding(self, source: DecodingSource) -> Decoder:
+        """Compile the model's function of tokens and caches; the caches are donated."""
+        from suite.backends.decoding import jax as decoding
+
+        self._executable = None  # frees the model that was loaded before
+        model, _ = require_decoding("jax", source, self._options)
+        self._use_cache(on=not self._holds_weights)
+        weights = self._jax.device_put(channels_last(source.weights))
+        network = definition(model, "jax")
+        return decoding.decoder(self._jax, network, weights, source, self._compiler, frozen=self._frozen)
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Compile value_and_grad and the update as one function."""

@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda
-from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
+from suite.backends.checks import import_framework, require_decoding, require_names, require_onnx, require_supported
+from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import precision_of
 from suite.backends.layers import onnxruntime as layers
 from suite.backends.layers.onnx import HOW
 from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Unsupported
+from suite.zoo.decoding import input_names
 from suite.zoo.honesty import Computed
 
 _CPU = "CPUExecutionProvider"
@@ -54,6 +56,7 @@ class ONNXRuntime:
 
     def __init__(self, options: Options) -> None:
         require_supported("onnxruntime", options)
+        self._given = options
         self._ort: Any = import_framework("onnxruntime", "onnxruntime")
         self._ort.disable_telemetry_events()
         self._ort.set_default_logger_severity(3)  # errors only: stdout and stderr belong to the worker
@@ -120,6 +123,16 @@ class ONNXRuntime:
 
         return Resident(place=place, run=run, fetch=fetch)
 
+    def load_decoding(self, source: DecodingSource) -> Decoder:
+        """Open a session on the file with caches, and bind each cache as input and as output."""
+        from suite.backends.decoding import onnxruntime as decoding
+
+        _, caches = require_decoding("onnxruntime", source, self._given)
+        session = self._opened(require_onnx("onnxruntime", source))
+        found = [tensor.name for tensor in session.get_inputs()]
+        require_names("onnxruntime", input_names(caches), found)
+        return decoding.decoder(self._ort, session, caches, source)
+
     layers_how = HOW
 
     def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
@@ -128,7 +141,12 @@ class ONNXRuntime:
         return layers.caller(self._ort, self._options, path, self._requested())
 
     def _session(self, source: Source) -> Any:  # noqa: ANN401 (a session of ONNX Runtime's)
-        path = require_onnx("onnxruntime", source)
+        session = self._opened(require_onnx("onnxruntime", source))
+        require_names("onnxruntime", source.example, [tensor.name for tensor in session.get_inputs()])
+        return session
+
+    def _opened(self, path: Path) -> Any:  # noqa: ANN401 (the same)
+        """Open a session, and refuse one that another provider would run."""
         self._path = path
         try:
             session = self._open(path)
@@ -143,7 +161,6 @@ class ONNXRuntime:
             if self._providers[:1] != [_CUDA]:
                 raise cuda.fell_back("onnxruntime", ", ".join(self._providers))
             self._used = {name: str(value) for name, value in session.get_provider_options()[_CUDA].items()}
-        require_names("onnxruntime", source.example, [tensor.name for tensor in session.get_inputs()])
         return session
 
     def _open(self, path: Path) -> Any:  # noqa: ANN401 (the same)

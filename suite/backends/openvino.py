@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import kernels
-from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
+from suite.backends.checks import import_framework, require_decoding, require_names, require_onnx, require_supported
+from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import precision_of
 from suite.backends.layers import openvino as layers
 from suite.backends.layers.onnx import HOW
 from suite.backends.protocol import Arrays, Options, See, Source, Step, Unsupported
+from suite.zoo.decoding import input_names
 from suite.zoo.honesty import Computed
 
 _PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "int8": "f32"})
@@ -79,23 +81,39 @@ class OpenVINO:
         Unsupported
             If the file is missing or of another model, or OpenVINO would compute in another precision.
         """
-        path = require_onnx("openvino", source)
+        compiled = self._compile(self._core.read_model(require_onnx("openvino", source)))
+        require_names("openvino", source.example, [port.any_name for port in compiled.inputs])
+        request = self.request = compiled.create_infer_request()
+        small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
+        self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
+        count = len(compiled.outputs)
+        return _filling(request, compiled.inputs, count) if small else _sharing(request, count)
+
+    def load_decoding(self, source: DecodingSource) -> Decoder:
+        """Compile the file with caches as a stateful model."""
+        from suite.backends.decoding import openvino as decoding
+
+        _, caches = require_decoding("openvino", source, self._options)
+        read = self._core.read_model(require_onnx("openvino", source))
+        require_names("openvino", input_names(caches), [port.any_name for port in read.inputs])
+        decoding.make_stateful(read, caches)
+        self.request = self._compile(read).create_infer_request()
+        self._settings["INPUTS"] = "shared"
+        return decoding.decoder(self._ov, self.request)
+
+    def _compile(self, model: Any) -> Any:  # noqa: ANN401  (OpenVINO's own type)
+        """Compile a model for the CPU, and refuse one that would be computed in another precision."""
         self._compiled = self.request = None  # frees the model that was loaded before
         precision = _PRECISIONS[self._options.precision]
         self._require_capability()
-        compiled = self._core.compile_model(self._core.read_model(path), "CPU", self._config(precision))
-        require_names("openvino", source.example, [port.any_name for port in compiled.inputs])
+        compiled = self._core.compile_model(model, "CPU", self._config(precision))
         known = set(compiled.get_property("SUPPORTED_PROPERTIES"))
         self._settings = {name: _text(compiled.get_property(name)) for name in _READ_BACK if name in known}
         if self._settings["INFERENCE_PRECISION_HINT"] != precision:
             found = self._settings["INFERENCE_PRECISION_HINT"]
             raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
         self._compiled = compiled
-        request = self.request = compiled.create_infer_request()
-        small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
-        self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
-        count = len(compiled.outputs)
-        return _filling(request, compiled.inputs, count) if small else _sharing(request, count)
+        return compiled
 
     layers_how = HOW
 

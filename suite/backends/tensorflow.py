@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda, hlo
-from suite.backends.checks import images_last, import_framework, require_supported
+from suite.backends.checks import images_last, import_framework, require_decoding, require_supported
+from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED, as_computed, precision_of
 from suite.backends.layers import tensorflow as layers
 from suite.backends.parallel.tensorflow import Workers
@@ -113,6 +114,15 @@ class TensorFlow:
         run(placed)
         return Resident(place=place, run=run, fetch=lambda output: output.numpy())
 
+    def load_decoding(self, source: DecodingSource) -> Decoder:
+        """Trace the model's function of tokens, which writes into caches that are variables."""
+        from suite.backends.decoding import tensorflow as decoding
+
+        self._function = self._call = None  # frees the model that was loaded before
+        model, _ = require_decoding(self.name, source, self._options)
+        network = definition(model, "tensorflow")
+        return decoding.decoder(self._tf, network, self._weights(source.weights), source, xla=self.xla)
+
     def load_training(self, source: TrainingSource) -> Trainer:
         """Trace forward, loss, backward and update as one function."""
         from suite.backends.tensorflow_training import TensorFlowTrainer
@@ -149,11 +159,7 @@ class TensorFlow:
         tf, model = self._tf, models.get(source.model)
         network = definition(model, "tensorflow")
         dtype = tf.dtypes.as_dtype(STORED.get(self._options.precision, "float32"))
-        with tf.device(device_name(self._device)):
-            weights = {
-                name: self._weight(name.replace(".", "_"), array.astype(dtype.as_numpy_dtype, copy=False))
-                for name, array in channels_last(source.weights).items()
-            }
+        weights = self._weights(source.weights, dtype.as_numpy_dtype)
         self._names = tuple(tensor.name for tensor in model.inputs)
 
         def network_of(*inputs: Any) -> Any:  # noqa: ANN401 (tensors)
@@ -161,6 +167,14 @@ class TensorFlow:
             return tf.cast(network.forward(weights, *cast), tf.float32)
 
         return network_of
+
+    def _weights(self, given: Arrays, dtype: npt.DTypeLike = np.float32) -> dict[str, Any]:
+        """Return weights by name as a definition takes them, on the device."""
+        with self._tf.device(device_name(self._device)):
+            return {
+                name: self._weight(name.replace(".", "_"), array.astype(dtype, copy=False))
+                for name, array in channels_last(given).items()
+            }
 
     layers_how = layers.HOW
 

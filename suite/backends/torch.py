@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda, kernels
-from suite.backends.checks import import_framework, require_supported
+from suite.backends.checks import import_framework, require_decoding, require_supported
+from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED, as_computed, precision_of
 from suite.backends.layers import torch as layers
-from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
+from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource, Unsupported
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 
@@ -22,6 +23,8 @@ _PRODUCTS = re.compile(
 )
 """Operators that multiply matrices or convolve, as they are dispatched below autograd."""
 
+_PREPARED = ("frozen", "linear")
+"""Settings that have the network prepared (`suite.backends.torch_prepared`)."""
 _OWN_KERNELS = "torch's own kernels: neither MKL nor oneDNN prints a product"
 
 
@@ -139,6 +142,22 @@ class Torch:
         names = tuple(tensor.name for tensor in model.inputs)
         module: Any = self._in_precision(torch_module.load(model, source.weights))
         return layers.caller(self._torch, module.to(memory_format=self._torch.channels_last), names)
+
+    def load_decoding(self, source: DecodingSource) -> Decoder:
+        """Build the network and its caches on the CPU; raises `Unsupported` elsewhere."""
+        from suite.backends.decoding import torch as decoding
+        from suite.zoo import torch_module
+
+        self._module = self._call = None  # frees the model that was loaded before
+        model, caches = require_decoding(self.name, source, self._options)
+        prepared = [f"{name}={self._options.settings[name]}" for name in _PREPARED if name in self._options.settings]
+        if self._compiled is None and prepared:
+            raise Unsupported(f"{self.name} prepares nothing that answers token by token: leave {prepared[0]} out.")
+        network = torch_module.load(model, source.weights)
+        return decoding.decoder(self._torch, network, caches, source, self._compiled)
+
+    _compiled: Callable[[Any], Any] | None = None
+    """Compiles a function of tensors; None: it is run eagerly."""
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Build the network with its loss and torch's own optimizer."""

@@ -68,12 +68,15 @@ class TorchCompile(Torch):
         config.freezing = False
         return TorchTrainer(source, self._device, compiled=True)
 
-    def _prepared(self, source: Source) -> Any:  # noqa: ANN401 (a module of torch's)
+    def _compiled(self, function: Any) -> Any:  # noqa: ANN401 (a function of tensors)
         from torch._inductor import config
 
-        del source  # it is compiled by the first call
         config.freezing = self._options.settings.get("frozen", "on") == "on"
-        return self._torch.compile(self._module, dynamic=False)
+        return self._torch.compile(function, dynamic=False)
+
+    def _prepared(self, source: Source) -> Any:  # noqa: ANN401 (a module of torch's)
+        del source  # it is compiled by the first call
+        return self._compiled(self._module)
 
     def computed(self, inputs: Arrays) -> Computed:
         """Run the module once as it was before it was compiled.

@@ -62,6 +62,8 @@ class Task(msgspec.Struct, frozen=True):
     """Settings asked for beyond the backend's idiomatic ones."""
     processes: int = 1
     """That train together, each with so many threads and an equal share of the batch (scenario `training`)."""
+    depth: int = 0
+    """Tokens of the prompt, of a scenario that answers token by token (`suite.zoo.decoding.Call`)."""
     own: Own | None = None
     """Inputs of the user's own file that `onnx_path` is; None: it is one of this tool's models."""
     fault: Fault | None = None

@@ -25,7 +25,7 @@ from suite.backends.protocol import (
     WithDeviceMemory,
 )
 from suite.backends.replica import Replica
-from suite.worker import converging, fault, messages, outputs, rotation, training
+from suite.worker import converging, decoding, fault, messages, outputs, rotation, training
 from suite.worker.feeding import Fed, batch_of
 from suite.worker.messages import FROM_DATASET, NotLoadedError, Task
 from suite.worker.probes import usage
@@ -167,7 +167,8 @@ class Session:
             )
             verified = _verified(single, calls)
         # The framework is asked after the answers, and outside of all that is timed.
-        if request.ask_computed and isinstance(self._backend, SaysPrecision):
+        asked = request.ask_computed and decoding.call_of(task) is None  # there is no plain model to look at
+        if asked and isinstance(self._backend, SaysPrecision):
             computed = self._backend.computed(inputs_of(task, 0))
             verified = msgspec.structs.replace(verified, computed=computed)
         return verified
@@ -290,6 +291,9 @@ class Session:
 
 def _load_model(backend: Backend, task: Task, source: Source) -> Resident:
     """Load a model; where inputs and outputs begin and end in host memory, nothing is done to place or fetch them."""
+    call = decoding.call_of(task)
+    if call is not None:
+        return decoding.load(backend, task, source, call)
     if not task.scenario.endswith("-device"):
         return Resident(place=_unchanged, run=backend.load(source), fetch=_unchanged)
     if not isinstance(backend, ResidentBackend):

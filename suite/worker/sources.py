@@ -5,10 +5,11 @@ from pathlib import Path
 from suite.backends import registry
 from suite.backends.protocol import Arrays, Source, Unsupported
 from suite.worker import converging, training
+from suite.worker.decoding import call_of
 from suite.worker.feeding import batch_of
 from suite.worker.files import digest_of, files_in
 from suite.worker.messages import FROM_DATASET, Task
-from suite.zoo import inputs, models, own_inputs, weights
+from suite.zoo import decoding, inputs, models, own_inputs, weights
 from suite.zoo.digits import data
 from suite.zoo.spec import Model
 from suite.zoo.training import batches, convergence
@@ -74,6 +75,9 @@ def inputs_of(task: Task, first: int) -> Arrays:
     """
     if task.own is not None:
         return own_inputs.make(task.own, first, task.batch)
+    call = call_of(task)
+    if call is not None:
+        return decoding.inputs(models.get(task.model), call, first, task.batch)
     return inputs.make(models.get(task.model), first, task.batch, layout=registry.get(task.backend).layout)
 
 

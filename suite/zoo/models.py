@@ -8,7 +8,7 @@ import re
 from suite.zoo.spec import Model
 from suite.zoo.training.recipe import Recipe
 
-FOLDERS = ("mlp", "mobilenet", "resnet50", "bert", "embedder", "vit")
+FOLDERS = ("mlp", "mobilenet", "resnet50", "decoder", "bert", "embedder", "vit")
 """Models that are benchmarked, smallest first: each is a folder of `suite.zoo`."""
 
 _SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(?:x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")

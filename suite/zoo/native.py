@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.zoo.spec import Model
+from suite.zoo.spec import Model, is_table
 from suite.zoo.weights import Arrays
 
 FRAMEWORKS = ("torch", "jax", "tensorflow")
@@ -61,10 +61,6 @@ def channels_first(weights: dict[str, Any]) -> Arrays:
 
 def _transposed(weights: Arrays, order: dict[int, tuple[int, ...]]) -> Arrays:
     return {
-        name: array if _is_table(name, array) else np.ascontiguousarray(array.transpose(order[array.ndim]))
+        name: array if is_table(name) and array.ndim == 2 else np.ascontiguousarray(array.transpose(order[array.ndim]))
         for name, array in weights.items()
     }
-
-
-def _is_table(name: str, array: np.ndarray[Any, Any]) -> bool:
-    return name.startswith("embeddings.") and array.ndim == 2

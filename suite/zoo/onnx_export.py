@@ -12,7 +12,9 @@ import msgspec
 import numpy as np
 
 from suite.zoo import inputs
-from suite.zoo.spec import Model
+from suite.zoo.decoding import INPUT, POSITIONS, renewed
+from suite.zoo.native import definition
+from suite.zoo.spec import Decoding, Model, is_table
 from suite.zoo.weights import Arrays
 
 OPSET = 20
@@ -20,8 +22,12 @@ MODEL_FILE = "model.onnx"
 DATA_FILE = "model.onnx.data"
 
 PRECISIONS = ("fp32", "fp16", "int8")
+CACHED = "fp32-cached"
+"""Form of a file that goes on from a cache, as `suite.zoo.decoding` has it: fp32, for any number of tokens."""
 _EXPORTERS = ("torch", "onnx", "onnxscript", "onnx-ir")
-_MADE_BY = MappingProxyType({"fp32": _EXPORTERS, "fp16": _EXPORTERS, "int8": (*_EXPORTERS, "onnxruntime")})
+_MADE_BY = MappingProxyType(
+    {"fp32": _EXPORTERS, "fp16": _EXPORTERS, "int8": (*_EXPORTERS, "onnxruntime"), CACHED: _EXPORTERS}
+)
 """Distributions that decide the bytes."""
 
 _EXTERNAL_BYTES = 256_000_000
@@ -50,7 +56,8 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     batch
         Size of the only batch that the file will take.
     precision
-        One of `PRECISIONS`. In fp16 all tensors but inputs and output are; int8 is the fp32 file quantised.
+        One of `PRECISIONS`, or `CACHED`. In fp16 all tensors but inputs and output are; int8 is the fp32 file
+        quantised.
     folder
         Where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
 
@@ -64,27 +71,35 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     ValueError
         If the precision cannot be exported.
     """
-    if precision not in PRECISIONS:
+    if precision == CACHED and model.decoding is None:
+        raise ValueError(f"{model.title} does not answer token by token.")
+    if precision not in (*PRECISIONS, CACHED):
         raise ValueError(f"ONNX files are exported in {', '.join(PRECISIONS)} here, not in {precision}.")
     import onnx
     import torch
 
     from suite.zoo import torch_module
 
-    example = inputs.make(model, 0, batch)
-    arguments = tuple(torch.from_numpy(np.ascontiguousarray(example[tensor.name])) for tensor in model.inputs)
     module = torch_module.load(model, weights)
     if precision == "fp16":
         module = torch_module.Lowered(module, torch.float16).eval()
+    if model.decoding is not None and precision == CACHED:
+        module = definition(model, "torch").Cached(module).eval()
+        wanted = _cached_arguments(model, model.decoding, batch)
+    else:
+        example = inputs.make(model, 0, batch)
+        given = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in example.items()}
+        wanted = _Arguments({tensor.name: given[tensor.name] for tensor in model.inputs}, (model.output.name,))
     with tempfile.TemporaryDirectory(prefix="levelfield-export-") as temporary, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter deprecates its own internals
         raw = Path(temporary) / MODEL_FILE
         torch.onnx.export(
             module,
-            arguments,
+            tuple(wanted.inputs.values()),
             raw,
-            input_names=[tensor.name for tensor in model.inputs],
-            output_names=[model.output.name],
+            input_names=list(wanted.inputs),
+            output_names=list(wanted.outputs),
+            dynamic_shapes=wanted.dynamic_shapes,
             opset_version=OPSET,
             dynamo=True,
             external_data=True,
@@ -116,11 +131,39 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     )
 
 
+class _Arguments(msgspec.Struct, frozen=True):
+    """What a module is exported with."""
+
+    inputs: dict[str, Any]
+    """Tensors by name, in the order in which the module takes them."""
+    outputs: tuple[str, ...]
+    dynamic_shapes: Any = None
+    """Dimensions that stay open, as torch takes them; None: there are none."""
+
+
+def _cached_arguments(model: Model, decoding: Decoding, batch: int) -> _Arguments:
+    """Return tokens, their positions and empty caches; how many tokens there are stays open."""
+    import torch
+
+    tokens = torch.export.Dim("tokens", min=1, max=decoding.context)
+    example = 2  # a dimension of one would be taken as fixed
+    caches = {tensor.name: torch.zeros(batch, *tensor.shape) for tensor in decoding.caches}
+    return _Arguments(
+        inputs={
+            INPUT: torch.zeros(batch, example, dtype=torch.int32),
+            POSITIONS: torch.arange(example),
+            **caches,
+        },
+        outputs=(model.output.name, *map(renewed, caches)),
+        dynamic_shapes=({1: tokens}, {0: tokens}, tuple({} for _ in caches)),
+    )
+
+
 def _size_bytes(model: Model, precision: str) -> int:
     """Return about how large a file is: in int8 matrices and kernels have a byte a weight, embeddings four."""
-    width = {"fp32": 4, "fp16": 2, "int8": 1}[precision]
+    width = {"fp32": 4, "fp16": 2, "int8": 1, CACHED: 4}[precision]
     return sum(
-        parameter.count * (4 if parameter.name.startswith("embeddings.") and precision == "int8" else width)
+        parameter.count * (4 if is_table(parameter.name) and precision == "int8" else width)
         for parameter in model.parameters
     )
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from suite.zoo.spec import is_table
 from suite.zoo.weights import Arrays
 
 SIGNIFICANDS: Mapping[str, int] = MappingProxyType({"tf32": 11, "bf16": 8, "fp16": 11})
@@ -40,8 +41,7 @@ def weights(arrays: Mapping[str, npt.NDArray[np.generic]], precision: str) -> Ar
     """
     if precision == "int8":
         return {
-            name: to_int8(array) if array.ndim > 1 and not name.startswith("embeddings.") else array
-            for name, array in arrays.items()
+            name: to_int8(array) if array.ndim > 1 and not is_table(name) else array for name, array in arrays.items()
         }
     if precision not in SIGNIFICANDS:
         raise ValueError(f"Nothing is rounded in {precision}; there are {', '.join((*SIGNIFICANDS, 'int8'))}.")

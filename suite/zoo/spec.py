@@ -48,6 +48,17 @@ class Parameter(msgspec.Struct, frozen=True):
         return len(self.shape) > 1
 
 
+class Decoding(msgspec.Struct, frozen=True):
+    """How a model answers token by token, with a cache of what it computed of the tokens before."""
+
+    context: int
+    """Tokens that its cache has room for."""
+    caches: tuple[Tensor, ...]
+    """What is kept of a sequence, by the names that an ONNX file has for it."""
+    depths: dict[str, tuple[int, ...]]
+    """Tokens in the cache when a call begins, by profile."""
+
+
 class Model(msgspec.Struct, frozen=True):
     """Everything about a model but its arithmetic, which is in the modules of its folder (see `module`)."""
 
@@ -86,6 +97,8 @@ class Model(msgspec.Struct, frozen=True):
     """How it is trained; None: it is not."""
     goal: Goal | None = None
     """How a small network of its layers is trained to a target accuracy; None: there is none."""
+    decoding: Decoding | None = None
+    """How it answers token by token; None: it does not."""
 
     @property
     def parameter_count(self) -> int:
@@ -114,9 +127,10 @@ class Model(msgspec.Struct, frozen=True):
             `MODEL`; `seeded_input(name)`, the input of that name; `layers()`, from which its arithmetic is counted.
             Where the model has a recipe: `labelled(inputs, names)`, which makes a training batch of inputs, with seeded
             labels of these names. Where it has a goal: `DIGITS`, the small network, and `sized(name, shape, classes)`,
-            the same for other images.
+            the same for other images. Where it decodes: `seeded_tokens(name, count)`, and `cached_layers(tokens,
+            depth)`, from which a call's arithmetic is counted.
         reference
-            `forward(weights, inputs)` in NumPy float64.
+            `forward(weights, inputs)` in NumPy float64; where it decodes also `logits(weights, input_ids, first)`.
         backward
             `loss_and_gradients(weights, batch)` in NumPy float64.
         torch, jax, tensorflow
@@ -145,8 +159,13 @@ class Layer(msgspec.Struct, frozen=True):
     """Elements of activations out."""
 
 
-def dense(name: str, rows: int, fan_in: int, fan_out: int) -> Layer:
-    """Return a dense layer with a bias, applied to `rows` vectors of an input.
+def is_table(name: str) -> bool:
+    """Return whether a matrix of that name is a table with one row a word, which is looked up and not multiplied."""
+    return name.startswith("embeddings.") or name.endswith(".embed_tokens.weight")
+
+
+def dense(name: str, rows: int, fan_in: int, fan_out: int, *, bias: bool = True) -> Layer:
+    """Return a dense layer, applied to `rows` vectors of an input.
 
     Parameters
     ----------
@@ -156,12 +175,14 @@ def dense(name: str, rows: int, fan_in: int, fan_out: int) -> Layer:
         Vectors of one input that it is applied to.
     fan_in, fan_out
         Their widths, before and after.
+    bias
+        Whether it adds one.
     """
     return Layer(
         name=name,
         kind="dense",
         macs=rows * fan_in * fan_out,
-        weights=fan_in * fan_out + fan_out,
+        weights=fan_in * fan_out + (fan_out if bias else 0),
         reads=rows * fan_in,
         writes=rows * fan_out,
     )

@@ -1,0 +1,52 @@
+"""ONNX Runtime: caches are bound as inputs and as outputs at once, so that its kernels write them in place.
+
+The kernel of ScatterND copies its input unless that is its output's own memory
+(https://github.com/microsoft/onnxruntime, `scatter_nd.cc`).
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suite.backends.decoding.protocol import Decoder, DecodingSource
+from suite.zoo import decoding, models
+from suite.zoo.spec import Decoding
+
+
+def decoder(ort: Any, session: Any, found: Decoding, source: DecodingSource) -> Decoder:  # noqa: ANN401
+    """Return a decoder on the CPU.
+
+    Parameters
+    ----------
+    ort
+        The module `onnxruntime`.
+    session
+        Of the model's file with caches.
+    found
+        The model's caches.
+    source
+        Batch and numbers of tokens.
+    """
+    output = models.get(source.model).output
+    shapes = {tensor.name: (source.batch, *tensor.shape) for tensor in found.caches}
+    value_of = ort.OrtValue.ortvalue_from_numpy
+    answer = value_of(np.empty((source.batch, *output.shape), np.float32))
+    run = session.run_with_iobinding
+
+    def new_cache() -> Any:  # noqa: ANN401 (a binding)
+        binding = session.io_binding()
+        for name, shape in shapes.items():
+            value = value_of(np.zeros(shape, np.float32))
+            binding.bind_ortvalue_input(name, value)
+            binding.bind_ortvalue_output(decoding.renewed(name), value)
+        binding.bind_ortvalue_output(output.name, answer)
+        return binding
+
+    def extend(binding: Any, input_ids: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.float32]:  # noqa: ANN401
+        binding.bind_cpu_input(decoding.INPUT, input_ids)
+        binding.bind_cpu_input(decoding.POSITIONS, np.arange(start, start + input_ids.shape[1]))
+        run(binding)
+        return answer.numpy()  # type: ignore[no-any-return]
+
+    return Decoder(new_cache, extend)

@@ -1,0 +1,1 @@
+"""A decoder of eight of Llama's layers."""

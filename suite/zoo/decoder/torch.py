@@ -1,0 +1,237 @@
+"""The decoder in PyTorch, over whole prompts and over a cache of keys and values."""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from suite.zoo.decoder.spec import (
+    CONTEXT,
+    EPSILON,
+    GROUP,
+    HEAD,
+    HEADS,
+    HIDDEN,
+    INNER,
+    KEY_HEADS,
+    LAYERS,
+    VOCABULARY,
+    rotations,
+)
+from suite.zoo.spec import Model
+
+
+class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Modules are named as in published checkpoints for transformers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = nn.Module()
+        self.model.embed_tokens = nn.Embedding(VOCABULARY, HIDDEN)
+        self.model.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.model.norm = nn.RMSNorm(HIDDEN, eps=EPSILON)
+        self.lm_head = _dense(HIDDEN, VOCABULARY)
+        for name, table in zip(("cosine", "sine"), rotations(), strict=True):
+            # On the CPU, and not on the device `meta`, where weights are until they are filled in.
+            filled = torch.tensor(table, dtype=torch.float32, device="cpu")
+            self.register_buffer(name, filled, persistent=False)
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """Compute `logits` of the token that follows the last, shape (batch, 8192).
+
+        Parameters
+        ----------
+        input_ids
+            int32, shape (batch, tokens).
+        """
+        positions = torch.arange(input_ids.shape[1], device=input_ids.device)
+        return self.cached(input_ids, positions, None)
+
+    def cached(
+        self, input_ids: torch.Tensor, positions: torch.Tensor, caches: "Caches | None", *, in_place: bool = True
+    ) -> torch.Tensor:
+        """Compute `logits` of the token that follows the last, shape (batch, 8192), and keep keys and values.
+
+        Parameters
+        ----------
+        input_ids
+            int32, shape (batch, tokens).
+        positions
+            Of these tokens, one after the other: int64, shape (tokens,).
+        caches
+            Key and value of every layer, each of shape (batch, 2, 512, 64): what stands there for positions before
+            these is read, and that of these is written. None: these tokens see each other alone, and nothing is kept.
+        in_place
+            Write into the tensors; else the entries of `caches` are replaced.
+        """
+        x = self.model.embed_tokens(input_ids)
+        seen = torch.arange(CONTEXT, device=positions.device) if caches is not None else positions
+        allowed = seen[None, :] <= positions[:, None]
+        # Added to the scores; each head of keys serves its group's queries as if they were further tokens.
+        mask = torch.where(allowed, 0.0, -math.inf).to(x.dtype).repeat(GROUP, 1)
+        rotation = self.cosine[positions], self.sine[positions]
+        for number, layer in enumerate(self.model.layers):
+            x = layer(x, mask, rotation, _Store(caches, number, positions, in_place=in_place))
+        return self.lm_head(self.model.norm(x[:, -1]))
+
+
+Caches = list[torch.Tensor]
+"""Key and value of every layer, in turn, each of shape (batch, 2, 512, 64)."""
+Rotation = tuple[torch.Tensor, torch.Tensor]
+"""Cosine and sine of the positions' angles, shape (tokens, 64) each."""
+
+
+class _Store:
+    """Where a layer keeps keys and values.
+
+    Parameters
+    ----------
+    caches, positions, in_place
+        As in `Decoder.cached`.
+    number
+        Of the layer.
+    """
+
+    def __init__(self, caches: Caches | None, number: int, positions: torch.Tensor, *, in_place: bool) -> None:
+        self._caches = caches
+        self._first = 2 * number
+        self._positions = positions
+        self._in_place = in_place
+
+    def extended(self, key: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keep keys and values of shape (batch, 2, tokens, 64), and return all there are."""
+        caches = self._caches
+        if caches is None:
+            return key, value
+        for index, new in enumerate((key, value), self._first):
+            if self._in_place:
+                caches[index].index_copy_(2, self._positions, new)
+            else:
+                caches[index] = self._replaced(caches[index], new)
+        return caches[self._first], caches[self._first + 1]
+
+    def _replaced(self, cache: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+        """Return a cache with what is new: in ONNX a ScatterND, which a runtime can compute in place."""
+        batch, heads, tokens = new.shape[:3]
+        index = (
+            torch.arange(batch, device=new.device)[:, None, None].expand(batch, heads, tokens),
+            torch.arange(heads, device=new.device)[None, :, None].expand(batch, heads, tokens),
+            self._positions[None, None, :].expand(batch, heads, tokens),
+        )
+        return cache.index_put(index, new)
+
+
+class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Attention and a gated network, each of its normalised input, added to that input (pre-norm)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.self_attn = Attention()
+        self.mlp = Gated()
+        self.input_layernorm = nn.RMSNorm(HIDDEN, eps=EPSILON)
+        self.post_attention_layernorm = nn.RMSNorm(HIDDEN, eps=EPSILON)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor, rotation: Rotation, store: _Store) -> torch.Tensor:
+        """Return the next hidden state, shape (batch, tokens, 512), from one of that shape.
+
+        Parameters
+        ----------
+        x
+            Hidden state.
+        mask
+            What is added to the scores, shape (4 × tokens, tokens seen).
+        rotation
+            Of the tokens' positions.
+        store
+            Where keys and values are kept.
+        """
+        x = x + self.self_attn(self.input_layernorm(x), mask, rotation, store)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Every token looks at itself and the tokens before it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q_proj = _dense(HIDDEN, HEADS * HEAD)
+        self.k_proj = _dense(HIDDEN, KEY_HEADS * HEAD)
+        self.v_proj = _dense(HIDDEN, KEY_HEADS * HEAD)
+        self.o_proj = _dense(HEADS * HEAD, HIDDEN)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor, rotation: Rotation, store: _Store) -> torch.Tensor:
+        """Return what attention adds to the hidden state, shape (batch, tokens, 512).
+
+        Parameters
+        ----------
+        x, mask, rotation, store
+            As in `Layer.forward`.
+        """
+        batch, tokens = x.shape[:2]
+        query, key, value = (
+            part(x).view(batch, tokens, -1, HEAD).transpose(1, 2) for part in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        key, value = store.extended(_turned(key, rotation), value)
+        grouped = _turned(query, rotation).reshape(batch, KEY_HEADS, GROUP * tokens, HEAD)
+        context = functional.scaled_dot_product_attention(grouped, key, value, attn_mask=mask)
+        context = context.reshape(batch, HEADS, tokens, HEAD).transpose(1, 2).reshape(batch, tokens, HEADS * HEAD)
+        return self.o_proj(context)
+
+
+class Gated(nn.Module):  # type: ignore[misc,unused-ignore]
+    """Two dense layers side by side, of which one gates the other, and a third (SwiGLU)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate_proj = _dense(HIDDEN, INNER)
+        self.up_proj = _dense(HIDDEN, INNER)
+        self.down_proj = _dense(INNER, HIDDEN)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return what it adds to the hidden state, shape (batch, tokens, 512), from one of that shape."""
+        return self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Cached(nn.Module):  # type: ignore[misc,unused-ignore]
+    """The decoder as a function of its caches, as it is exported.
+
+    Parameters
+    ----------
+    network
+        The decoder, with its weights.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, *caches: torch.Tensor) -> list[torch.Tensor]:
+        """Return `logits` and the new caches.
+
+        Parameters
+        ----------
+        input_ids, positions
+            As in `Decoder.cached`.
+        *caches
+            Key and value of every layer, in turn.
+        """
+        kept = list(caches)
+        logits = self.network.cached(input_ids, positions, kept, in_place=False)
+        return [logits, *kept]
+
+
+def _turned(x: torch.Tensor, rotation: Rotation) -> torch.Tensor:
+    """Turn queries or keys, shape (batch, heads, tokens, 64), by the positions of their tokens."""
+    cosine, sine = rotation
+    first, second = x.chunk(2, dim=-1)
+    return x * cosine + torch.cat([-second, first], dim=-1) * sine
+
+
+def _dense(fan_in: int, fan_out: int) -> nn.Linear:
+    return nn.Linear(fan_in, fan_out, bias=False)
+
+
+def build(_: Model) -> nn.Module:
+    """Return the network, its weights not yet filled in."""
+    return Decoder()
