@@ -43,7 +43,7 @@ def _block(block: Block) -> EnergyBlock:
     for arm, turns in counted_by_arm(block):
         recorded = [turn.noise for turn in turns if turn.noise and not isinstance(turn.noise.package_energy_uj, Absent)]
         if recorded:
-            energy = per_item(turns, block.case.batch, _of_packages, MIN_RAPL_S)
+            energy = per_item(turns, block.case.items, _of_packages, MIN_RAPL_S)
             power = collect.per_ns((noise.package_energy_uj, noise.elapsed_ns) for noise in recorded)
             power_w = power if isinstance(power, Absent) else 1e3 * power
             rows.append(EnergyRow(arm.id, arm.backend, len(recorded), energy, power_w))

@@ -145,7 +145,7 @@ def reduce(block: Block) -> Reduction:
         return table
 
     def item_ns(window: WindowSummary) -> float:
-        return window.window_ns / (window.calls * block.case.batch)
+        return window.window_ns / (window.calls * block.case.items)
 
     def of_arms(value: Callable[[WindowSummary], float]) -> Floats:
         if not arms:

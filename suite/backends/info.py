@@ -46,6 +46,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     GPUs), the code of its libraries, and room for the workspaces of cuDNN and cuBLAS. An allowance, no measurement."""
     trains: bool = False
     """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
+    decodes: bool = False
+    """Whether it can answer token by token, with a cache: then it has `load_decoding`."""
     feed: str = "prefetch"
     """How it reads a dataset: a module of `suite.backends.feeds`."""
     profiler: str = ""

@@ -40,6 +40,7 @@ _TORCH = BackendInfo(
     layout="NHWC",
     ways=_NATIVE,
     trains=True,
+    decodes=True,
     why_not={
         ("cpu", "int8"): (
             "PyTorch's static quantisation (torch.ao.quantization) is deprecated for torchao, which is not locked here"
@@ -64,6 +65,7 @@ _TENSORFLOW = BackendInfo(
     layout="NHWC",
     ways=_NATIVE,
     trains=True,
+    decodes=True,
     why_not={
         ("cpu", "int8"): "TensorFlow quantises after training for LiteRT (TensorFlow Lite), which is another runtime"
     },
@@ -111,6 +113,7 @@ _BACKENDS = {
             layout="NHWC",
             ways=_NATIVE,
             trains=True,
+            decodes=True,
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,
             profiler="jax",
@@ -134,6 +137,7 @@ _BACKENDS = {
                 ("cpu", "bf16"): "ONNX Runtime's CPU provider has no bf16 kernels for convolutions and matrix products"
             },
             process_bytes=1024 << 20,
+            decodes=True,
             profiler="onnxruntime",
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
             control_rank=1,
@@ -154,6 +158,7 @@ _BACKENDS = {
                     "int8": _QDQ,
                 }
             },
+            decodes=True,
             profiler="openvino",
             settings={"hint": ("latency", "throughput")},
             colours=("#bd3a7c", "#f083b8"),

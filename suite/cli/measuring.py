@@ -13,6 +13,7 @@ import msgspec
 
 from suite.cli.options import (
     CPUS,
+    DEPTHS,
     GPU,
     INJECTION,
     NAMES,
@@ -69,6 +70,7 @@ _SELECTION = (
     ),
     CPUS,
     PROCESSES,
+    DEPTHS,
     VARIANT,
     GPU,
 )

@@ -207,6 +207,12 @@ PROCESSES = click.option(
     default=(),
     help="Processes that train one model together, or several numbers; --threads is per process.",
 )
+DEPTHS = click.option(
+    "--depths",
+    type=NUMBERS,
+    default=(),
+    help="Tokens of the prompt in prefill, decode and generate, or several numbers.",
+)
 NODES = click.option(
     "--nodes",
     "hosts",

@@ -68,7 +68,8 @@ def where(row: Row | Reading) -> str:
     if isinstance(row, Reading):
         return f"{clean(row.tool, 40)} “{clean(row.name, 120)}”"
     case = row.case
-    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}, batch {case.batch})"
+    depth = f", depth {case.depth}" if case.depth else ""
+    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}, batch {case.batch}{depth})"
 
 
 def case(row: Row, *, brief: bool = False) -> str:
@@ -84,6 +85,7 @@ def case(row: Row, *, brief: bool = False) -> str:
     model = clean(names.network(row.case), 60)
     together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
     together += f" on {row.case.hosts} hosts" if row.case.hosts > 1 else ""
+    together += f", depth {row.case.depth}" if row.case.depth else ""
     if brief:
         return f"{model}, {metric(row.metric)}, batch {row.case.batch}{together}"
     extras = together + ("" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}")

@@ -14,8 +14,8 @@ from suite.zoo import models as zoo
 from suite.zoo.training import convergence
 
 MAX_BATCH = 65536
-TRAINING_PRECISION = "fp32"
-"""What the recipes are of."""
+FP32 = "fp32"
+"""What the recipes are of, and what is measured token by token."""
 
 Batches = dict[str, tuple[int, ...]]
 """Model to its batches."""
@@ -54,7 +54,7 @@ def by_scenario(
     """
     batched = _in_batches(selection, profile, models, scenarios)
     named = [each for each in scenarios if each.name in selection.scenarios]
-    trains = TRAINING_PRECISION in precisions
+    trains = FP32 in precisions
     if not trains and any(each.trains or each.to_target for each in named):
         raise LevelfieldError(
             "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
@@ -67,6 +67,9 @@ def by_scenario(
             found[each.name] = _in_steps(selection, arms, profile, models) if trains else {}
         elif each.batched:
             found[each.name] = batched
+        elif each.decodes:
+            sizes = {model: checked(selection.batches or selection.batches_of.get(model, ())) for model in models}
+            found[each.name] = {model: sizes[model] or (1,) for model in models}
     return found
 
 

@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.plan import arms as arm_names
-from suite.plan.batches import TRAINING_PRECISION
+from suite.plan.batches import FP32
 from suite.plan.names import CANARY, known, names_of_models
 from suite.plan.profiles import Profile
 from suite.plan.types import Selection, answers
@@ -28,6 +29,7 @@ def cases(
     batches: Mapping[ScenarioName, Mapping[str, tuple[int, ...]]],
     device: str,
     divisions: Sequence[tuple[int, int]],
+    depths: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
 ) -> tuple[Case, ...]:
     """Return the cases, in the order in which they are measured.
 
@@ -42,6 +44,8 @@ def cases(
         Where they are computed.
     divisions
         Numbers of processes that train together, and of hosts: every training is a case of its own for each.
+    depths
+        Of the models that answer token by token.
 
     Raises
     ------
@@ -49,13 +53,14 @@ def cases(
         No model that was asked for can be measured in any of the scenarios.
     """
     found = tuple(
-        Case(model, scenario, precision, batch, count, device, together, hosts)
+        Case(model, scenario, precision, batch, count, device, together, hosts, depth)
         for scenario in in_order(scenarios)
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
-        if precision == TRAINING_PRECISION or not (get(scenario).trains or get(scenario).to_target)
+        if precision == FP32 or not (get(scenario).trains or get(scenario).to_target or get(scenario).decodes)
         if not get(scenario).from_dataset or models.get(model).dataset_items
         for together, hosts in (divisions if get(scenario).trains else ((1, 1),))
+        for depth in (depths.get(model, ()) if get(scenario).decodes else (0,))
     )
     if not found:
         from_dataset = [name for name in scenarios if get(name).from_dataset]
@@ -120,6 +125,8 @@ def _slowed(arms: tuple[Arm, ...], selection: Selection) -> tuple[Arm, ...]:
 def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
     if case.trains or case.converges:
         arms = tuple(arm for arm in arms if registry.get(arm.backend).trains)
+    if case.definition.decodes:
+        arms = tuple(arm for arm in arms if registry.get(arm.backend).decodes)
     if case.converges:
         return Block(case=case, arms=arms, planned_generations=profile.seeds)
     if not case.timed:

@@ -12,7 +12,7 @@ from suite.errors import LevelfieldError
 from suite.machine import devices, driver, topology
 from suite.machine.topology import Topology
 from suite.plan import arms as arm_names
-from suite.plan import batches, cpu_pinning, installed, precision, processes
+from suite.plan import batches, cpu_pinning, decoding, installed, precision, processes
 from suite.plan.blocks import blocks, cases
 from suite.plan.names import default_models, known, names_of_backends, names_of_models
 from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
@@ -123,7 +123,7 @@ def several(
     blocks = tuple(block for block in made.blocks if len(block.arms) == len(arms))
     if not blocks:
         raise LevelfieldError(
-            f"Of {' and '.join(arm.id for arm in named)} only one can train.", fix="Ask for another scenario."
+            f"Of {' and '.join(arm.id for arm in named)} only one can do that.", fix="Ask for another scenario."
         )
     made = msgspec.structs.replace(
         made,
@@ -213,8 +213,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     """Make the plan of arms that have been placed; what the user did not name comes from the profile."""
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
-    models = known("model", selection.models, names_of_models()) or default_models()
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
+    models = known("model", selection.models, names_of_models()) or _models_of(scenarios)
     precisions = selection.precisions
     if (own := selection.own) is not None:
         support.check(own, selection.models, arms)
@@ -233,7 +233,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     divided = processes.divisions(selection, together)
-    measured = cases(scenarios, models, precisions, threads, sizes, placement.device, divided)
+    depths = decoding.models_of(selection, profile.name, models, definitions, arms)
+    measured = cases(scenarios, models, precisions, threads, sizes, placement.device, divided, depths)
     return Plan(
         profile=profile,
         blocks=blocks(measured, arms, selection, profile),
@@ -254,6 +255,13 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     )
 
 
+def _models_of(scenarios: Sequence[str]) -> tuple[str, ...]:
+    """Return the models of a run that names none: those that answer token by token only where that is measured."""
+    decodes = [bool(registered.get(name).decodes) for name in scenarios]
+    some = () if all(decodes) else default_models()
+    return some + (decoding.decoders() if any(decodes) else ())
+
+
 def _arranged(available: Sequence[int] | Topology | None) -> Topology:
     if available is None:
         return topology.read()
@@ -261,6 +269,11 @@ def _arranged(available: Sequence[int] | Topology | None) -> Topology:
 
 
 def _check_device(requested: Sequence[Scenario], placement: Placement) -> None:
+    decodes = next((each.name for each in requested if each.decodes), None)
+    if placement.gpu is not None and decodes is not None:
+        raise LevelfieldError(
+            f"{decodes} is measured on the CPU alone.", fix="Leave --gpu and --variant out, or ask for other scenarios."
+        )
     on_device = next((each.name for each in requested if each.on_device), None)
     if placement.gpu is None and on_device is not None:
         raise LevelfieldError(

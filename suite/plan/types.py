@@ -12,6 +12,7 @@ from suite.prepare.own_model import support
 from suite.record.references import suffix
 from suite.record.schema import Arm, Block, Case, OwnFile, Warning_
 from suite.scenarios import ScenarioName
+from suite.zoo.onnx_export import CACHED
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -43,6 +44,8 @@ class Selection(msgspec.Struct, frozen=True):
     """Numbers of processes that train together, each a case of its own; empty: one."""
     hosts: tuple[int, ...] = ()
     """Numbers of hosts that train together, with one process on each; empty: all processes are on this one."""
+    depths: tuple[int, ...] = ()
+    """Tokens of the prompt where models answer token by token, each a case of its own; empty: as the profile says."""
     batches_of: dict[str, tuple[int, ...]] = {}
     """Batches of single models, as a record says them, where `batches` asks for none: profiles change. Models that are
     not named have none."""
@@ -99,7 +102,7 @@ class Plan(msgspec.Struct, frozen=True):
     def files(self) -> tuple[tuple[str, str, int], ...]:
         """The ONNX files that are read: model, precision of the file, and batch."""
         found = {
-            (case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch): None
+            (case.model, file_form(case, arm), case.batch): None
             for case, arm in self._answers()
             if registry.get(arm.backend).reads == "onnx"
         }
@@ -114,6 +117,17 @@ class Plan(msgspec.Struct, frozen=True):
     def needs_onnx(self) -> bool:
         """Whether the exporter must work first."""
         return bool(self.files) and self.own is None
+
+
+def file_form(case: Case, arm: Arm) -> str:
+    """Return the form of the ONNX file that an arm answers a case with: its precision, or that with a cache.
+
+    Parameters
+    ----------
+    case, arm
+        What is asked, and what answers.
+    """
+    return CACHED if case.depth else precisions.way(arm.backend, case.precision, case.device).file
 
 
 def answers(case: Case, arm: Arm) -> bool:

@@ -25,7 +25,8 @@ from suite.record.files import write_atomically
 from suite.record.schema import Artifact, Image
 from suite.worker.files import digest_of, files_in
 from suite.worker.messages import Export, Exported
-from suite.zoo import dataset, inputs, models, parity, reference, rounding, weights
+from suite.zoo import dataset, decoding, inputs, models, parity, reference, rounding, weights
+from suite.zoo.decoding import Call
 from suite.zoo.digits import data as digits
 from suite.zoo.training import batches, convergence, trajectory
 from suite.zoo.training.recipe import Goal
@@ -143,7 +144,7 @@ class Artifacts:
             lambda: convergence.sensitivity(goal, convergence.OWN_SEEDS),
         )
 
-    def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False) -> str:
+    def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False, call: Call | None = None) -> str:
         """Return the digest of a model's first `batch` inputs.
 
         Parameters
@@ -154,6 +155,8 @@ class Artifacts:
             How many inputs.
         from_dataset
             Take them from the model's dataset, which is made if it is not there; otherwise they are generated.
+        call
+            What is computed of them where the model answers token by token; None: a plain call.
 
         Returns
         -------
@@ -165,10 +168,12 @@ class Artifacts:
         LevelfieldError
             The dataset cannot be written.
         """
-        return weights.sha256(self._inputs(name, batch, from_dataset=from_dataset))
+        return weights.sha256(self._inputs(name, batch, from_dataset=from_dataset, call=call))
 
-    def _inputs(self, name: str, count: int, *, from_dataset: bool) -> Arrays:
+    def _inputs(self, name: str, count: int, *, from_dataset: bool, call: Call | None = None) -> Arrays:
         model = models.get(name)
+        if call is not None:
+            return decoding.inputs(model, call, 0, count)
         if from_dataset:
             return dataset.batch(model, self.root / self.dataset(name), 0, count)
         return inputs.make(model, 0, count)
@@ -205,7 +210,9 @@ class Artifacts:
             lambda path: write_atomically(path, msgspec.json.encode(compute())),
         )
 
-    def reference(self, name: str, count: int, *, from_dataset: bool = False) -> npt.NDArray[np.float64]:
+    def reference(
+        self, name: str, count: int, *, from_dataset: bool = False, call: Call | None = None
+    ) -> npt.NDArray[np.float64]:
         """Return the float64 reference output for a model's first inputs, computed once and kept.
 
         Parameters
@@ -216,6 +223,8 @@ class Artifacts:
             How many inputs.
         from_dataset
             Take them from the model's dataset, which is made if it is not there; otherwise they are generated.
+        call
+            What is computed of them where the model answers token by token; None: a plain call.
 
         Returns
         -------
@@ -228,20 +237,26 @@ class Artifacts:
             A file cannot be written.
         """
         model = models.get(name)
+        shape = model.output.shape if call is None else decoding.output_shape(model, call)
 
         def read(path: Path) -> npt.NDArray[np.float64]:
             kept: npt.NDArray[Any] = np.load(path, allow_pickle=False)
-            if kept.dtype != np.float64 or kept.shape != (count, *model.output.shape):
+            if kept.dtype != np.float64 or kept.shape != (count, *shape):
                 raise ValueError(f"{path} holds another reference.")
             return kept
 
         def compute(path: Path) -> None:
-            given = self._inputs(name, count, from_dataset=from_dataset)
+            given, parameters = self._inputs(name, count, from_dataset=from_dataset, call=call), self._weights(name)
+            if call is None:
+                found = reference.run(model, parameters, given)
+            else:
+                found = decoding.reference(model, parameters, call, given[decoding.INPUT])
             content = io.BytesIO()
-            np.save(content, reference.run(model, self._weights(name), given), allow_pickle=False)
+            np.save(content, found, allow_pickle=False)
             write_atomically(path, content.getvalue())
 
         source = "dataset-" if from_dataset else ""
+        source += f"{call.kind}-d{call.depth}-" if call is not None else ""
         relative = f"references/{name}-{source}n{count}-{self._definition[:KEY_CHARS]}.npy"
         return self._cached(relative, f"computing the reference of {name} in float64", read, compute)
 

@@ -68,6 +68,8 @@ class Case(msgspec.Struct, frozen=True):
     """That train together, each with an equal share of the batch (scenario `training`)."""
     hosts: int = 1
     """Over which the processes are spread, one on each where there are several."""
+    depth: int = 0
+    """Tokens of the prompt, of a scenario that answers token by token; 0 in all others."""
 
     @property
     def processes_here(self) -> int:
@@ -78,6 +80,16 @@ class Case(msgspec.Struct, frozen=True):
     def definition(self) -> Scenario:
         """The registered definition of its scenario."""
         return scenarios.get(self.scenario)
+
+    @property
+    def items(self) -> int:
+        """Items of one call, where the time of an item counts."""
+        return self.batch * self.definition.items_per_input
+
+    @property
+    def rate_unit(self) -> str:
+        """`items/s`, or what else is counted."""
+        return f"{self.definition.item}s/s"
 
     @property
     def timed(self) -> bool:
@@ -109,13 +121,16 @@ class Case(msgspec.Struct, frozen=True):
         """What an output belongs to: the model, or its training, whose outputs are verified in another way."""
         together = f" in {self.processes} processes" if self.processes > 1 else ""
         together += f" on {self.hosts} hosts" if self.hosts > 1 else ""
+        if self.depth:
+            return f"{self.model} {self.scenario} at {self.depth}"
         return f"{self.model} {self.scenario}{together}" if self.trains or self.converges else self.model
 
     @property
     def id(self) -> str:
-        """`resnet50/latency/fp32/b1/t2/cpu`; of a training in two processes on two hosts it ends with `/p2/h2`."""
+        """`resnet50/latency/fp32/b1/t2/cpu`; with `/p2/h2` of two processes on two hosts, `/d128` at a depth."""
         together = f"/p{self.processes}" if self.processes > 1 else ""
         together += f"/h{self.hosts}" if self.hosts > 1 else ""
+        together += f"/d{self.depth}" if self.depth else ""
         return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}{together}"
 
 
@@ -533,6 +548,8 @@ class Work(msgspec.Struct, frozen=True):
     """Activations of the widest layer, in and out."""
     macs_by_kind: dict[str, int] = {}
     """By the kind of layer: `dense`, `convolution 3×3`, …"""
+    question: str = ""
+    """Of the cases whose calls these are (`Case.question`), where they answer token by token; empty: a plain call."""
 
 
 class Roofline(msgspec.Struct, frozen=True):
@@ -654,6 +671,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Numbers of processes that train together; empty: one. Each case has its own."""
     host_counts: Integers = ()
     """Numbers of hosts over which they are spread, one process on each; empty: one host."""
+    depths: Integers = ()
+    """Tokens of the prompts where models answer token by token; empty: none does. Each case has its own."""
     own: OwnFile | None = None
     """The user's own file that was measured; None: this tool's models were."""
     own_images: OwnImages | None = None

@@ -81,7 +81,7 @@ def timed(block: TimedBlock) -> Chart | None:
         return None
     if throughput:
         scale = units.scale_count(max(values))
-        axis = axes.make(values, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
+        axis = axes.make(values, scale.factor, f"{scale.unit} {block.case.rate_unit}".strip(), "higher is better")
     else:
         scale = units.scale_ns(min(values))
         axis = axes.make(values, scale.factor, f"{scale.unit} a call", "lower is better")

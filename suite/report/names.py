@@ -69,8 +69,11 @@ def scenario_title(case: Case) -> str:
     'Throughput'
     >>> scenario_title(Case("bert", "throughput", "fp32", 1, 2))
     'One item at a time'
+    >>> scenario_title(Case("decoder", "decode", "fp32", 1, 2, depth=128))
+    'Decode at depth 128'
     """
-    return "One item at a time" if case.one_by_one else scenario(case.scenario)
+    title = "One item at a time" if case.one_by_one else scenario(case.scenario)
+    return f"{title} at depth {case.depth}" if case.depth else title
 
 
 def is_framework(distribution: str) -> bool:

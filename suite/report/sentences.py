@@ -114,12 +114,13 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
         A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
     case = block.case
-    where = ", ".join([names.model(case.model), f"batch {case.batch}", *precisions_apart(block, among)])
+    what = [names.scenario_title(case).lower()] if case.depth else []
+    where = ", ".join([names.model(case.model), *what, f"batch {case.batch}", *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
     leaders = [rows[block.best], *(rows[arm] for arm in block.also_first)]
-    unit = f"{units.NBSP}items/s" if case.per_item else ""
+    unit = f"{units.NBSP}{case.rate_unit}" if case.per_item else ""
     costs = join([f"{cost(row, case)}{unit}" for row in leaders])
     if block.also_first:
         where = f"{'in training' if case.trains else 'on'} {where}"

@@ -93,6 +93,8 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
             yield _text(absent, "dim")
         if block.case.one_by_one:
             yield _text(sentences.ONE_BY_ONE, "dim")
+        if block.case.definition.note:
+            yield _text(block.case.definition.note, "dim")
         yield _text(sentences.verdict(block, analysis.timed), "dim")
     for trained in analysis.convergence:
         yield Text()
@@ -201,7 +203,7 @@ def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
     case = block.case
     title = ", ".join([sentences.title(case), *sentences.precisions_apart(block, analysis.timed)])
     extras = {} if narrow else {name: _EXTRAS[name] for name in _headings(block)}
-    heading = "items/s" if case.per_item else GEOMETRIC_MEAN
+    heading = case.rate_unit if case.per_item else GEOMETRIC_MEAN
     return _ranked(title, block, block.rows, (heading, lambda row: sentences.cost(row, case)), extras)
 
 
@@ -268,7 +270,7 @@ def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
     case = found.case
     table = _table(f"Speed and accuracy: {sentences.title(case)}, {units.plural(case.threads, 'thread')}")
     _add_columns(table, "arm", "precision", right=False)
-    _add_columns(table, _heading("items/s" if case.per_item else GEOMETRIC_MEAN), "against fp32", "error")
+    _add_columns(table, _heading(case.rate_unit if case.per_item else GEOMETRIC_MEAN), "against fp32", "error")
     _add_columns(table, *([] if narrow else ["cosine", "same class"]))
     _add_columns(table, "" if narrow else "computed in", right=False)
     for level in found.levels:

@@ -12,6 +12,7 @@ from suite.history import controls
 from suite.machine.fingerprint import changed, fingerprint
 from suite.paths import package_root
 from suite.plan import Plan
+from suite.plan.decoding import call_of
 from suite.record import files, notices
 from suite.record.bounds import SEED_BITS
 from suite.record.files import JOURNAL
@@ -70,6 +71,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             training_batches=plan.training_batches,
             process_counts=plan.processes if max(plan.processes) > 1 and plan.hosts == (1,) else (),
             host_counts=plan.hosts if plan.hosts != (1,) else (),
+            depths=tuple(dict.fromkeys(block.case.depth for block in plan.blocks if block.case.depth)),
             cpus=plan.cpus,
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,
@@ -149,10 +151,20 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     """Count what a call of each model and batch computes and moves; of a user's own file nothing is known."""
     if plan.own is not None:
         return ()
-    counted = dict.fromkeys((block.case.model, block.case.batch) for block in plan.blocks)
+    counted = dict.fromkeys(
+        # Of `generate` a call is many steps of another depth each: `decode` says what bounds them.
+        (case.model, case.batch, call, case.question if call is not None else "")
+        for case in (block.case for block in plan.blocks)
+        if (call := call_of(case)) is None or call.steps == 1
+    )
     return tuple(
-        Work(model=name, batch=batch, **msgspec.structs.asdict(flops.count(models.get(name), batch)))
-        for name, batch in counted
+        Work(
+            model=name,
+            batch=batch,
+            **msgspec.structs.asdict(flops.count(models.get(name), batch, call)),
+            question=question,
+        )
+        for name, batch, call, question in counted
     )
 
 

@@ -7,6 +7,9 @@ import msgspec
 ScenarioName: TypeAlias = Literal[
     "latency",
     "throughput",
+    "prefill",
+    "decode",
+    "generate",
     "training",
     "convergence",
     "data-pipeline",
@@ -42,6 +45,14 @@ class Scenario(msgspec.Struct, frozen=True):
         Calls are steps of training.
     on_device
         Inputs and outputs stay in the accelerator's memory; else they are NumPy arrays in the host's.
+    decodes
+        What a call computes of tokens, one by one (`suite.zoo.decoding.Call`); empty: nothing of the kind.
+    items_per_input
+        Items that one input of a call counts as, where the time of an item counts.
+    item
+        What an item is called.
+    note
+        What must be known to read its figures; empty: nothing more.
     from_dataset
         Batches come from a dataset on disk.
     profiled
@@ -61,6 +72,10 @@ class Scenario(msgspec.Struct, frozen=True):
     batched: bool = False
     trains: bool = False
     on_device: bool = False
+    decodes: Literal["", "prefill", "decode", "generate"] = ""
+    items_per_input: int = 1
+    item: str = "item"
+    note: str = ""
     from_dataset: bool = False
     profiled: bool = False
     loaded_as: str = ""
@@ -84,4 +99,4 @@ class Scenario(msgspec.Struct, frozen=True):
     @property
     def serves(self) -> bool:
         """Whether it times plain calls of a loaded model, from host memory to host memory."""
-        return self.timed and not (self.trains or self.on_device or self.from_dataset)
+        return self.timed and not (self.trains or self.on_device or self.from_dataset or self.decodes)

@@ -12,6 +12,7 @@ from suite.errors import LevelfieldError
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
+from suite.plan.decoding import call_of
 from suite.record import schema as record
 from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
@@ -269,7 +270,9 @@ def _refuse_disagreement(resources: RunResources, case: Case, outcomes: Sequence
         inputs_sha256 = resources.artifacts.training_batch_sha256(case.model, case.batch)
     else:
         from_dataset = case.definition.from_dataset
-        inputs_sha256 = resources.artifacts.inputs_sha256(case.model, case.batch, from_dataset=from_dataset)
+        inputs_sha256 = resources.artifacts.inputs_sha256(
+            case.model, case.batch, from_dataset=from_dataset, call=call_of(case)
+        )
     for outcome in outcomes:
         launch = outcome.launch
         if outcome.worker is None:

@@ -11,6 +11,7 @@ from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices, topology
 from suite.plan import CANARY, EXPORTER, Plan
+from suite.plan.decoding import call_of
 from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import reference, store
 from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
@@ -87,7 +88,9 @@ def prepare(
                 continue
             if case.converges:  # each seed's is computed when its turn comes
                 continue
-            artifacts.reference(case.model, verify_count(case), from_dataset=case.definition.from_dataset)
+            artifacts.reference(
+                case.model, verify_count(case), from_dataset=case.definition.from_dataset, call=call_of(case)
+            )
             if case.precision != "fp32":
                 artifacts.rounding_error(case.model, case.precision, verify_count(case))
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}

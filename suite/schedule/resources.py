@@ -5,10 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from suite.backends import precisions, registry
+from suite.backends import registry
 from suite.hosts.remote import RemoteHosts
 from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.machine.topology import Topology
+from suite.plan.types import file_form
 from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
@@ -75,7 +76,7 @@ class RunResources(msgspec.Struct, frozen=True):
         case, arm
             What is asked, and what answers: the backend decides in which precision the file is.
         """
-        return self.onnx[case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch]
+        return self.onnx[case.model, file_form(case, arm), case.batch]
 
     def image(self, arm: Arm) -> Image:
         return self.images[arm.launcher, arm.image, arm.variant, arm.version]
@@ -131,6 +132,7 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         dataset_path=f"{worker_paths.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
         settings=arm.settings,
         processes=case.processes,
+        depth=case.depth,
         own=store.description(own.model, worker_paths.artifacts) if own is not None else None,
     )
 

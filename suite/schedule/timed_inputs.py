@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from suite.plan.decoding import call_of
 from suite.prepare.own_model import store
 from suite.record.schema import Case
 from suite.schedule.launches import require_same
@@ -14,7 +15,9 @@ from suite.schedule.outcomes import Outcome, ask
 from suite.schedule.resources import RunResources
 from suite.worker import rotation
 from suite.worker.messages import Rotate, Rotated
-from suite.zoo import inputs, models, own_inputs
+from suite.zoo import decoding, inputs, models, own_inputs
+from suite.zoo.decoding import Call
+from suite.zoo.weights import Arrays
 
 SETS = 4
 """Batches, unless they are large."""
@@ -91,14 +94,18 @@ def _batch_bytes(resources: RunResources, case: Case) -> int:
 def _digest(resources: RunResources, case: Case, sets: int) -> str:
     own = resources.own_of(case)
     if own is None:
-        return _zoo_digest(case.model, case.batch, sets)
+        return _zoo_digest(case.model, case.batch, sets, call_of(case))
     described = store.description(own.model, str(resources.artifacts.root))
     made = rotation.batches(lambda first: own_inputs.make(described, first, case.batch), sets=sets, batch=case.batch)
     return rotation.digest(made)
 
 
 @functools.cache
-def _zoo_digest(model: str, batch: int, sets: int) -> str:
+def _zoo_digest(model: str, batch: int, sets: int, call: Call | None) -> str:
     """Return the digest of a model's first batches; made once, since they are the same in every launch."""
     found = models.get(model)
-    return rotation.digest(rotation.batches(lambda first: inputs.make(found, first, batch), sets=sets, batch=batch))
+
+    def make(first: int) -> Arrays:
+        return inputs.make(found, first, batch) if call is None else decoding.inputs(found, call, first, batch)
+
+    return rotation.digest(rotation.batches(make, sets=sets, batch=batch))

@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
+from suite.plan.decoding import call_of
 from suite.prepare.own_model import reference
 from suite.record.schema import Absent, Arm, Case, Computed, Parity, TrainingErrors, TrainingParity, Window
 from suite.schedule import parallel
@@ -175,7 +176,7 @@ def _judge(resources: RunResources, case: Case, verified: Verified, count: int) 
         return reference.compare_answer(verified, own.answers[case.batch], case.precision, count)
     return compare_outputs(
         verified,
-        resources.artifacts.reference(case.model, count, from_dataset=case.definition.from_dataset),
+        resources.artifacts.reference(case.model, count, from_dataset=case.definition.from_dataset, call=call_of(case)),
         case.precision,
         yardstick=lambda precision: resources.artifacts.rounding_error(case.model, precision, count),
     )

@@ -37,7 +37,7 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
     yield cell(f"{sentences.parity(analysis)} {sentences.where_measured(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
         yield from ("", f"### {cell(sentences.title(block.case))}", "")
-        value = "items/s" if block.case.per_item else "geometric mean"
+        value = block.case.rate_unit if block.case.per_item else "geometric mean"
         yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is |"
         yield "|---:|---|---:|---:|---|"
         yield from (_table_row(row, block, sentences.cost(row, block.case)) for row in block.rows)
@@ -105,5 +105,5 @@ def _bars(block: TimedBlock) -> Iterator[Bar]:
         if cost is None:
             yield Bar(arm, row.standing)
             continue
-        value = f"{units.rate(cost.value)} items/s" if block.case.per_item else units.time(cost.value)
+        value = f"{units.rate(cost.value)} {block.case.rate_unit}" if block.case.per_item else units.time(cost.value)
         yield Bar(arm, value, max(2.0, 380 * cost.value / longest), names.colour_on_white(row.backend))

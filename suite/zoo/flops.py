@@ -2,6 +2,8 @@
 
 import msgspec
 
+from suite.zoo import decoding
+from suite.zoo.decoding import Call
 from suite.zoo.spec import Layer, Model
 
 ITEM_BYTES = 4
@@ -25,7 +27,7 @@ class Count(msgspec.Struct, frozen=True):
     """Multiply-accumulates by the kind of layer (`suite.zoo.spec.Layer.kind`); kinds without any are left out."""
 
 
-def count(model: Model, batch: int = 1) -> Count:
+def count(model: Model, batch: int = 1, call: Call | None = None) -> Count:
     """Count what one call of a model computes and moves.
 
     Parameters
@@ -34,6 +36,8 @@ def count(model: Model, batch: int = 1) -> Count:
         The model.
     batch
         Number of inputs.
+    call
+        What is computed where it answers token by token: one step of it is counted. None: a plain call.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def count(model: Model, batch: int = 1) -> Count:
     """
     if not model.has_inputs:
         raise ValueError(f"{model.name} does not describe its layers, so its arithmetic cannot be counted.")
-    layers: tuple[Layer, ...] = model.module("spec").layers()
+    layers: tuple[Layer, ...] = model.module("spec").layers() if call is None else decoding.layers(model, call)
     by_kind: dict[str, int] = {}
     for layer in layers:
         if layer.macs:

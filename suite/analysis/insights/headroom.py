@@ -16,7 +16,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Headroom, ...]:
     """
     machine = run.machine.get("memory", {}).get("total bytes")
     limit = run.settings.worker_memory_bytes
-    works = {(work.model, work.batch): work for work in run.work}
+    works = {(work.model, work.batch): work for work in run.work if not work.question}
     found: list[Headroom] = []
     for block in blocks:
         if not isinstance(block, MemoryBlock):

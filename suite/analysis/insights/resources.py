@@ -70,15 +70,15 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceiling
     ceilings
         What the machine reached, by number of threads; disturbed ones are not used.
     """
-    works = {(work.model, work.batch): work for work in run.work if work.macs > 0}
+    works = {(work.question or work.model, work.batch): work for work in run.work if work.macs > 0}
     by_threads = {each.roofline.threads: each for each in ceilings if not each.roofline.disturbed}
     found: list[CaseUse] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
         case = block.case
-        work, ceiling = works.get((case.model, case.batch)), by_threads.get(case.threads)
+        work, ceiling = works.get((case.question, case.batch)), by_threads.get(case.threads)
         if not isinstance(block, TimedBlock) or work is None or ceiling is None:
             continue
-        if case.definition.serves and case.device == "cpu" and case.precision in COUNTED:
+        if (case.definition.serves or case.definition.decodes) and case.device == "cpu" and case.precision in COUNTED:
             use = _case(recorded, block, work, ceiling)
             found += [use] if use.uses else []
     return tuple(found)
@@ -112,7 +112,7 @@ def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
     rate = row.items_per_second
     if rate is None or rate.value <= 0 or (rate.low is not None and rate.low <= 0):
         return None
-    return rate.inverse.scaled(1e9 * block.case.batch)
+    return rate.inverse.scaled(1e9 * block.case.items)
 
 
 def _use(

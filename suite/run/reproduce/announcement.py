@@ -48,6 +48,8 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         yield "processes that train together", _numbers(plan.processes)
     if plan.hosts != (1,):
         yield "hosts that they are spread over", _numbers(plan.hosts)
+    if options.selection.depths:
+        yield "depths", _numbers(options.selection.depths)
     if options.selection.control != "none":
         yield "twice, as a control", options.selection.control
     if options.selection.inject is not None:

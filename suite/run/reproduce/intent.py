@@ -85,6 +85,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             # The numbers of another machine's CPUs mean nothing here, and earlier versions chose from all.
             cpus=() if settings.cpus_requested == () else "all",
             processes=settings.process_counts,
+            depths=settings.depths,
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
             inject=_injected(arm for block in run.blocks for arm in block.arms),
             variant="cpu" if settings.gpu is None else "auto",

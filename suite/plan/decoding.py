@@ -1,0 +1,74 @@
+"""Which models answer token by token, in which batches, and at which depths."""
+
+from collections.abc import Sequence
+
+from suite.backends import registry
+from suite.errors import LevelfieldError
+from suite.plan.names import names_of_backends, names_of_models
+from suite.plan.types import Selection
+from suite.record.schema import Arm, Case
+from suite.scenarios import Scenario
+from suite.zoo import models as zoo
+from suite.zoo.decoding import Call, why_not
+
+
+def decoders() -> tuple[str, ...]:
+    """Return the models that answer token by token."""
+    return tuple(name for name in names_of_models() if zoo.get(name).decoding is not None)
+
+
+def call_of(case: Case) -> Call | None:
+    """Return what a call of a case computes where it answers token by token; None: it does not."""
+    kind = case.definition.decodes
+    return Call(kind, case.depth) if kind else None
+
+
+def models_of(
+    selection: Selection, profile: str, models: Sequence[str], scenarios: Sequence[Scenario], arms: Sequence[Arm]
+) -> dict[str, tuple[int, ...]]:
+    """Return the models among those of the run that answer token by token, each with its depths.
+
+    Parameters
+    ----------
+    selection
+        Models and depths that the user named.
+    profile
+        Its name: depths where the user named none.
+    models, scenarios, arms
+        All of the run.
+
+    Raises
+    ------
+    LevelfieldError
+        A model that was named does not answer token by token, no arm does, or a depth is none or does not fit; or
+        depths were named and no scenario has any.
+    """
+    asked = [each for each in scenarios if each.decodes]
+    if not asked:
+        if selection.depths:
+            raise LevelfieldError(
+                "--depths is of prefill, decode and generate, and none of them is measured.",
+                fix="Ask for --scenarios prefill,decode,generate, or leave --depths out.",
+            )
+        return {}
+    refused = [name for name in selection.models if zoo.get(name).decoding is None]
+    if selection.own is None and refused and all(each.decodes for each in scenarios):
+        raise LevelfieldError(
+            f"{', '.join(refused)} does not answer token by token.", fix=f"Ask for {', '.join(decoders())}."
+        )
+    if not any(registry.get(arm.backend).decodes for arm in arms):
+        names = ", ".join(dict.fromkeys(arm.backend for arm in arms))
+        raise LevelfieldError(
+            f"{names} keeps no cache of keys and values here.",
+            fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).decodes)}.",
+        )
+    found: dict[str, tuple[int, ...]] = {}
+    for name in models:
+        decoding = zoo.get(name).decoding if selection.own is None else None
+        if decoding is None:
+            continue
+        found[name] = tuple(sorted(set(selection.depths))) or decoding.depths[profile]
+        calls = [Call(each.decodes, depth) for each in asked for depth in found[name] if each.decodes]
+        for why in filter(None, (why_not(decoding, call) for call in calls)):
+            raise LevelfieldError(why, fix="Choose other --depths.")
+    return found
