@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.plan.names import names_of_backends, names_of_models
+from suite.plan.batches import FP32
+from suite.plan.names import names_of_backends, names_of_models, rising
 from suite.plan.types import Selection
 from suite.record.schema import Arm, Case
 from suite.scenarios import Scenario
@@ -24,7 +25,12 @@ def call_of(case: Case) -> Call | None:
 
 
 def models_of(
-    selection: Selection, profile: str, models: Sequence[str], scenarios: Sequence[Scenario], arms: Sequence[Arm]
+    selection: Selection,
+    profile: str,
+    models: Sequence[str],
+    scenarios: Sequence[Scenario],
+    arms: Sequence[Arm],
+    precisions: Sequence[str],
 ) -> dict[str, tuple[int, ...]]:
     """Return the models among those of the run that answer token by token, each with its depths.
 
@@ -34,14 +40,14 @@ def models_of(
         Models and depths that the user named.
     profile
         Its name: depths where the user named none.
-    models, scenarios, arms
+    models, scenarios, arms, precisions
         All of the run.
 
     Raises
     ------
     LevelfieldError
-        A model that was named does not answer token by token, no arm does, or a depth is none or does not fit; or
-        depths were named and no scenario has any.
+        A model that was named does not answer token by token, or no arm does; a depth is none or does not fit; fp32 is
+        not measured; or depths were named and no scenario has any.
     """
     asked = [each for each in scenarios if each.decodes]
     if not asked:
@@ -62,12 +68,16 @@ def models_of(
             f"{names} keeps no cache of keys and values here.",
             fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).decodes)}.",
         )
+    if FP32 not in precisions:
+        raise LevelfieldError(
+            f"{asked[0].name} is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
+        )
     found: dict[str, tuple[int, ...]] = {}
     for name in models:
         decoding = zoo.get(name).decoding if selection.own is None else None
         if decoding is None:
             continue
-        found[name] = tuple(sorted(set(selection.depths))) or decoding.depths[profile]
+        found[name] = rising("--depths", selection.depths) or decoding.depths[profile]
         calls = [Call(each.decodes, depth) for each in asked for depth in found[name] if each.decodes]
         for why in filter(None, (why_not(decoding, call) for call in calls)):
             raise LevelfieldError(why, fix="Choose other --depths.")

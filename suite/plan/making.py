@@ -233,7 +233,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     divided = processes.divisions(selection, together)
-    depths = decoding.models_of(selection, profile.name, models, definitions, arms)
+    depths = decoding.models_of(selection, profile.name, models, definitions, arms, precisions)
     measured = cases(scenarios, models, precisions, threads, sizes, placement.device, divided, depths)
     return Plan(
         profile=profile,

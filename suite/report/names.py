@@ -45,6 +45,9 @@ def question(name: str) -> str:
     """`ResNet-50, training` for `resnet50 training`: what an answer answers."""
     plain, _, scenario = name.partition(" ")
     scenario_title = scenario.partition(" in ")[0]
+    kind, _, depth = scenario.partition(" at ")
+    if depth:
+        return f"{model(plain)}, {kind} at depth {depth}"
     if scenario_title == "convergence":
         return f"{_trained_to_target(plain)}, {scenario}"
     return f"{model(plain)}, {scenario}" if scenario_title == "training" else model(name)

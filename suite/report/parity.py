@@ -19,7 +19,7 @@ class ParityLine(msgspec.Struct, frozen=True):
 
 class ParityTable(msgspec.Struct, frozen=True):
     columns: tuple[tuple[str, str], ...]
-    """Model and precision."""
+    """Question (`Case.question`) and precision."""
     lines: tuple[ParityLine, ...]
     tolerances: tuple[float | None, ...]
 
@@ -37,7 +37,7 @@ class TrainingTable(msgspec.Struct, frozen=True):
 def table(analysis: Analysis) -> ParityTable:
     """Return a table of every arm's parity by model and precision."""
     rows = [
-        ((block.case.model, block.case.precision), row)
+        ((block.case.question, block.case.precision), row)
         for block in analysis.blocks
         if not (block.case.trains or block.case.converges)
         for row in block.rows

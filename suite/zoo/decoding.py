@@ -61,7 +61,13 @@ def input_names(decoding: Decoding) -> tuple[str, ...]:
 
 
 def why_not(decoding: Decoding, call: Call) -> str:
-    """Return why a cache cannot hold a call's tokens; empty: it can."""
+    """Return why a cache cannot hold a call's tokens; empty: it can.
+
+    Parameters
+    ----------
+    decoding, call
+        The cache, and what is computed.
+    """
     if call.depth < 1:
         return f"There is no {call.kind} at a depth of {call.depth}: at least one token comes before it."
     if call.length > decoding.context:
@@ -117,12 +123,24 @@ def reference(model: Model, weights: Arrays, call: Call, input_ids: npt.NDArray[
 
 
 def output_shape(model: Model, call: Call) -> tuple[int, ...]:
-    """Return the shape of what a call returns for one sequence."""
+    """Return the shape of what a call returns for one sequence.
+
+    Parameters
+    ----------
+    model, call
+        A model that decodes, and what is computed.
+    """
     return (STEPS, *model.output.shape) if call.kind == "generate" else model.output.shape
 
 
 def layers(model: Model, call: Call) -> tuple[Layer, ...]:
-    """Return what one step of a call computes for one sequence; of `generate`, the step in the middle."""
+    """Return what one step of a call computes for one sequence; of `generate`, the step in the middle.
+
+    Parameters
+    ----------
+    model, call
+        A model that decodes, and what is computed.
+    """
     depth = call.prompt + call.tokens + (call.steps - 1) // 2
     found: tuple[Layer, ...] = model.module("spec").cached_layers(call.tokens, depth)
     return found

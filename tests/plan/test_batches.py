@@ -177,6 +177,6 @@ def test_who_cannot_train_is_left_out() -> None:
         make(Selection(backends=("onnxruntime", "openvino"), scenarios=("training",)), available=FOUR_CPUS)
     assert caught.value.message.startswith("onnxruntime, openvino cannot train")
     assert "torch, torch-compile, tensorflow" in caught.value.fix
-    with pytest.raises(LevelfieldError, match="only one can train"):
+    with pytest.raises(LevelfieldError, match="only one can do that"):
         pair(Selection(scenarios=("training",)), "jax", "openvino", available=FOUR_CPUS)
     assert len(pair(Selection(), "jax", "torch", available=FOUR_CPUS).blocks) == 11

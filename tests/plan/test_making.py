@@ -105,7 +105,7 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         (
             Selection(models=("zzz",)),
             "There is no model called 'zzz'.",
-            "Known: bert, embedder, mlp, mobilenet, resnet50, vit.",
+            "Known: bert, decoder, embedder, mlp, mobilenet, resnet50, vit.",
         ),
         (Selection(backends=("onnxruntime@1.2.3",)), "no lock of onnxruntime 1.2.3", "lock onnxruntime@1.2.3"),
         (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),

@@ -9,10 +9,11 @@ from suite.zoo import models
 
 
 def test_a_model_is_shown_as_people_write_it() -> None:
-    shown = ["MLP", "MobileNetV2", "ResNet-50", "BERT-base", "text embedder", "ViT-B/16"]
+    shown = ["MLP", "MobileNetV2", "ResNet-50", "Decoder", "BERT-base", "text embedder", "ViT-B/16"]
     assert [names.model(name) for name in models.names()] == shown
     assert names.model("canary") == "canary"
     assert names.model("<b>") == "<b>"
+    assert names.question("decoder decode at 128") == "Decoder, decode at depth 128"
     assert names.question("llama convergence") == "small network of llama’s layers, convergence"
 
 

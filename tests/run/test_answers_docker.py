@@ -1,15 +1,16 @@
-"""The models that no default run measures, in every framework's container: one launch each, and no rounds."""
+"""What no default run measures, in every framework's container: one launch each, and no rounds."""
 
 import shutil
 
 import docker
+import msgspec
 import pytest
 
 from suite import plan
 from suite.launchers.docker import DockerLauncher
 from suite.schedule.launches import bring_up
 from suite.schedule.listener import SilentListener
-from suite.schedule.outcomes import end_workers
+from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import prepare
 from tests.engines import none_left
 
@@ -21,11 +22,28 @@ WRITTEN = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")
 @pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(set(plan.names_of_models()) - set(plan.default_models())))
 def test_every_framework_gives_the_answer_of_the_reference(engine: docker.DockerClient, model: str) -> None:
-    chosen = plan.make(
-        plan.Selection(profile="smoke", models=(model,), backends=WRITTEN, scenarios=("latency",), control="none")
-    )
+    selection = plan.Selection(models=(model,), backends=WRITTEN, scenarios=("latency",))
+    outcomes = _verified(engine, selection)
+    assert {outcome.arm.id for outcome in outcomes} == set(WRITTEN)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_every_backend_answers_token_by_token(engine: docker.DockerClient) -> None:
+    """128 tokens of two sequences, one after the other: each token's logits are those of all tokens at once."""
+    selection = plan.Selection(scenarios=("generate",), depths=(5,), batches=(2,))
+    outcomes = _verified(engine, selection)
+    assert {outcome.arm.id for outcome in outcomes} == set(plan.names_of_backends())
+    for outcome in outcomes:
+        assert outcome.launch.parity is not None
+        assert isinstance(outcome.launch.parity.relative_error, float)
+        assert outcome.launch.parity.relative_error < 3e-6
+
+
+def _verified(engine: docker.DockerClient, selection: plan.Selection) -> list[Outcome]:
+    """Launch every arm of the one block, compare its answers with the reference, and end it."""
+    chosen = plan.make(msgspec.structs.replace(selection, profile="smoke", control="none"))
     (block,) = chosen.blocks
-    assert {arm.id for arm in block.arms} == set(WRITTEN)
     site = prepare(chosen, DockerLauncher(engine), SilentListener())
     try:
         outcomes = bring_up(site, block.case, block.arms, verify=True, launch_measured=False)
@@ -36,3 +54,4 @@ def test_every_framework_gives_the_answer_of_the_reference(engine: docker.Docker
         assert outcome.launch.parity is not None, outcome.launch.failure
         assert outcome.launch.parity.equal, outcome.launch.parity.reason
     assert none_left(engine)
+    return outcomes

@@ -12,6 +12,9 @@ def test_the_published_sizes() -> None:
     # torchvision's mobilenet_v2: 3,504,872 parameters, and 34,112 running statistics; its vit_b_16: 86,567,656.
     assert models.get("mobilenet").parameter_count == 3_504_872 + 34_112
     assert models.get("vit").parameter_count == 86_567_656
+    # Of each layer: queries and output, keys and values, three of the gated network, two norms; two tables; one norm.
+    layer = 2 * 512 * 512 + 2 * 512 * 128 + 3 * 512 * 1376 + 2 * 512
+    assert models.get("decoder").parameter_count == 8 * layer + 2 * 8192 * 512 + 512
     assert models.get("embedder").parameter_count == models.get("bert").parameter_count
 
 
@@ -20,7 +23,7 @@ def _pairs() -> list[tuple[int, int]]:
 
 
 def test_names_are_those_that_are_benchmarked() -> None:
-    assert models.names() == ("mlp", "mobilenet", "resnet50", "bert", "embedder", "vit")
+    assert models.names() == ("mlp", "mobilenet", "resnet50", "decoder", "bert", "embedder", "vit")
     assert models.trained() == ("mlp", "resnet50", "bert")
     assert models.get("canary").name == "canary"
 
@@ -28,7 +31,7 @@ def test_names_are_those_that_are_benchmarked() -> None:
 def test_an_unknown_name_lists_the_close_ones() -> None:
     with pytest.raises(ValueError, match=r"no model 'resnet'.*Did you mean resnet50"):
         models.get("resnet")
-    with pytest.raises(ValueError, match="There are mlp, mobilenet, resnet50, bert, embedder, vit"):
+    with pytest.raises(ValueError, match="There are mlp, mobilenet, resnet50, decoder, bert, embedder, vit"):
         models.get("?")
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from suite.zoo import inputs, models, parity, reference, weights
+from suite.zoo.decoder import reference as decoder_reference
+from suite.zoo.decoder import spec as decoder
 from suite.zoo.mobilenet.spec import BLOCKS, convolutions
 from suite.zoo.resnet50.spec import EPSILON, RESNET50
 
@@ -143,6 +145,35 @@ def test_mobilenet_is_that_of_transformers() -> None:
         output = oracle(torch.from_numpy(batch["images"]).double()).logits.numpy()
     errors = parity.compare(output, reference.run(model, w, batch))
     assert errors.relative_l2 < FLOAT64_ROUNDING
+
+
+def test_the_decoder_is_that_of_transformers() -> None:
+    model = models.get("decoder")
+    w = weights.make(model)
+    ids = np.stack([decoder.seeded_tokens(name, 160) for name in ("one", "two")])
+    config = transformers.LlamaConfig(
+        vocab_size=decoder.VOCABULARY,
+        hidden_size=decoder.HIDDEN,
+        intermediate_size=decoder.INNER,
+        num_hidden_layers=decoder.LAYERS,
+        num_attention_heads=decoder.HEADS,
+        num_key_value_heads=decoder.KEY_HEADS,
+        max_position_embeddings=decoder.CONTEXT,
+        rms_norm_eps=decoder.EPSILON,
+        attn_implementation="eager",
+    )
+    oracle = transformers.LlamaForCausalLM(config).double().eval()
+    oracle.load_state_dict({name: torch.tensor(array).double() for name, array in w.items()}, strict=True)
+    expected = decoder_reference.logits(w, ids, 0)
+
+    def error() -> float:
+        with torch.inference_mode():
+            return parity.compare(oracle(torch.from_numpy(ids).long()).logits.numpy(), expected).relative_l2
+
+    assert error() < 1e-5, "its angles are float32, whatever its type"
+    tables = [torch.from_numpy(table[:160])[None] for table in decoder.rotations()]
+    oracle.model.rotary_emb.forward = lambda *_, **__: tables
+    assert error() < FLOAT64_ROUNDING
 
 
 def test_the_embedder_pools_as_sentence_transformers_says() -> None:

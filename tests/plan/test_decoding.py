@@ -1,0 +1,73 @@
+"""Which models answer token by token, at which depths, and what is refused."""
+
+import pytest
+
+from suite.backends import registry
+from suite.errors import LevelfieldError
+from suite.plan import Selection, make, pair
+from suite.plan.decoding import call_of
+from suite.zoo.decoding import Call
+
+CPUS = (0, 1)
+ALL = ("prefill", "decode", "generate")
+
+
+def ids(selection: Selection) -> list[str]:
+    return [block.case.id for block in make(selection, available=CPUS).blocks]
+
+
+def test_no_default_run_measures_it() -> None:
+    for profile in ("smoke", "standard", "full"):
+        made = make(Selection(profile), available=CPUS)
+        assert not [block for block in made.blocks if block.case.depth]
+        assert "decoder" not in made.models
+
+
+def test_a_scenario_of_it_is_of_the_models_that_decode() -> None:
+    made = make(Selection(scenarios=ALL), available=CPUS)
+    assert made.models == ("decoder",)
+    assert [block.case.id for block in made.blocks] == [
+        f"decoder/{scenario}/fp32/b1/t2/cpu/d{depth}" for scenario in ALL for depth in (128, 384)
+    ]
+    assert [call_of(block.case) for block in made.blocks[:2]] == [Call("prefill", 128), Call("prefill", 384)]
+    assert {arm.backend for arm in made.blocks[0].arms} == set(registry.names())
+    assert made.files == (("decoder", "fp32-cached", 1),)
+
+
+def test_beside_others_each_scenario_has_its_models() -> None:
+    found = ids(Selection("smoke", scenarios=("latency", "decode")))
+    assert found == [
+        *(f"{model}/latency/fp32/b1/t2/cpu" for model in ("mlp", "resnet50", "bert", "decoder")),
+        "decoder/decode/fp32/b1/t2/cpu/d128",
+    ]
+    found = ids(Selection("smoke", models=("mlp", "decoder"), scenarios=("latency", "decode")))
+    assert [each for each in found if each.startswith("mlp")] == ["mlp/latency/fp32/b1/t2/cpu"]
+
+
+def test_batches_and_depths_are_cases_of_their_own() -> None:
+    found = ids(Selection(scenarios=("decode",), batches=(1, 4), depths=(384, 7)))
+    assert found == [f"decoder/decode/fp32/b{batch}/t2/cpu/d{depth}" for batch in (1, 4) for depth in (7, 384)]
+
+
+def test_two_arms_are_compared_in_it() -> None:
+    made = pair(Selection(scenarios=("decode",), depths=(64,)), "jax", "jax+frozen=off", available=CPUS)
+    (block,) = made.blocks
+    assert [arm.id for arm in block.arms] == ["jax", "jax+frozen=off"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        (Selection(scenarios=("decode",), depths=(0,)), "There is no decode at a depth of 0"),
+        (Selection(scenarios=("generate",), depths=(128, 385)), "takes 513 tokens, and the context is 512"),
+        (Selection(scenarios=("decode",), depths=(7, 7)), "--depths names 7 twice"),
+        (Selection(scenarios=("latency",), depths=(7,)), "none of them is measured"),
+        (Selection(scenarios=("decode",), models=("bert",)), "bert does not answer token by token"),
+        (Selection(scenarios=("decode",), precisions=("bf16",)), "decode is measured in fp32 alone"),
+        (Selection(scenarios=("training",), models=("decoder",)), "decoder cannot be trained"),
+        (Selection(scenarios=("decode",), batches=(0,)), "A batch of 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(selection: Selection, says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says):
+        make(selection, available=CPUS)
