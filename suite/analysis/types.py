@@ -515,6 +515,17 @@ class Waiting(msgspec.Struct, frozen=True):
     arms: tuple[ArmWait, ...]
 
 
+class WrapperCost(msgspec.Struct, frozen=True):
+    """What a backend that computes by another framework takes over that framework's own definition."""
+
+    case: Case
+    arm: str
+    against: str
+    """The framework's own arm."""
+    ratio: Estimate
+    """Time of a call over the other's, by launches that were measured together; above 1: the wrapper takes longer."""
+
+
 class Insights(msgspec.Struct, frozen=True):
     ceilings: tuple[Ceilings, ...] = ()
     resources: tuple[CaseUse, ...] = ()
@@ -522,6 +533,7 @@ class Insights(msgspec.Struct, frozen=True):
     saturation: tuple[Saturation, ...] = ()
     headroom: tuple[Headroom, ...] = ()
     waiting: tuple[Waiting, ...] = ()
+    wrappers: tuple[WrapperCost, ...] = ()
 
 
 class Analysis(msgspec.Struct, frozen=True):

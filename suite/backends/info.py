@@ -44,6 +44,10 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     process_bytes: int = 1536 << 20
     """What a process holds of a GPU's memory before it has a model: CUDA's context (about 0.3 to 0.6 GB on data-centre
     GPUs), the code of its libraries, and room for the workspaces of cuDNN and cuBLAS. An allowance, no measurement."""
+    by_default: bool = True
+    """Whether a run on a CPU has it where no backends are named."""
+    wraps: str = ""
+    """The backend whose framework it computes by; empty: it computes by its own."""
     trains: bool = False
     """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
     decodes: bool = False

@@ -74,6 +74,20 @@ _TENSORFLOW = BackendInfo(
     settings=_FROZEN,
     colours=("#1565b0", "#6aa9f0"),
 )
+_KERAS = BackendInfo(
+    name="keras-torch",
+    title="Keras on PyTorch",
+    class_name="KerasTorch",
+    image="keras-torch",
+    reads="native",
+    distribution="keras",
+    imports=("keras", "torch"),
+    layout="NHWC",
+    ways={"cpu": {"fp32": FP32}},
+    by_default=False,
+    wraps="torch",
+    colours=("#8d2f23", "#e08a7d"),
+)
 _BACKENDS = {
     info.name: info
     for info in (
@@ -163,6 +177,27 @@ _BACKENDS = {
             settings={"hint": ("latency", "throughput")},
             colours=("#bd3a7c", "#f083b8"),
         ),
+        _KERAS,
+        msgspec.structs.replace(
+            _KERAS,
+            name="keras-jax",
+            title="Keras on JAX",
+            class_name="KerasJAX",
+            image="keras-jax",
+            imports=("keras", "jax"),
+            wraps="jax",
+            colours=("#5a3d8a", "#9d84cf"),
+        ),
+        msgspec.structs.replace(
+            _KERAS,
+            name="keras-tensorflow",
+            title="Keras on TensorFlow",
+            class_name="KerasTensorFlow",
+            image="keras-tensorflow",
+            imports=("keras", "tensorflow"),
+            wraps="tensorflow",
+            colours=("#27517c", "#7fa6d0"),
+        ),
         BackendInfo(
             name="onnxruntime-tensorrt-rtx",
             title="ONNX Runtime, TensorRT-RTX",
@@ -204,13 +239,27 @@ _BACKENDS = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the backends that are benchmarked on a CPU (the canary is not one of them)."""
-    return tuple(name for name, info in _BACKENDS.items() if name != CANARY and "cpu" in info.devices)
+    """Return the names of the backends that a run on a CPU has by default (the canary is not one of them)."""
+    return tuple(name for name, info in _BACKENDS.items() if _is_on_cpu(info) and info.by_default)
+
+
+def names_where_named() -> tuple[str, ...]:
+    """Return the names of the backends that run on a CPU, and only in runs that name them."""
+    return tuple(name for name, info in _BACKENDS.items() if _is_on_cpu(info) and not info.by_default)
 
 
 def names_on_gpus_only() -> tuple[str, ...]:
     """Return the names of the backends that run on a GPU and nowhere else."""
     return tuple(name for name, info in _BACKENDS.items() if "cpu" not in info.devices)
+
+
+def all_names() -> tuple[str, ...]:
+    """Return the names of all backends but the canary."""
+    return (*names(), *names_where_named(), *names_on_gpus_only())
+
+
+def _is_on_cpu(info: BackendInfo) -> bool:
+    return info.name != CANARY and "cpu" in info.devices
 
 
 def controls() -> tuple[str, ...]:
@@ -243,8 +292,7 @@ def get(name: str) -> BackendInfo:
     if name in _BACKENDS:
         return _BACKENDS[name]
     close = difflib.get_close_matches(name, _BACKENDS, n=3, cutoff=0.4)
-    known = (*names(), *names_on_gpus_only())
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(known)}."
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(all_names())}."
     raise ValueError(f"There is no backend {name!r}. {hint}")
 
 

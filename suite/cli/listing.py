@@ -18,7 +18,7 @@ def show(console: Console) -> None:
         model = models.get(name)
         table.add_row(name, model.title, f"{model.parameter_count / 1e6:.3g} M", model.source)
     console.print(table)
-    backends = [registry.get(name) for name in (*plan.names_of_backends(), *registry.names_on_gpus_only())]
+    backends = [registry.get(name) for name in registry.all_names()]
     table = _table("Backends", "name", "reads", "precisions", "variants")
     for info in backends:
         variants = dict.fromkeys(variant for variant, _ in lock_names(info.image))
@@ -31,7 +31,7 @@ def show(console: Console) -> None:
     console.print(table)
     table = _table("Their versions and settings", "name", "image", "versions locked", "settings")
     for info in backends:
-        if info.name in plan.names_of_backends():
+        if info.name not in registry.names_on_gpus_only():
             settings = (f"{setting}={' | '.join(values)}" for setting, values in info.settings.items())
             table.add_row(info.name, info.image, ", ".join(versions(info.image)), "; ".join(settings))
     console.print(table)

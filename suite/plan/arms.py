@@ -41,7 +41,7 @@ def parse(text: str) -> Arm:
             fix="Write onnxruntime, onnxruntime@1.30.0 or onnxruntime+spinning=off; `levelfield list` shows them all.",
         )
     place = parse_reference(found["place"])
-    there = (*registry.names(), *registry.names_on_gpus_only())
+    there = registry.all_names()
     if place.name not in there:
         raise unknown("backend", place.name, there)
     info = registry.get(place.name)

@@ -14,7 +14,7 @@ from suite.backends import registry
 from suite.record.schema import Case
 from suite.zoo import models
 
-_BACKENDS = {name: registry.get(name) for name in (*registry.names(), *registry.names_on_gpus_only())}
+_BACKENDS = {name: registry.get(name) for name in registry.all_names()}
 
 _SPARE_COLOURS = (("#55606e", "#a8b3c0"), ("#7d5a3c", "#cfa27d"), ("#4c6b1f", "#a9cb73"), ("#8a4a66", "#e0a1bd"))
 """On light and on dark ground: of backends that have no colour of their own, or that this release does not know."""

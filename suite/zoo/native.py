@@ -8,7 +8,7 @@ import numpy as np
 from suite.zoo.spec import Model, is_table
 from suite.zoo.weights import Arrays
 
-FRAMEWORKS = ("torch", "jax", "tensorflow")
+FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
 
 
 def definition(model: Model, framework: str) -> ModuleType:
@@ -17,6 +17,8 @@ def definition(model: Model, framework: str) -> ModuleType:
     A `torch` definition has `build(model)`, and for training `prepare(network)` and `loss(network, *batch)`. The other
     definitions have `forward(weights, *inputs)`, with weights as `channels_last` returns them and images as (batch,
     height, width, channels), and `loss(weights, statistics, *batch)`, which also returns the new running statistics.
+    A `keras` definition has `build(weights)`, which returns the network with such weights in it, for inference alone.
+
     Batches are in the order of `suite.zoo.training.batches.names`.
 
     Parameters
@@ -24,7 +26,7 @@ def definition(model: Model, framework: str) -> ModuleType:
     model
         The model.
     framework
-        `torch`, `jax` or `tensorflow`.
+        `torch`, `jax`, `tensorflow` or `keras`.
 
     Raises
     ------

@@ -20,6 +20,8 @@ from suite.upgrade.unit import SETTLE_S
 from suite.worker import converging
 from suite.zoo import flops, honesty, models, onnx_quantize, own_images
 from suite.zoo.bert import spec as bert
+from suite.zoo.decoder import spec as decoder
+from suite.zoo.decoding import STEPS
 from suite.zoo.digits import data as digits
 from suite.zoo.mlp.spec import DIGITS_WIDTHS
 from suite.zoo.parity import TOLERANCES
@@ -78,7 +80,8 @@ _MODELS = {
     "resnet50": "the stride as in torchvision | {} million | {} billion MAC |",
     "bert": "as in transformers | {} million | {} billion MAC | All three",
     "mobilenet": "as in torchvision | {} million | {} billion MAC | | `vit`",
-    "vit": "as in transformers | {} million | {} billion MAC | | `embedder`",
+    "vit": "as in transformers | {} million | {} billion MAC | | `decoder`",
+    "decoder": "[Touvron et al.](https://arxiv.org/abs/2307.09288), as in transformers | {} million | {} billion MAC |",
     "embedder": "[Reimers and Gurevych](https://arxiv.org/abs/1908.10084) | {} million | {} billion MAC |",
 }
 _FIVE = [prints.in_words(MIN_LAUNCHES)]
@@ -86,6 +89,15 @@ _LENGTHS = range(1 << padding.BITS)
 _STEPS = [prints.in_words(recipe.STEPS)]
 
 _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
+    (MODELS, "eight layers of Llama, context {} |", [decoder.CONTEXT]),
+    (MODELS, "of width {}, with eight heads", [decoder.HIDDEN]),
+    (
+        MODELS,
+        "the vocabulary has {} tokens and the context {}.",
+        [f"{decoder.VOCABULARY:,}", decoder.CONTEXT],
+    ),
+    (MODELS, "| `generate` | {} tokens that follow", [STEPS]),
+    (MODELS, "`generate` compares all {} of them", [STEPS]),
     (UPGRADE, "calls `next` {} minutes after every boot", [prints.in_words(SETTLE_S / 60)]),
     (UPGRADE, "inside the margin (`--margin`, {} %)", [_percent(DEFAULT_MARGIN)]),
     (README, "Over {} the result is *not equal*", [_power(TOLERANCES["fp32"])]),

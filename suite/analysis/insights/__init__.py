@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from suite.analysis.insights import headroom, payback, resources, saturation, waiting
+from suite.analysis.insights import headroom, payback, resources, saturation, waiting, wrappers
 from suite.analysis.types import BlockAnalysis, Insights
 from suite.record.schema import Run
 
@@ -25,4 +25,5 @@ def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
         saturation=saturation.derive(blocks),
         headroom=headroom.derive(run, blocks),
         waiting=waiting.derive(run, blocks),
+        wrappers=wrappers.derive(run, blocks),
     )

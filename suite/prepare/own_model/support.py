@@ -44,7 +44,7 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
     if unsuitable:
         raise LevelfieldError(
             f"{', '.join(unsuitable)} read{'s' if len(unsuitable) == 1 else ''} no ONNX file, and {own.file} is one.",
-            fix=f"Ask for {', '.join(readers((*registry.names(), *registry.names_on_gpus_only())))}.",
+            fix=f"Ask for {', '.join(readers(registry.all_names()))}.",
         )
 
 
