@@ -70,7 +70,7 @@ class Keras:
             engine.pop(taken, None)
         return engine | {
             "mode": "predict_on_batch",
-            "engine": f"{config.backend()} {self._engine.version}",
+            "engine": f"{config.backend()} {self._engine.version}",  # what `suite.analysis.insights.wrappers` reads
             "compiled by the engine": str(getattr(self._network, "jit_compile", "no model yet")),
             "image layout": config.image_data_format().replace("_", " "),
             "floating-point type": config.floatx(),

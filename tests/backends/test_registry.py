@@ -6,8 +6,9 @@ import pytest
 
 from suite.backends import registry
 from suite.backends.protocol import Options, Unsupported
+from suite.images import catalogue
 
-ALL = (*registry.names(), "canary")
+ALL = (*registry.names(), *registry.names_where_named(), "canary")
 
 
 def test_seven_backends_and_the_canary_apart() -> None:
@@ -21,6 +22,7 @@ def test_seven_backends_and_the_canary_apart() -> None:
         "openvino",
     )
     assert registry.get("canary").reads == "canary"
+    assert registry.names_where_named() == ("keras-torch", "keras-jax", "keras-tensorflow")
     assert registry.names_on_gpus_only() == ("onnxruntime-tensorrt-rtx", "tensorrt")
 
 
@@ -31,7 +33,7 @@ def test_each_says_where_it_is_and_what_it_reads(name: str) -> None:
     assert importlib.util.find_spec(info.module) is not None
     assert info.reads in {"native", "onnx", "canary"}
     assert info.layout in {"NCHW", "NHWC"}
-    assert info.image in {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
+    assert info.image in catalogue.images()
     assert "cpu" in info.devices
 
 
@@ -43,7 +45,7 @@ def test_an_unknown_name_lists_the_close_ones() -> None:
 
 
 def test_no_framework_is_imported_before_it_is_asked_for() -> None:
-    frameworks = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "onnx", "scipy")
+    frameworks = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "onnx", "scipy", "keras")
     modules = [registry.get(name).module for name in ALL]
     code = (
         "import importlib, sys\n"

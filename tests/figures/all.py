@@ -4,6 +4,7 @@ from functools import cache
 
 from tests.figures import (
     attacks,
+    beyond,
     bracket,
     code,
     explained,
@@ -43,6 +44,7 @@ FIGURES: list[Figure] = [
     *goals.FIGURES,
     *gradient_mean.FIGURES,
     *gates.FIGURES,
+    *beyond.FIGURES,
 ]
 
 

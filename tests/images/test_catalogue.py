@@ -15,7 +15,7 @@ def test_every_image_has_a_known_base_and_every_backend_on_a_cpu_a_lock() -> Non
     for name, image in catalogue.images().items():
         assert image.base in {"slim", "toolchain"}
         assert catalogue.lock_names(name) or catalogue.unlocked(name), name
-    for name in registry.names():
+    for name in (*registry.names(), *registry.names_where_named()):
         assert catalogue.lock(registry.get(name).image).pins
     assert {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "exporter", "canary"} <= set(catalogue.images())
     assert catalogue.lock_names("onnxruntime-tensorrt-rtx") == (("cu13", None),)
@@ -114,7 +114,7 @@ def test_a_version_without_a_lock_says_how_to_make_one() -> None:
 
 
 def test_backends_and_images_mean_the_same_framework() -> None:
-    for name in registry.names():
+    for name in (*registry.names(), *registry.names_where_named()):
         info = registry.get(name)
         assert catalogue.framework(info.image) == info.distribution
 

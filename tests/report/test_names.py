@@ -31,7 +31,7 @@ def test_what_has_no_colour_gets_a_spare_one(name: str) -> None:
 
 def test_every_colour_has_a_class_and_both_grounds() -> None:
     style = names.colour_styles()
-    for name in registry.names():
+    for name in (*registry.names(), *registry.names_where_named()):
         colours = registry.get(name).colours
         assert colours is not None
         assert names.colour(name) == f"b-{name}"
@@ -42,9 +42,9 @@ def test_every_colour_has_a_class_and_both_grounds() -> None:
 
 
 def test_frameworks_are_reported_from_what_they_need() -> None:
-    frameworks = ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino")
+    frameworks = ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino", "keras")
     assert all(map(names.is_framework, frameworks))
-    assert not any(map(names.is_framework, ("numpy", "jaxlib", "keras", "torchvision")))
+    assert not any(map(names.is_framework, ("numpy", "jaxlib", "flax", "torchvision")))
 
 
 @pytest.mark.parametrize("backend", ["torch", "onnxruntime", "unknown", 'x" onload="alert(1)', ""])

@@ -29,6 +29,16 @@ def test_every_framework_gives_the_answer_of_the_reference(engine: docker.Docker
 
 @pytest.mark.docker
 @pytest.mark.slow
+@pytest.mark.parametrize("model", plan.default_models())
+def test_keras_gives_the_answer_of_the_reference(engine: docker.DockerClient, model: str) -> None:
+    """On one of its engines: the definitions are the same on all three."""
+    (outcome,) = _verified(engine, plan.Selection(models=(model,), backends=("keras-jax",), scenarios=("latency",)))
+    assert outcome.launch.settings["engine"].startswith("jax ")
+    assert outcome.launch.settings["mode"] == "predict_on_batch"
+
+
+@pytest.mark.docker
+@pytest.mark.slow
 def test_every_backend_answers_token_by_token(engine: docker.DockerClient) -> None:
     """128 tokens of two sequences, one after the other: each token's logits are those of all tokens at once."""
     selection = plan.Selection(scenarios=("generate",), depths=(5,), batches=(2,))

@@ -1,4 +1,8 @@
-"""What a wrapper costs: a backend that computes by another framework, over that framework's own definition."""
+"""What a wrapper costs: a backend that computes by another framework, over that framework's own definition.
+
+An arm wraps a framework where its own settings, read back, name its engine (`jax 0.10.2`). The framework's own arms are
+those whose image is called as the engine is.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,8 +10,10 @@ from suite.analysis import estimates
 from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import launch_levels
 from suite.analysis.types import BlockAnalysis, TimedBlock, WrapperCost
-from suite.backends import registry
-from suite.record.schema import Arm, Block, Run
+from suite.record.schema import Block, Run
+
+ENGINE = "engine"
+"""Setting that names the framework which computes, and its version."""
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[WrapperCost, ...]:
@@ -24,22 +30,11 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[WrapperCost, ...]
 
 
 def _of(run: Run, recorded: Block, block: TimedBlock) -> Iterator[WrapperCost]:
-    equal = {row.arm for row in block.rows if row.is_equal}
-    arms = [arm for arm in recorded.arms if arm.id in equal]
+    engines = {row.arm: row.settings.get(ENGINE, "").partition(" ")[0] for row in block.rows if row.is_equal}
     levels = launch_levels(recorded)
-    for arm in arms:
-        wraps = _wrapped(arm)
-        for other in (each for each in arms if wraps and each.backend in wraps):
+    arms = [arm for arm in recorded.arms if arm.id in engines]
+    for arm in (each for each in arms if engines[each.id]):
+        for other in (each for each in arms if each.image == engines[arm.id]):
             ratio = estimates.ratio(levels[arm.id], levels[other.id], ended=ended_by(run.settings, recorded.case))
             if ratio is not None:
                 yield WrapperCost(block.case, arm.id, other.id, ratio)
-
-
-def _wrapped(arm: Arm) -> tuple[str, ...]:
-    """Return the backends that are what an arm wraps: its engine, in every mode that it has here; empty: it wraps none.
-
-    A backend of a record that this release does not know wraps none.
-    """
-    known = registry.all_names()
-    wraps = registry.get(arm.backend).wraps if arm.backend in known else ""
-    return tuple(name for name in known if wraps and registry.get(name).image == registry.get(wraps).image)
