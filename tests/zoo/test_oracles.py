@@ -170,10 +170,11 @@ def test_the_decoder_is_that_of_transformers() -> None:
         with torch.inference_mode():
             return parity.compare(oracle(torch.from_numpy(ids).long()).logits.numpy(), expected).relative_l2
 
-    assert error() < 1e-5, "its angles are float32, whatever its type"
+    # Its angles, its norms and its softmax are float32, whatever its type: with our angles, the last two remain.
+    assert error() < 1e-5
     tables = [torch.from_numpy(table[:160])[None] for table in decoder.rotations()]
     oracle.model.rotary_emb.forward = lambda *_, **__: tables
-    assert error() < FLOAT64_ROUNDING
+    assert error() < 5e-7
 
 
 def test_the_embedder_pools_as_sentence_transformers_says() -> None:
