@@ -68,7 +68,9 @@ def by_scenario(
         elif each.batched:
             found[each.name] = batched
         elif each.decodes:
-            sizes = {model: checked(selection.batches or selection.batches_of.get(model, ())) for model in models}
+            sizes = {
+                model: checked(selection.batches or selection.decoding_batches_of.get(model, ())) for model in models
+            }
             found[each.name] = {model: sizes[model] or (1,) for model in models}
     return found
 

@@ -158,6 +158,7 @@ def of_record(run: Run) -> Plan:
         cpus_requested=settings.cpus_requested,
         gpu=settings.gpu,
         training_batches=settings.training_batches,
+        decoding_batches=settings.decoding_batches,
         own=store.find_recorded(settings.own) if settings.own is not None else None,
     )
 
@@ -249,6 +250,9 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         cpus=tuple(sorted(pool.cpus[: max(threads) * max(number // hosts for number, hosts in divided)])),
         cpus_requested=selection.cpus,
         training_batches=sizes.get("training", {}),
+        decoding_batches=next(
+            ({name: sizes[each.name][name] for name in depths} for each in definitions if each.decodes), {}
+        ),
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
         own=own,

@@ -49,6 +49,8 @@ class Selection(msgspec.Struct, frozen=True):
     batches_of: dict[str, tuple[int, ...]] = {}
     """Batches of single models, as a record says them, where `batches` asks for none: profiles change. Models that are
     not named have none."""
+    decoding_batches_of: dict[str, tuple[int, ...]] = {}
+    """Batches of single models where they answer token by token, as a record says them."""
     training_batches_of: dict[str, tuple[int, ...]] = {}
     """Batches of single models in training, as a record says them; others have those of the profile."""
 
@@ -73,6 +75,7 @@ class Plan(msgspec.Struct, frozen=True):
     gpu: int | None = None
     """Index of the GPU that is used, as NVML counts; None: none is."""
     training_batches: dict[str, tuple[int, ...]] = {}
+    decoding_batches: dict[str, tuple[int, ...]] = {}
     warnings: tuple[Warning_, ...] = ()
     """What a reader must know of how arms were placed, and of what was left out."""
     processes: tuple[int, ...] = (1,)

@@ -665,6 +665,8 @@ class Settings(msgspec.Struct, frozen=True):
     """What one worker may take at the most; None: an earlier version did not record it."""
     thread_counts: Integers = ()
     """All numbers of threads that were requested, where there were several; each case has its own."""
+    decoding_batches: dict[str, Integers] = {}
+    """Batch sizes of the scenarios that answer token by token, by model."""
     training_batches: dict[str, Integers] = {}
     """Batch sizes of the training scenario, by model."""
     process_counts: Integers = ()

@@ -27,7 +27,8 @@ def command(run: Run) -> str:
     if settings.host_counts:
         words += ["--nodes", ",".join(map(str, settings.host_counts))]
         words += ["--peers", ",".join(["ADDRESS:PORT"] * (max(settings.host_counts) - 1)), "--peer-key", "FILE"]
-    batches = {*settings.batches.values(), *settings.training_batches.values()}
+    parts = settings.batches, settings.training_batches, settings.decoding_batches
+    batches = {sizes for part in parts for sizes in part.values()}
     if len(batches) == 1 and not by_profile:  # a size for every model differs by profile alone, which is named above
         words += ["--batch", ",".join(map(str, batches.pop()))]
     words += [] if pair else ["--control", _control([known[name] for name in arms])]

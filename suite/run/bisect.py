@@ -147,6 +147,7 @@ def _only(options: Options, row: Row) -> Options:
         batches=(),
         batches_of={case.model: (case.batch,)},
         training_batches_of={case.model: (case.batch,)},
+        decoding_batches_of={case.model: (case.batch,)},
         inject=None,
     )
     return msgspec.structs.replace(options, selection=selection, resume=None)

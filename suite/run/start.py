@@ -69,6 +69,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             threads=max(plan.threads),
             thread_counts=plan.threads if len(plan.threads) > 1 else (),
             training_batches=plan.training_batches,
+            decoding_batches=plan.decoding_batches,
             process_counts=plan.processes if max(plan.processes) > 1 and plan.hosts == (1,) else (),
             host_counts=plan.hosts if plan.hosts != (1,) else (),
             depths=tuple(dict.fromkeys(block.case.depth for block in plan.blocks if block.case.depth)),

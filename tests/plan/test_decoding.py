@@ -1,5 +1,6 @@
 """Which models answer token by token, at which depths, and what is refused."""
 
+import msgspec
 import pytest
 
 from suite.backends import registry
@@ -53,6 +54,17 @@ def test_two_arms_are_compared_in_it() -> None:
     made = pair(Selection(scenarios=("decode",), depths=(64,)), "jax", "jax+frozen=off", available=CPUS)
     (block,) = made.blocks
     assert [arm.id for arm in block.arms] == ["jax", "jax+frozen=off"]
+
+
+def test_a_plan_is_made_again_from_what_a_record_says() -> None:
+    """Throughput has batches of its own, and tokens one by one theirs."""
+    chosen = Selection(models=("decoder",), scenarios=("throughput", "decode"), depths=(5,))
+    made = make(chosen, available=CPUS)
+    assert (made.batches, made.decoding_batches) == ({"decoder": (4,)}, {"decoder": (1,)})
+    recorded = msgspec.structs.replace(
+        chosen, profile="full", batches_of=made.batches, decoding_batches_of=made.decoding_batches
+    )
+    assert ids(recorded) == [block.case.id for block in made.blocks]
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
     yield "precisions", ", ".join(plan.precisions)
     yield from _batches("batches", plan.batches)
     yield from _batches("training batches", plan.training_batches)
+    yield from _batches("batches of tokens one by one", plan.decoding_batches)
     if plan.processes != (1,):
         yield "processes that train together", _numbers(plan.processes)
     if plan.hosts != (1,):

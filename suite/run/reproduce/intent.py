@@ -81,6 +81,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             precisions=settings.precisions,
             batches_of=settings.batches,
             training_batches_of=settings.training_batches,
+            decoding_batches_of=settings.decoding_batches,
             threads=settings.thread_counts or (settings.threads,),
             # The numbers of another machine's CPUs mean nothing here, and earlier versions chose from all.
             cpus=() if settings.cpus_requested == () else "all",
