@@ -86,6 +86,7 @@ _KERAS = BackendInfo(
     ways={"cpu": {"fp32": FP32}},
     by_default=False,
     wraps="torch",
+    profiler="torch",
     colours=("#8d2f23", "#e08a7d"),
 )
 _BACKENDS = {
@@ -186,6 +187,7 @@ _BACKENDS = {
             image="keras-jax",
             imports=("keras", "jax"),
             wraps="jax",
+            profiler="jax",
             colours=("#5a3d8a", "#9d84cf"),
         ),
         msgspec.structs.replace(
@@ -196,6 +198,7 @@ _BACKENDS = {
             image="keras-tensorflow",
             imports=("keras", "tensorflow"),
             wraps="tensorflow",
+            profiler="tensorflow",
             colours=("#27517c", "#7fa6d0"),
         ),
         BackendInfo(

@@ -15,6 +15,7 @@ PROFILED = tuple(name for name in scenarios.NAMES if scenarios.get(name).profile
 _PARTS = ("arm", "model", "scenario", "precision", "batch", "threads", "device")
 _NUMBER = {"batch": re.compile(r"b(\d{1,6})"), "threads": re.compile(r"t(\d{1,6})")}
 _TOGETHER = re.compile(r"p\d{1,6}")
+_DEPTH = re.compile(r"d\d{1,6}")
 _HOW = f"Write it as reports do: {EXAMPLE}; what stands behind the model may be left out."
 
 
@@ -49,6 +50,8 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
             "What several processes train together is not profiled.",
             fix=f"Explain one process's training instead: {'/'.join(words[:-1])}.",
         )
+    if len(words) > len(_PARTS) and _DEPTH.fullmatch(words[-1]):
+        words = words[: len(_PARTS)]  # its scenario is refused below
     if not 2 <= len(words) <= len(_PARTS) or not all(words):
         raise LevelfieldError(f"{text!r} names no result.", fix=_HOW)
     parts = dict(zip(_PARTS, words, strict=False))
