@@ -14,6 +14,9 @@ from suite.backends.protocol import Options, Source, Unsupported
 from suite.zoo import models
 from suite.zoo.spec import Decoding, Model
 
+IMAGE_DIMENSIONS = 3
+"""Of an image in, or of feature maps out, beside the batch."""
+
 
 def require_supported(backend: str, options: Options) -> None:
     """Refuse what a backend cannot do.
@@ -135,6 +138,11 @@ def require_names(backend: str, expected: Collection[str], found: Collection[str
             f"{backend} was given an ONNX file with inputs {', '.join(sorted(found))} and needs "
             f"{', '.join(sorted(expected))}: export the model again."
         )
+
+
+def images_first(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Show (batch, height, width, channels) as (batch, channels, height, width), without a copy."""
+    return array.transpose(0, 3, 1, 2)
 
 
 def images_last(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:

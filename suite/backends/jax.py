@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda, hlo
-from suite.backends.checks import images_last, import_framework, require_decoding, require_supported
+from suite.backends.checks import (
+    IMAGE_DIMENSIONS,
+    images_first,
+    images_last,
+    import_framework,
+    require_decoding,
+    require_supported,
+)
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED
 from suite.backends.layers import jax as layers
@@ -80,6 +87,8 @@ class JAX:
             # asarray waits for the result, and on the CPU shows it without a copy.
             return np.asarray(compiled(*weights, *[images_last(inputs[name]) for name in names]))
 
+        if len(models.get(source.model).output.shape) == IMAGE_DIMENSIONS:
+            return lambda inputs: images_first(step(inputs))
         return step
 
     def load_resident(self, source: Source) -> Resident:

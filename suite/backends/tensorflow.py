@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda, hlo
-from suite.backends.checks import images_last, import_framework, require_decoding, require_supported
+from suite.backends.checks import (
+    IMAGE_DIMENSIONS,
+    images_first,
+    images_last,
+    import_framework,
+    require_decoding,
+    require_supported,
+)
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED, as_computed, precision_of
 from suite.backends.layers import tensorflow as layers
@@ -86,6 +93,8 @@ class TensorFlow:
         if self._device == cuda.DEVICE:
             self._require_on_gpu(self._constants(source.example))
         step(source.example)
+        if len(models.get(source.model).output.shape) == IMAGE_DIMENSIONS:
+            return lambda inputs: images_first(step(inputs))
         return step
 
     def load_resident(self, source: Source) -> Resident:

@@ -39,7 +39,11 @@ def show(console: Console) -> None:
     for profile in PROFILES.values():
         table.add_row(profile.name, profile.says)
     console.print(table)
-    for title, names in (("Scenarios", scenarios.NAMES), ("Precisions", PRECISIONS)):
+    for title, names in (
+        ("Scenarios", scenarios.NAMES),
+        ("Operators", models.operators()),
+        ("Precisions", PRECISIONS),
+    ):
         table = _table(title, "")
         table.show_header = False
         table.add_row(", ".join(names))

@@ -57,12 +57,14 @@ def cases(
         for scenario in in_order(scenarios)
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
-        if precision == FP32 or not (get(scenario).trains or get(scenario).to_target or get(scenario).decodes)
+        if precision == FP32 or not get(scenario).in_fp32_alone
+        if get(scenario).operators == (models.get(model).operator is not None)
         if not get(scenario).from_dataset or models.get(model).dataset_items
         for together, hosts in (divisions if get(scenario).trains else ((1, 1),))
         for depth in (depths.get(model, ()) if get(scenario).decodes else (0,))
     )
     if not found:
+        _refuse_operators(scenarios, chosen)
         from_dataset = [name for name in scenarios if get(name).from_dataset]
         raise LevelfieldError(
             f"{', '.join(chosen)}: {from_dataset[0]} reads images or features, and this model takes neither."
@@ -71,6 +73,18 @@ def cases(
             fix=f"Ask for {', '.join(name for name in names_of_models() if models.get(name).dataset_items)}.",
         )
     return found
+
+
+def _refuse_operators(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
+    """Refuse networks as operators, and operators as networks."""
+    single = [name for name in chosen if models.get(name).operator is not None]
+    if single and not any(get(scenario).operators for scenario in scenarios):
+        raise LevelfieldError(f"{single[0]} is a single operator.", fix="Ask for --scenarios operators.")
+    if not single and all(get(scenario).operators for scenario in scenarios):
+        raise LevelfieldError(
+            f"{', '.join(chosen)} is no single operator.",
+            fix="Leave --models out, or name some that `levelfield list` shows.",
+        )
 
 
 def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, profile: Profile) -> tuple[Block, ...]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.plan.batches import FP32
 from suite.plan.names import names_of_backends, names_of_models, rising
 from suite.plan.types import Selection
 from suite.record.schema import Arm, Case
@@ -30,7 +29,6 @@ def models_of(
     models: Sequence[str],
     scenarios: Sequence[Scenario],
     arms: Sequence[Arm],
-    precisions: Sequence[str],
 ) -> dict[str, tuple[int, ...]]:
     """Return the models among those of the run that answer token by token, each with its depths.
 
@@ -40,14 +38,14 @@ def models_of(
         Models and depths that the user named.
     profile
         Its name: depths where the user named none.
-    models, scenarios, arms, precisions
+    models, scenarios, arms
         All of the run.
 
     Raises
     ------
     LevelfieldError
-        A model that was named does not answer token by token, or no arm does; a depth is none or does not fit; fp32 is
-        not measured; or depths were named and no scenario has any.
+        A model that was named does not answer token by token, or no arm does; a depth is none or does not fit; or
+        depths were named and no scenario has any.
     """
     asked = [each for each in scenarios if each.decodes]
     if not asked:
@@ -67,10 +65,6 @@ def models_of(
         raise LevelfieldError(
             f"{names} keeps no cache of keys and values here.",
             fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).decodes)}.",
-        )
-    if FP32 not in precisions:
-        raise LevelfieldError(
-            f"{asked[0].name} is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
         )
     found: dict[str, tuple[int, ...]] = {}
     for name in models:

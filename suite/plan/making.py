@@ -1,5 +1,6 @@
 """Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
+import operator
 from collections import Counter
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ from suite.plan.types import Plan, Selection
 from suite.prepare.own_model import store, support
 from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
+from suite.zoo import models as zoo
 
 
 def make(
@@ -215,7 +217,9 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
-    models = known("model", selection.models, names_of_models()) or _models_of(scenarios)
+    models = known("model", selection.models, (*names_of_models(), *zoo.operators())) or _models_of(scenarios)
+    if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
+        scenarios = ("operators",)
     precisions = selection.precisions
     if (own := selection.own) is not None:
         support.check(own, selection.models, arms)
@@ -224,6 +228,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     definitions = [registered.get(name) for name in scenarios]
     _check_device(definitions, placement)
     precisions = precision.chosen(precisions, arms, placement.device)
+    precision.check_fp32(definitions, precisions)
     if own is None:
         precision.check_quantized(models, precisions)
     pool = cpu_pinning.pool(selection.cpus, _arranged(available))
@@ -234,7 +239,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     divided = processes.divisions(selection, together)
-    depths = decoding.models_of(selection, profile.name, models, definitions, arms, precisions)
+    depths = decoding.models_of(selection, profile.name, models, definitions, arms)
     measured = cases(scenarios, models, precisions, threads, sizes, placement.device, divided, depths)
     return Plan(
         profile=profile,
@@ -260,10 +265,11 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
 
 
 def _models_of(scenarios: Sequence[str]) -> tuple[str, ...]:
-    """Return the models of a run that names none: those that answer token by token only where that is measured."""
+    """Return the models of a run that names none: decoders and operators only where they are asked for."""
     decodes = [bool(registered.get(name).decodes) for name in scenarios]
-    some = () if all(decodes) else default_models()
-    return some + (decoding.decoders() if any(decodes) else ())
+    single = [registered.get(name).operators for name in scenarios]
+    some = () if all(map(operator.or_, decodes, single)) else default_models()
+    return some + (decoding.decoders() if any(decodes) else ()) + (zoo.operators() if any(single) else ())
 
 
 def _arranged(available: Sequence[int] | Topology | None) -> Topology:

@@ -7,6 +7,7 @@ from suite.backends.info import PRECISIONS
 from suite.errors import LevelfieldError
 from suite.plan.names import known
 from suite.record.schema import Arm
+from suite.scenarios import Scenario
 from suite.zoo import models as zoo
 
 DEFAULT = "fp32"
@@ -42,6 +43,26 @@ def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[
                 fix=f"Choose --precision {','.join(others)}.",
             )
     return requested
+
+
+def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None:
+    """Refuse scenarios that are measured in fp32 alone where it is not among the precisions, and nothing else is asked.
+
+    Parameters
+    ----------
+    scenarios, precisions
+        Of the run.
+
+    Raises
+    ------
+    LevelfieldError
+        Nothing would be measured.
+    """
+    if DEFAULT not in precisions and all(each.in_fp32_alone for each in scenarios):
+        raise LevelfieldError(
+            f"{scenarios[0].title} is measured in fp32 alone.",
+            fix="Add fp32 to --precision, or ask for other scenarios.",
+        )
 
 
 def check_quantized(models: Sequence[str], precisions: Sequence[str]) -> None:

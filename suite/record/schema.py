@@ -87,6 +87,11 @@ class Case(msgspec.Struct, frozen=True):
         return self.batch * self.definition.items_per_input
 
     @property
+    def launched_for(self) -> str:
+        """The model, or `operators`: the same launches answer all operators, one after the other."""
+        return self.scenario if self.definition.operators else self.model
+
+    @property
     def rate_unit(self) -> str:
         """`items/s`, or what else is counted."""
         return f"{self.definition.item}s/s"

@@ -58,7 +58,12 @@ def sections(insights: Insights) -> tuple[Section, ...]:
         Section(
             "What bounds each case",
             " ".join(map(yardstick, insights.ceilings)),
-            (*map(resource, insights.resources), *above(insights.resources), *unsaid(insights.ceilings)),
+            (
+                # Single operators have a table of their own.
+                *(resource(use) for use in insights.resources if not use.case.definition.operators),
+                *above(insights.resources),
+                *unsaid(insights.ceilings),
+            ),
         ),
         Section(
             "When compiling pays back",

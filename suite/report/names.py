@@ -22,7 +22,7 @@ _SPARE_COLOURS = (("#55606e", "#a8b3c0"), ("#7d5a3c", "#cfa27d"), ("#4c6b1f", "#
 
 def model(name: str) -> str:
     """`ResNet-50` for `resnet50`; a name that is not known as it is."""
-    return models.get(name).short_title if name in models.names() else name
+    return models.get(name).short_title if name in (*models.names(), *models.operators()) else name
 
 
 def backend(name: str) -> str:

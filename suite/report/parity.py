@@ -35,11 +35,11 @@ class TrainingTable(msgspec.Struct, frozen=True):
 
 
 def table(analysis: Analysis) -> ParityTable:
-    """Return a table of every arm's parity by model and precision."""
+    """Return a table of every arm's parity by model and precision; single operators have one of their own."""
     rows = [
         ((block.case.question, block.case.precision), row)
         for block in analysis.blocks
-        if not (block.case.trains or block.case.converges)
+        if not (block.case.trains or block.case.converges or block.case.definition.operators)
         for row in block.rows
     ]
     columns = tuple(dict.fromkeys(column for column, _ in rows))

@@ -27,7 +27,8 @@ from suite.analysis.types import (
 )
 from suite.errors import printable
 from suite.record.schema import Absent, Run, Warning_
-from suite.report import insights, names, sentences, separation, units
+from suite.report import insights, names, operators, sentences, separation, units
+from suite.report.operators import OperatorTable
 from suite.report.separation import IN_THESE_MINUTES
 
 FEW = 4
@@ -84,7 +85,11 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
         yield _text(sentences.parity(analysis), _parity_style(analysis))
     if analysis.status.rounds_disturbed:
         yield _text(sentences.disturbed(analysis), "yellow")
-    for block in analysis.timed:
+    single = operators.table(analysis)
+    if single is not None:
+        yield Text()
+        yield _operators(single, narrow=narrow)
+    for block in (each for each in analysis.timed if not operators.is_one(each)):
         yield Text()
         yield _timed(block, analysis, narrow=narrow)
         yield from _reasons(block)
@@ -192,6 +197,16 @@ def _ranked(
             _text(separation.best_is(row, block)),
             style=_row_style(row.standing),
         )
+    return table
+
+
+def _operators(found: OperatorTable, *, narrow: bool) -> Table:
+    """One line for each operator: all times where there is room, else the arms of the first rank."""
+    table = _table(f"{operators.TITLE}: time of a call")
+    table.add_column("operator")
+    _add_columns(table, *(["fastest"] if narrow else [arm for arm, _ in found.arms]))
+    for line in found.lines:
+        table.add_row(_text(line.name), *map(_text, [line.fastest] if narrow else line.times))
     return table
 
 

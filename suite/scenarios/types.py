@@ -10,6 +10,7 @@ ScenarioName: TypeAlias = Literal[
     "prefill",
     "decode",
     "generate",
+    "operators",
     "training",
     "convergence",
     "data-pipeline",
@@ -53,6 +54,8 @@ class Scenario(msgspec.Struct, frozen=True):
         What an item is called.
     note
         What must be known to read its figures; empty: nothing more.
+    operators
+        It measures single operators, and no networks.
     from_dataset
         Batches come from a dataset on disk.
     profiled
@@ -76,10 +79,16 @@ class Scenario(msgspec.Struct, frozen=True):
     items_per_input: int = 1
     item: str = "item"
     note: str = ""
+    operators: bool = False
     from_dataset: bool = False
     profiled: bool = False
     loaded_as: str = ""
     not_of_a_file: str = ""
+
+    @property
+    def in_fp32_alone(self) -> bool:
+        """Whether no other precision is measured."""
+        return bool(self.trains or self.to_target or self.decodes or self.operators)
 
     @property
     def timed(self) -> bool:

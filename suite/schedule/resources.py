@@ -96,7 +96,7 @@ def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
         Of the case, only model, precision and threads matter.
     """
     name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
-    return resources.caches / f"{name}-{case.model}-{case.precision}-t{case.threads}"
+    return resources.caches / f"{name}-{case.launched_for}-{case.precision}-t{case.threads}"
 
 
 def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: WorkerPaths) -> Task:

@@ -27,6 +27,15 @@ class Count(msgspec.Struct, frozen=True):
     """Multiply-accumulates by the kind of layer (`suite.zoo.spec.Layer.kind`); kinds without any are left out."""
 
 
+def _layers(model: Model, call: Call | None) -> tuple[Layer, ...]:
+    if call is not None:
+        return decoding.layers(model, call)
+    if model.operator is not None:
+        return (model.operator.layer,)
+    found: tuple[Layer, ...] = model.module("spec").layers()
+    return found
+
+
 def count(model: Model, batch: int = 1, call: Call | None = None) -> Count:
     """Count what one call of a model computes and moves.
 
@@ -46,7 +55,7 @@ def count(model: Model, batch: int = 1, call: Call | None = None) -> Count:
     """
     if not model.has_inputs:
         raise ValueError(f"{model.name} does not describe its layers, so its arithmetic cannot be counted.")
-    layers: tuple[Layer, ...] = model.module("spec").layers() if call is None else decoding.layers(model, call)
+    layers = _layers(model, call)
     by_kind: dict[str, int] = {}
     for layer in layers:
         if layer.macs:

@@ -15,7 +15,9 @@ _SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(?:x[1-9]\d{0,3}){2}
 _SPECS = {name: importlib.import_module(f"suite.zoo.{name}.spec") for name in (*FOLDERS, "canary")}
 _SIBLINGS = {spec.DIGITS.name: spec for spec in _SPECS.values() if spec.MODEL.goal is not None}
 """Modules of the small networks that are trained to a target, by their names."""
+_OPERATORS: dict[str, Model] = {each.name: each for each in importlib.import_module("suite.zoo.operators.spec").MODELS}
 _ALL: dict[str, Model] = {
+    **_OPERATORS,
     **{name: spec.MODEL for name, spec in _SPECS.items()},
     **{name: spec.DIGITS for name, spec in _SIBLINGS.items()},
 }
@@ -24,6 +26,11 @@ _ALL: dict[str, Model] = {
 def names() -> tuple[str, ...]:
     """Return the names of the models that are benchmarked, smallest first (neither the canary nor the digits')."""
     return FOLDERS
+
+
+def operators() -> tuple[str, ...]:
+    """Return the names of the single operators."""
+    return tuple(_OPERATORS)
 
 
 def trained() -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Where a model's definition in a native framework is, and how it takes weights; imported only when it is asked for."""
 
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from suite.zoo.weights import Arrays
 FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
 
 
-def definition(model: Model, framework: str) -> ModuleType:
+def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
     """Import a model's definition, and with it the framework.
 
     A `torch` definition has `build(model)`, and for training `prepare(network)` and `loss(network, *batch)`. The other
     definitions have `forward(weights, *inputs)`, with weights as `channels_last` returns them and images as (batch,
     height, width, channels), and `loss(weights, statistics, *batch)`, which also returns the new running statistics.
+    Of a single operator, `of(model)` of these modules returns such a definition.
     A `keras` definition has `build(weights)`, which returns the network with such weights in it, for inference alone.
 
     Batches are in the order of `suite.zoo.training.batches.names`.
@@ -37,7 +38,8 @@ def definition(model: Model, framework: str) -> ModuleType:
     """
     try:
         if framework in FRAMEWORKS:
-            return model.module(framework)
+            module = model.module(framework)
+            return module if model.operator is None or framework == "torch" else module.of(model)
     except ModuleNotFoundError as error:
         if error.name != f"suite.zoo.{model.package}.{framework}":
             raise

@@ -1,6 +1,7 @@
 """The reference: each model in NumPy float64. It is the definition of what is computed."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,6 +32,8 @@ def run(model: Model, weights: _Tensors, inputs: _Tensors) -> npt.NDArray[np.flo
     batch = len(inputs[model.inputs[0].name])
     size = model.reference_batch
     forward = model.module("reference").forward
+    if model.operator is not None:
+        forward = partial(forward, model)
     parts = [
         forward(weights, {name: array[start : start + size] for name, array in inputs.items()})
         for start in range(0, batch, size)

@@ -6,6 +6,7 @@ A worker imports this before NumPy.
 import importlib
 import math
 from types import ModuleType
+from typing import Literal
 
 import msgspec
 
@@ -46,6 +47,40 @@ class Parameter(msgspec.Struct, frozen=True):
     def decays(self) -> bool:
         """Whether weight decay applies: to matrices, kernels and embeddings, not to biases and the scales of norms."""
         return len(self.shape) > 1
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """What one matrix product, convolution or lookup computes and moves, for one input.
+
+    Element-wise work (a bias, a normalisation, an activation, the addition of a shortcut) is taken to be fused into the
+    layer before it: it is no multiply-accumulate, and moves nothing of its own.
+    """
+
+    name: str
+    kind: str
+    """`dense`, `attention`, `lookup`, `convolution 3×3`, `convolution 3×3, stride 2`: what could be counted apart."""
+    macs: int
+    """Multiply-accumulates."""
+    weights: int
+    """Elements of weights that it needs, whatever the batch."""
+    reads: int
+    """Elements of activations in."""
+    writes: int
+    """Elements of activations out."""
+
+
+class Operator(msgspec.Struct, frozen=True):
+    """One operator, as a model of one layer."""
+
+    kind: Literal["gemm", "conv", "attention", "softmax", "layernorm", "embedding"]
+    layer: Layer
+    """What its arithmetic is counted from."""
+    parameters: tuple[Parameter, ...] = ()
+    stride: int = 1
+    padding: int = 0
+    heads: int = 1
+    rows: int = 0
+    """Of the table that is looked up in."""
 
 
 class Decoding(msgspec.Struct, frozen=True):
@@ -99,6 +134,8 @@ class Model(msgspec.Struct, frozen=True):
     """How a small network of its layers is trained to a target accuracy; None: there is none."""
     decoding: Decoding | None = None
     """How it answers token by token; None: it does not."""
+    operator: Operator | None = None
+    """The operator that it is; None: it is a network."""
 
     @property
     def parameter_count(self) -> int:
@@ -118,7 +155,7 @@ class Model(msgspec.Struct, frozen=True):
     @property
     def has_inputs(self) -> bool:
         """Whether there are seeded inputs for it: its small siblings, which are trained on data, have none."""
-        return self.name == self.package
+        return self.name == self.package or self.operator is not None
 
     def module(self, name: str) -> ModuleType:
         """Import a module of the model's folder.
@@ -137,26 +174,6 @@ class Model(msgspec.Struct, frozen=True):
             As `suite.zoo.native.definition` describes them.
         """
         return importlib.import_module(f"suite.zoo.{self.package}.{name}")
-
-
-class Layer(msgspec.Struct, frozen=True):
-    """What one matrix product, convolution or lookup computes and moves, for one input.
-
-    Element-wise work (a bias, a normalisation, an activation, the addition of a shortcut) is taken to be fused into the
-    layer before it: it is no multiply-accumulate, and moves nothing of its own.
-    """
-
-    name: str
-    kind: str
-    """`dense`, `attention`, `lookup`, `convolution 3×3`, `convolution 3×3, stride 2`: what could be counted apart."""
-    macs: int
-    """Multiply-accumulates."""
-    weights: int
-    """Elements of weights that it needs, whatever the batch."""
-    reads: int
-    """Elements of activations in."""
-    writes: int
-    """Elements of activations out."""
 
 
 def is_table(name: str) -> bool:

@@ -12,6 +12,7 @@ from suite.schedule.launches import bring_up
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import prepare
+from suite.zoo import models
 from tests.engines import none_left
 
 WRITTEN = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")
@@ -35,6 +36,14 @@ def test_keras_gives_the_answer_of_the_reference(engine: docker.DockerClient, mo
     (outcome,) = _verified(engine, plan.Selection(models=(model,), backends=("keras-jax",), scenarios=("latency",)))
     assert outcome.launch.settings["engine"].startswith("jax ")
     assert outcome.launch.settings["mode"] == "predict_on_batch"
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["gemm", "conv", "attention", "softmax", "layernorm", "embedding"])
+def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerClient, kind: str) -> None:
+    name = next(each for each in models.operators() if each.startswith(kind))
+    _verified(engine, plan.Selection(models=(name,), backends=WRITTEN, scenarios=("operators",)))
 
 
 @pytest.mark.docker

@@ -70,7 +70,11 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceiling
     ceilings
         What the machine reached, by number of threads; disturbed ones are not used.
     """
-    works = {(work.question or work.model, work.batch): work for work in run.work if work.macs > 0}
+    works = {
+        (work.question or work.model, work.batch): work
+        for work in run.work
+        if work.macs > 0 or work.activation_bytes > 0
+    }
     by_threads = {each.roofline.threads: each for each in ceilings if not each.roofline.disturbed}
     found: list[CaseUse] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
@@ -97,7 +101,7 @@ def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) ->
         footprint_bytes=footprint,
         fits_cache=fits,
         floor_ns=max(compute_ns, move_ns),
-        fewer_products=work.macs_by_kind.get(FEWER_PRODUCTS, 0) / work.macs,
+        fewer_products=work.macs_by_kind.get(FEWER_PRODUCTS, 0) / max(work.macs, 1),
         uses=tuple(
             _use(row, call_ns, work, moved, ceilings, _libraries(recorded, row.arm))
             for row in block.rows

@@ -1,0 +1,1 @@
+"""Single operators: matrix products, convolutions, attention, normalisations, softmax and lookups."""

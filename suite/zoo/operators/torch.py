@@ -1,0 +1,55 @@
+"""Single operators in PyTorch, by `torch.nn.functional`."""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from suite.zoo.operators.spec import EPSILON
+from suite.zoo.spec import Model, Operator
+
+
+class OneOperator(nn.Module):  # type: ignore[misc,unused-ignore]
+    """One call.
+
+    Parameters
+    ----------
+    operator
+        Which.
+    """
+
+    def __init__(self, operator: Operator) -> None:
+        super().__init__()
+        self.operator = operator
+        for parameter in operator.parameters:
+            holder: nn.Module = self
+            *path, name = parameter.name.split(".")
+            for part in path:
+                holder.add_module(part, nn.Module())
+                holder = holder.get_submodule(part)
+            holder.register_parameter(name, nn.Parameter(torch.empty(parameter.shape)))
+
+    def forward(self, *given: torch.Tensor) -> torch.Tensor:
+        """Compute the output from the operator's inputs."""
+        operator = self.operator
+        match operator.kind:
+            case "gemm":
+                return functional.linear(given[0], self.weight)
+            case "conv":
+                return functional.conv2d(given[0], self.weight, stride=operator.stride, padding=operator.padding)
+            case "softmax":
+                return functional.softmax(given[0], dim=-1)
+            case "layernorm":
+                return functional.layer_norm(given[0], self.weight.shape, self.weight, self.bias, EPSILON)
+            case "embedding":
+                return functional.embedding(given[0], self.embeddings.weight)
+            case _:
+                batch, tokens, width = given[0].shape
+                split = (batch, tokens, operator.heads, width // operator.heads)
+                context = functional.scaled_dot_product_attention(*(x.view(split).transpose(1, 2) for x in given))
+                return context.transpose(1, 2).reshape(batch, tokens, width)
+
+
+def build(model: Model) -> nn.Module:
+    """Return the operator, its weights not yet filled in."""
+    assert model.operator is not None
+    return OneOperator(model.operator)

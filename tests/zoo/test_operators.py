@@ -1,0 +1,97 @@
+"""Single operators: their shapes, their arithmetic, and the reference by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from suite.zoo import flops, inputs, models, reference, weights
+from suite.zoo.operators import spec
+
+ALL = models.operators()
+
+
+def of_kind(kind: str) -> str:
+    return next(name for name in ALL if name.startswith(kind))
+
+
+def computed(name: str) -> tuple[weights.Arrays, weights.Arrays, np.ndarray]:
+    model = models.get(name)
+    w, given = weights.make(model), inputs.make(model, 0, 2)
+    return w, given, reference.run(model, w, given)
+
+
+def test_there_are_forty_shapes_or_more_and_no_network_among_them() -> None:
+    assert len(ALL) == len(set(ALL)) >= 40
+    assert not set(ALL) & set(models.names())
+    assert all(not models.get(name).by_default for name in ALL)
+    assert {models.get(name).source for name in ALL if name.startswith("conv")} == {"DeepBench, inference on servers"}
+
+
+@pytest.mark.parametrize("name", [of_kind(kind) for kind in ("gemm", "conv", "attention", "softmax", "layernorm")])
+def test_answers_have_the_shape_that_is_said_and_differ_between_inputs(name: str) -> None:
+    model = models.get(name)
+    _, _, output = computed(name)
+    assert output.shape == (2, *model.output.shape)
+    assert np.isfinite(output).all()
+    assert np.linalg.norm(output[0] - output[1]) > 0.1 * np.linalg.norm(output[0])
+
+
+def test_a_product_by_hand() -> None:
+    w, given, output = computed("gemm-1376x1x512")
+    by_hand = math.fsum(float(a) * float(b) for a, b in zip(w["weight"][7], given["vectors"][1, 0], strict=True))
+    assert output[1, 0, 7] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_a_convolution_by_hand() -> None:
+    w, given, output = computed("conv-3x224x224-64x7x7-s2")
+    # The filter at row 1 and column 2 begins three pixels (the padding) before pixel 2 and pixel 4.
+    by_hand = math.fsum(
+        float(w["weight"][5, c, i, j]) * float(given["images"][0, c, 2 - 3 + i, 4 - 3 + j])
+        for c, i, j in itertools.product(range(3), range(7), range(7))
+        if 2 - 3 + i >= 0 and 4 - 3 + j >= 0
+    )
+    assert output[0, 5, 1, 2] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_attention_by_hand() -> None:
+    _, given, output = computed("attention-128x12x64")
+    head = slice(3 * 64, 4 * 64)
+    query, key, value = (given[part][1, :, head].astype(float) for part in ("query", "key", "value"))
+    scores = np.exp(key @ query[9] / 8)
+    assert output[1, 9, head] == pytest.approx(scores @ value / scores.sum(), abs=1e-12)
+
+
+def test_a_softmax_and_a_layer_norm_by_hand() -> None:
+    _, given, output = computed("softmax-1536x128")
+    exponentials = np.exp(given["scores"][1, 4].astype(float))
+    assert output[1, 4] == pytest.approx(exponentials / exponentials.sum(), abs=1e-15)
+    w, given, output = computed("layernorm-128x768")
+    x = given["hidden"][0, 3].astype(float)
+    normal = (x - x.mean()) / math.sqrt(x.var() + spec.EPSILON)
+    assert output[0, 3] == pytest.approx(normal * w["weight"] + w["bias"], abs=1e-12)
+
+
+def test_a_lookup_takes_rows_of_all_the_table() -> None:
+    w, given, output = computed("embedding-8192x512-128")
+    ids = given["input_ids"]
+    assert np.array_equal(output, w["embeddings.weight"][ids])
+    assert ids.min() < 500
+    assert ids.max() > 7500
+
+
+@pytest.mark.parametrize(
+    ("name", "macs", "weights_read"),
+    [
+        ("gemm-35x700x2048", 35 * 700 * 2048, 35 * 2048),
+        ("conv-3x224x224-64x7x7-s2", 112 * 112 * 64 * 3 * 49, 64 * 3 * 49),
+        ("conv-256x56x56-128x1x1-s2", 28 * 28 * 128 * 256, 128 * 256),
+        ("attention-197x12x64", 2 * 197 * 197 * 768, 0),
+        ("softmax-128x8192", 0, 0),
+    ],
+)
+def test_arithmetic_by_hand(name: str, macs: int, weights_read: int) -> None:
+    found = flops.count(models.get(name))
+    assert (found.macs, found.weight_bytes) == (macs, 4 * weights_read)
+    assert found.activation_bytes > 0
