@@ -52,6 +52,8 @@ def by_scenario(
         A batch cannot be measured, one item at a time would be called throughput, or a training was named and no arm
         can train, or fp32 is not among the precisions.
     """
+    if selection.own is None:
+        models = [name for name in models if zoo.get(name).operator is None]
     batched = _in_batches(selection, profile, models, scenarios)
     named = [each for each in scenarios if each.name in selection.scenarios]
     trains = FP32 in precisions

@@ -46,7 +46,7 @@ def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[
 
 
 def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None:
-    """Refuse scenarios that are measured in fp32 alone where it is not among the precisions, and nothing else is asked.
+    """Refuse decoding and single operators where fp32 is not among the precisions, and nothing else is asked.
 
     Parameters
     ----------
@@ -58,9 +58,10 @@ def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None
     LevelfieldError
         Nothing would be measured.
     """
-    if DEFAULT not in precisions and all(each.in_fp32_alone for each in scenarios):
+    single = [each for each in scenarios if each.decodes or each.operators]
+    if DEFAULT not in precisions and len(single) == len(scenarios):
         raise LevelfieldError(
-            f"{scenarios[0].title} is measured in fp32 alone.",
+            f"{single[0].name} is measured in fp32 alone.",
             fix="Add fp32 to --precision, or ask for other scenarios.",
         )
 

@@ -62,7 +62,7 @@ def test_a_version_may_stand_twice(control: str, twin: str) -> None:
 def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenarios: tuple[str, ...]) -> None:
     made = make(Selection(scenarios=scenarios), available=CPUS)
     order = ["cold-start", "memory", "latency", "throughput"]
-    order += ["prefill", "decode", "generate", "training", "convergence", "data-pipeline"]
+    order += ["prefill", "decode", "generate", "operators", "training", "convergence", "data-pipeline"]
     asked = [order.index(block.case.scenario) for block in made.blocks]
     assert asked == sorted(asked)
     assert set(made.scenarios) == set(scenarios)

@@ -45,7 +45,7 @@ def test_no_default_run_measures_them() -> None:
     ("selection", "says"),
     [
         (Selection(models=("gemm-35x700",)), "There is no model called 'gemm-35x700'"),
-        (Selection(models=(ONE,), precisions=("bf16",)), "Operators is measured in fp32 alone"),
+        (Selection(models=(ONE,), precisions=("bf16",)), "operators is measured in fp32 alone"),
         (Selection(models=(ONE,), scenarios=("latency",)), f"{ONE} is a single operator"),
         (Selection(models=(ONE,), scenarios=("training",)), "cannot be trained"),
         (Selection(models=("mlp",), scenarios=("operators",)), "mlp is no single operator"),
