@@ -58,7 +58,7 @@ def cases(
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
         if precision == FP32 or not get(scenario).in_fp32_alone
-        if get(scenario).operators == (models.get(model).operator is not None)
+        if get(scenario).operators == (model in models.operators())
         if not get(scenario).from_dataset or models.get(model).dataset_items
         for together, hosts in (divisions if get(scenario).trains else ((1, 1),))
         for depth in (depths.get(model, ()) if get(scenario).decodes else (0,))
@@ -77,7 +77,7 @@ def cases(
 
 def _refuse_operators(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
     """Refuse networks as operators, and operators as networks."""
-    single = [name for name in chosen if models.get(name).operator is not None]
+    single = [name for name in chosen if name in models.operators()]
     if single and not any(get(scenario).operators for scenario in scenarios):
         raise LevelfieldError(f"{single[0]} is a single operator.", fix="Ask for --scenarios operators.")
     if not single and all(get(scenario).operators for scenario in scenarios):
