@@ -1,5 +1,7 @@
 """Workers that a trial keeps alive itself: canaries, launched for real."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -47,8 +49,8 @@ def test_a_wrong_answer_leaves_no_worker_behind(place: RunResources) -> None:
         def __getattr__(self, name: str) -> object:
             return getattr(place.artifacts, name)
 
-        def reference(self, model: str, count: int, *, from_dataset: bool = False) -> object:
-            return honest(model, count, from_dataset=from_dataset) * 1.01
+        def reference(self, model: str, count: int, **how: Any) -> object:
+            return honest(model, count, **how) * 1.01
 
     chosen = plan("latency").blocks[0]
     with pytest.raises(LevelfieldError, match="not equal to the reference"):

@@ -3,6 +3,7 @@
 import itertools
 import time
 from importlib.util import find_spec
+from typing import Any
 
 import msgspec
 import pytest
@@ -137,8 +138,8 @@ def test_a_wrong_answer_ends_the_trial(place: RunResources) -> None:
         def __getattr__(self, name: str) -> object:
             return getattr(place.artifacts, name)
 
-        def reference(self, model: str, count: int, *, from_dataset: bool = False) -> object:
-            return honest(model, count, from_dataset=from_dataset) * 1.01
+        def reference(self, model: str, count: int, **how: Any) -> object:
+            return honest(model, count, **how) * 1.01
 
     wrong = msgspec.structs.replace(place, artifacts=Lying())
     with pytest.raises(LevelfieldError, match="not equal to the reference"):
