@@ -266,7 +266,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
 
 
 def _models_of(scenarios: Sequence[str]) -> tuple[str, ...]:
-    """Return the models of a run that names none: decoders and operators only where they are asked for."""
+    """Return the models of a run that names none: decoders and operators only where their scenarios are named."""
     decodes = [bool(registered.get(name).decodes) for name in scenarios]
     single = [registered.get(name).operators for name in scenarios]
     some = () if all(map(operator.or_, decodes, single)) else default_models()

@@ -36,7 +36,7 @@ class OperatorTable(msgspec.Struct, frozen=True):
     """All operators of a run."""
 
     arms: tuple[tuple[str, str], ...]
-    """Arm and backend."""
+    """Arm and backend, by name."""
     lines: tuple[Line, ...]
 
 
@@ -50,7 +50,7 @@ def table(analysis: Analysis) -> OperatorTable | None:
     blocks = [block for block in analysis.timed if is_one(block)]
     if not blocks:
         return None
-    arms = tuple(dict.fromkeys((row.arm, row.backend) for block in blocks for row in block.rows))
+    arms = tuple(sorted({(row.arm, row.backend) for block in blocks for row in block.rows}))
     uses = {use.case: use for use in analysis.insights.resources}
     return OperatorTable(arms, tuple(_line(block, [arm for arm, _ in arms], uses.get(block.case)) for block in blocks))
 
@@ -94,7 +94,9 @@ def _reached(use: CaseUse) -> str:
 
 
 def _nearer(use: Use) -> str:
-    """`85 % of the arithmetic`, `40 % of the bandwidth`."""
+    """`85 % of the arithmetic`, `40 % of the bandwidth`; nothing is reached of what is not asked for."""
+    if use.memory_share is None and not use.compute_share.value:
+        return "no arithmetic, and its data fit into the cache"
     memory = use.memory_share.value if use.memory_share is not None else 0.0
     if memory > use.compute_share.value:
         return f"{units.percent(memory)} of the bandwidth"

@@ -23,7 +23,7 @@ DATA_FILE = "model.onnx.data"
 
 PRECISIONS = ("fp32", "fp16", "int8")
 CACHED = "fp32-cached"
-"""Form of a file that goes on from a cache, as `suite.zoo.decoding` has it: fp32, for any number of tokens."""
+"""Form of a file with a KV cache among its inputs and outputs (`suite.zoo.decoding`): fp32, any number of tokens."""
 _EXPORTERS = ("torch", "onnx", "onnxscript", "onnx-ir")
 _MADE_BY = MappingProxyType(
     {"fp32": _EXPORTERS, "fp16": _EXPORTERS, "int8": (*_EXPORTERS, "onnxruntime"), CACHED: _EXPORTERS}

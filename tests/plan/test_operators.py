@@ -1,4 +1,4 @@
-"""Single operators are measured where they are asked for, by launches that all of them share."""
+"""Single operators are measured where they are named, and share their launches."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""Answering token by token: for each framework, a cache of keys and values, and the function that goes on from it."""
+"""Autoregressive decoding: for each framework, a KV cache and the function that reads and extends it."""

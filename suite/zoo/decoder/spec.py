@@ -138,7 +138,7 @@ def layers() -> tuple[Layer, ...]:
 
 
 def cached_layers(tokens: int, depth: int) -> tuple[Layer, ...]:
-    """Return the layers of one call that goes on from a cache.
+    """Return the layers of one call that reads a KV cache.
 
     Parameters
     ----------

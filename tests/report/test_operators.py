@@ -1,0 +1,91 @@
+"""Single operators have one table, on the page and in the terminal, and stand in no other list."""
+
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from suite.analysis import analyse
+from suite.record.schema import Run, Work
+from suite.report import html, operators, terminal
+from suite.zoo import flops, models
+from tests.records_builder import make_run
+
+PRODUCT, SOFTMAX = "gemm-512x1x512", "softmax-128x8192"
+
+
+def made(**changes: float) -> Run:
+    """Let a record's latencies be of operators: a record is what it says."""
+    run = make_run(models=("mlp", "resnet50"), scenarios=("latency",), **changes)  # type: ignore[arg-type]  # by name
+    text = msgspec.json.encode(run).decode()
+    for model, name in (("mlp", PRODUCT), ("resnet50", SOFTMAX)):
+        text = text.replace(f'"model":"{model}","scenario":"latency"', f'"model":"{name}","scenario":"operators"')
+    work = tuple(
+        Work(model=name, batch=1, **msgspec.structs.asdict(flops.count(models.get(name))))
+        for name in (PRODUCT, SOFTMAX)
+    )
+    return msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)
+
+
+def found(run: Run) -> operators.OperatorTable:
+    table = operators.table(analyse(run))
+    assert table is not None
+    return table
+
+
+def test_each_has_a_line_with_every_arm_and_the_first_ranks() -> None:
+    run = made(noise_scale=0.0)
+    table = found(run)
+    assert [line.name for line in table.lines] == ["Matrix product 512 × 1 × 512", "Softmax of 128 × 8192"]
+    assert [arm for arm, _ in table.arms] == sorted(arm.id for arm in run.blocks[0].arms)
+    for line, block in zip(table.lines, analyse(run).timed, strict=True):
+        ranks = {row.arm: row.rank for row in block.rows}
+        assert all(line.times)
+        assert [arm for (arm, _), first in zip(table.arms, line.first, strict=True) if first] == [
+            arm for arm, _ in table.arms if ranks[arm] == 1
+        ]
+        assert str(block.best) in line.fastest
+        assert line.error
+
+
+def test_what_is_reached_is_of_arithmetic_or_bandwidth_and_never_of_nothing() -> None:
+    run = made()
+    small, moving = found(run).lines
+    assert small.reached.endswith(" of the arithmetic")
+    assert moving.reached.endswith("no arithmetic, and its data fit into the cache")
+    (product, softmax) = run.work
+    larger = msgspec.structs.replace(softmax, widest_bytes=1 << 40, activation_bytes=1 << 30)
+    beyond = found(msgspec.structs.replace(run, work=(product, larger))).lines[1]
+    assert beyond.reached.endswith(" of the bandwidth")
+
+
+def test_without_ranks_the_least_time_is_named_as_such() -> None:
+    run = made()
+    few = tuple(msgspec.structs.replace(block, generations=block.generations[:2]) for block in run.blocks)
+    for line in found(msgspec.structs.replace(run, blocks=few)).lines:
+        assert not any(line.first)
+        assert line.fastest.endswith("(not ranked)")
+
+
+def test_the_page_has_one_section_of_them_and_no_empty_table() -> None:
+    run = made()
+    page = html.render(run, analyse(run))
+    assert page.count('id="operators"') == 1
+    assert "Case by case" not in page
+    assert "Table: errors against the reference" not in page
+    mixed = make_run(models=("bert",), scenarios=("latency",))
+    assert 'id="operators"' not in html.render(mixed, analyse(mixed))
+    assert "Table: errors against the reference" in html.render(mixed, analyse(mixed))
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_the_terminal_has_one_table_of_them(width: int) -> None:
+    run = made()
+    stream = io.StringIO()
+    terminal.show(run, analyse(run), Console(file=stream, width=width))
+    shown = " ".join(stream.getvalue().split())
+    assert shown.count("Operators: time of a call") == 1
+    assert "Softmax of 128 × 8192" in shown
+    assert "not ranked" not in shown
+    assert "behind the best" not in shown
