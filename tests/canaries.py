@@ -1,5 +1,6 @@
 """Whole runs with nothing but canaries, in the current interpreter: real workers that need only NumPy."""
 
+import contextlib
 import io
 import os
 from pathlib import Path
@@ -57,11 +58,12 @@ def site(made: Plan) -> RunResources:
 
 def workers() -> list[psutil.Process]:
     """Return the live workers of this process."""
-    return [
-        child
-        for child in psutil.Process().children()
-        if child.status() != psutil.STATUS_ZOMBIE and "suite.worker" in child.cmdline()
-    ]
+    found = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end at any moment
+            if child.status() != psutil.STATUS_ZOMBIE and "suite.worker" in child.cmdline():
+                found.append(child)
+    return found
 
 
 class Harness:

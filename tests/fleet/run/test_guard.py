@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from suite.fleet.run import guard
 from tests.commands import ROOT, eventually
+from tests.launchers.scripts import gone
 
 SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPER}"
@@ -38,10 +38,6 @@ def pid_of(file: Path) -> int:
     return int(file.read_text())
 
 
-def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-
-
 def test_a_command_that_ends_by_itself(tmp_path: Path) -> None:
     process = start("raise SystemExit(7)", tmp_path)
     assert process.stdout is not None
@@ -53,14 +49,14 @@ def test_its_own_end_of_stdin_ends_it(tmp_path: Path) -> None:
     process = start(SLEEPER, tmp_path)
     pid = pid_of(tmp_path / "pid")
     assert process.communicate()[0].strip() == f"Ending(code={-signal.SIGTERM}, why='abandoned')"
-    assert is_gone(pid)
+    assert gone(pid)
 
 
 def test_what_ignores_a_request_to_end_is_killed(tmp_path: Path) -> None:
     process = start(STUBBORN, tmp_path, grace_s=0.3)
     pid = pid_of(tmp_path / "pid")
     assert process.communicate()[0].strip() == f"Ending(code={-signal.SIGKILL}, why='abandoned')"
-    assert is_gone(pid)
+    assert gone(pid)
 
 
 def test_a_time_limit(tmp_path: Path) -> None:
@@ -74,7 +70,7 @@ def test_what_the_command_started_ends_too(tmp_path: Path) -> None:
     process = start(PARENT, tmp_path)
     pids = [pid_of(tmp_path / name) for name in ("pid", "pid-child")]
     process.communicate()
-    assert eventually(lambda: all(map(is_gone, pids)))
+    assert eventually(lambda: all(map(gone, pids)))
 
 
 def test_a_guard_that_is_killed_takes_the_command_with_it(tmp_path: Path) -> None:
@@ -82,7 +78,7 @@ def test_a_guard_that_is_killed_takes_the_command_with_it(tmp_path: Path) -> Non
     pid = pid_of(tmp_path / "pid")
     process.kill()
     process.communicate()
-    assert eventually(lambda: is_gone(pid))
+    assert eventually(lambda: gone(pid))
 
 
 @pytest.mark.parametrize("code", [0, 3])

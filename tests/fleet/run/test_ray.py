@@ -108,6 +108,13 @@ def turns(run: Run) -> set[bytes]:
     }
 
 
+def name_of(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:  # it has just ended
+        return ""
+
+
 def listens_at(process: psutil.Process) -> set[str]:
     try:
         found = process.net_connections(kind="tcp")
@@ -229,7 +236,7 @@ def test_a_cluster_of_one_s_own_leaves_nothing(tmp_path: Path) -> None:
     fleet = tmp_path / "reports" / "fleets" / "third"
     assert eventually(lambda: not head.running or fleet.is_dir())
     tree = psutil.Process(head.pid).children(recursive=True)
-    assert any("raylet" in each.name() for each in tree), head.wait().out
+    assert any("raylet" in name_of(each) for each in tree), head.wait().out
     head.send(signal.SIGKILL)
     head.wait()
     assert eventually(lambda: not processes.still_there(tree))
