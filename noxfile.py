@@ -95,10 +95,13 @@ def lock(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run everything that can fail: formatting, types, rooms, tests. `-- fast` leaves engine and browser out."""
+    """Run everything that can fail: formatting, types, rooms, tests.
+
+    `-- fast` leaves engine and browser out; `-- all` adds the studies of the method and the guests in QEMU.
+    """
     install(session)
     first, *others = _parts(session.posargs)
-    with contextlib.nullcontext() if session.posargs else _building_images(session):
+    with contextlib.nullcontext() if session.posargs not in ([], ["all"]) else _building_images(session):
         session.run("ruff", "format", "--check", "suite", "tests", "noxfile.py")
         session.run("ruff", "check", "suite", "tests", "noxfile.py")
         session.run("mypy", "--strict", "suite", "tests", "noxfile.py")
@@ -127,11 +130,12 @@ def _building_images(session: nox.Session) -> Iterator[None]:
 def _parts(words: list[str]) -> list[tuple[str, list[str]]]:
     """Return the marks and the words of each call of pytest; words that name tests make it one call."""
     # Tests that need a framework run inside the environment of the oracle lock; one of the tests sees to that.
-    marks = "not framework"
+    everything = "not framework"
     if words[:1] == ["fast"]:
-        marks, words = "not docker and not browser and not framework and not slow", words[1:]
-    if words:
-        return [(marks, words)]
+        return [("not docker and not browser and not framework and not slow", words[1:])]
+    if words not in ([], ["all"]):
+        return [(everything, words)]
+    marks = everything if words else f"{everything} and not extended"
     # Two files at a time, as `tests/conftest.py` orders them; what times calls or counts processes comes after, alone.
     together = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
     return [(f"{marks} and not alone", together), (f"{marks} and alone", [])]

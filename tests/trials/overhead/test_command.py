@@ -52,6 +52,7 @@ def test_all_backends_of_a_model_are_judged_together() -> None:
 
 @pytest.mark.docker
 @pytest.mark.slow
+@pytest.mark.extended
 def test_the_quick_trial_measures_real_calls(tmp_path: Path) -> None:
     out = tmp_path / "overhead.json"
     command = [

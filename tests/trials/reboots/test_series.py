@@ -16,6 +16,7 @@ OLD, NEW = system.release(system.OLD), system.release(system.NEW)
 
 @pytest.mark.docker
 @pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.alone  # it takes all CPUs
 @pytest.mark.skipif(
     bool(os.geteuid()) or not all(map(shutil.which, ("qemu-system-x86_64", "mmdebstrap", "chroot"))),

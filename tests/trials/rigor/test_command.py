@@ -112,6 +112,7 @@ def test_the_cost_is_reported_before() -> None:
 
 @pytest.mark.docker
 @pytest.mark.alone
+@pytest.mark.extended
 def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "rigor.json"
     command = [sys.executable, "-m", "suite.trials.rigor", "--quick", "--busy", "--out", str(out)]
