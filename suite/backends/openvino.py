@@ -1,7 +1,7 @@
 """OpenVINO on its CPU plugin."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -82,12 +82,13 @@ class OpenVINO:
             If the file is missing or of another model, or OpenVINO would compute in another precision.
         """
         compiled = self._compile(self._core.read_model(require_onnx("openvino", source)))
-        require_names("openvino", source.example, [port.any_name for port in compiled.inputs])
+        names = _names(compiled.inputs, source.example)
+        require_names("openvino", source.example, names)
         request = self.request = compiled.create_infer_request()
         small = sum(array.nbytes for array in source.example.values()) <= COPIED_BYTES
         self._settings["INPUTS"] = "copied into the request's tensors" if small else "shared"
         count = len(compiled.outputs)
-        return _filling(request, compiled.inputs, count) if small else _sharing(request, count)
+        return _filling(request, names, count) if small else _sharing(request, count)
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Compile the file with caches as a stateful model."""
@@ -95,7 +96,8 @@ class OpenVINO:
 
         _, caches = require_decoding("openvino", source, self._options)
         read = self._core.read_model(require_onnx("openvino", source))
-        require_names("openvino", input_names(caches), [port.any_name for port in read.inputs])
+        expected = input_names(caches)
+        require_names("openvino", expected, _names(read.inputs, expected))
         decoding.make_stateful(read, caches)
         self.request = self._compile(read).create_infer_request()
         self._settings["INPUTS"] = "shared"
@@ -190,9 +192,9 @@ def _sharing(request: Any, count: int) -> Step:  # noqa: ANN401  (OpenVINO's own
     return step if count == 1 else all_of_them
 
 
-def _filling(request: Any, ports: Any, count: int) -> Step:  # noqa: ANN401  (the same)
+def _filling(request: Any, names: Iterable[str], count: int) -> Step:  # noqa: ANN401  (the same)
     """Fill the request's own tensors, which stay bound to it."""
-    tensors = [(port.any_name, request.get_tensor(port).data) for port in ports]
+    tensors = [(name, request.get_tensor(name).data) for name in names]
     infer, output = request.infer, request.get_output_tensor
 
     def step(inputs: Arrays) -> npt.NDArray[np.float32]:
@@ -206,6 +208,14 @@ def _filling(request: Any, ports: Any, count: int) -> Step:  # noqa: ANN401  (th
         return [output(index).data for index in range(count)]
 
     return step if count == 1 else all_of_them
+
+
+def _names(ports: Iterable[Any], expected: Container[str]) -> list[str]:
+    """Return one name of every port: the expected one, where it is among them.
+
+    A tensor takes on the names of what was removed after it, such as a reshape that changed nothing.
+    """
+    return [next((name for name in port.get_names() if name in expected), port.any_name) for port in ports]
 
 
 def _text(value: object) -> str:

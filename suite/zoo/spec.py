@@ -72,7 +72,7 @@ class Layer(msgspec.Struct, frozen=True):
 class Operator(msgspec.Struct, frozen=True):
     """One operator, as a model of one layer."""
 
-    kind: Literal["gemm", "conv", "attention", "softmax", "layernorm", "embedding"]
+    kind: Literal["gemm", "conv", "attention", "softmax", "layernorm", "embedding", "gather", "scatter"]
     layer: Layer
     """What its arithmetic is counted from."""
     parameters: tuple[Parameter, ...] = ()
@@ -80,7 +80,7 @@ class Operator(msgspec.Struct, frozen=True):
     padding: int = 0
     heads: int = 1
     rows: int = 0
-    """Of the table that is looked up in."""
+    """Of what is looked up in, taken from or added to."""
 
 
 class Decoding(msgspec.Struct, frozen=True):

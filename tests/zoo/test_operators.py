@@ -81,6 +81,19 @@ def test_a_lookup_takes_rows_of_all_the_table() -> None:
     assert ids.max() > 7500
 
 
+def test_rows_are_taken_and_added_item_by_item() -> None:
+    _, given, output = computed("gather-128x768-20")
+    assert np.array_equal(output[1, 3], given["hidden"][1, given["rows"][1, 3]].astype(float))
+    _, given, output = computed("scatter-1024x768-512")
+    row, times = max(
+        ((row, int((given["rows"][0] == row).sum())) for row in given["rows"][0]), key=lambda each: each[1]
+    )
+    assert times > 1  # some are added to the same row
+    assert output[0, row] == pytest.approx(given["vectors"][0, given["rows"][0] == row].astype(float).sum(0), abs=1e-12)
+    untouched = np.setdiff1d(np.arange(1024), given["rows"][0])
+    assert not output[0, untouched].any()
+
+
 @pytest.mark.parametrize(
     ("name", "macs", "weights_read"),
     [

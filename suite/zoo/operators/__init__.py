@@ -1,1 +1,1 @@
-"""Single operators: matrix products, convolutions, attention, normalisations, softmax and lookups."""
+"""Single operators: matrix products, convolutions, attention, normalisations, softmax, lookups, gather and scatter."""

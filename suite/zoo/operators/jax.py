@@ -45,6 +45,11 @@ def forward(operator: Operator | None, w: Tensors, *given: jax.Array) -> jax.Arr
             return jax.nn.standardize(x, axis=-1, epsilon=EPSILON) * w["weight"] + w["bias"]
         case "embedding":
             return jnp.take(w["embeddings.weight"], x, axis=0)
+        case "gather":
+            return jax.vmap(lambda each, rows: jnp.take(each, rows, axis=0))(x, given[1])
+        case "scatter":
+            zeros = jnp.zeros((operator.rows, x.shape[-1]), x.dtype)
+            return jax.vmap(lambda each, rows: zeros.at[rows].add(each))(x, given[1])
         case _:
             batch, tokens, width = x.shape
             split = (batch, tokens, operator.heads, width // operator.heads)

@@ -32,6 +32,9 @@ def forward(model: Model, w: Tensors, inputs: Tensors) -> Array:
     if operator.kind == "embedding":
         looked_up: Array = w["embeddings.weight"].astype(np.float64)[given[0]]
         return looked_up
+    if operator.kind in {"gather", "scatter"}:
+        moved = [_moved(operator, x.astype(np.float64), rows) for x, rows in zip(*given, strict=True)]
+        return np.stack(moved)
     return _numbers(operator, w, *(each.astype(np.float64) for each in given))
 
 
@@ -51,6 +54,15 @@ def _numbers(operator: Operator, w: Tensors, x: Array, *others: Array) -> Array:
             return np.asarray(centred / np.sqrt(variance + EPSILON) * w["weight"] + w["bias"])
         case _:
             return _attention(operator.heads, x, *others)
+
+
+def _moved(operator: Operator, x: Array, rows: npt.NDArray[Any]) -> Array:
+    """Take rows of `x`, shape (rows, width), or add each of its rows to one of zeros."""
+    if operator.kind == "gather":
+        return np.asarray(x[rows])
+    sums = np.zeros((operator.rows, x.shape[-1]))
+    np.add.at(sums, rows, x)
+    return sums
 
 
 def _attention(heads: int, *parts: Array) -> Array:

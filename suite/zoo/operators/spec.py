@@ -64,6 +64,16 @@ _ATTENTION = {"BERT-base": ((128, 12, 64),), "ViT-B/16": ((197, 12, 64),)}
 """Tokens, heads, and width of a head."""
 _LOOKUPS = {"BERT-base": ((30522, 768, 128),), "the decoder here": ((8192, 512, 128),)}
 """Rows of the table, their width, and how many are looked up."""
+_GATHERED = {
+    "BERT-base's masked tokens": ((128, 768, 20),),
+    "half of the tokens, at BERT-base's width": ((1024, 768, 512),),
+}
+"""Rows of the input, their width, and how many are taken."""
+_SCATTERED = {
+    "half of the tokens, at BERT-base's width": ((1024, 768, 512),),
+    "the gradient of the decoder's table": ((8192, 512, 128),),
+}
+"""Rows of the output, their width, and how many are added to rows of zeros; some to the same."""
 
 
 def _model(name: str, title: str, source: str, operator: Operator, output: Tensor, *inputs: Tensor) -> Model:
@@ -147,6 +157,24 @@ def _lookup(source: str, rows: int, width: int, count: int) -> Model:
     return _model(name, f"Lookup of {count} in {rows} × {width}", source, operator, output, given)
 
 
+def _gathered(source: str, rows: int, width: int, count: int) -> Model:
+    name = f"gather-{rows}x{width}-{count}"
+    operator = Operator("gather", Layer(name, "gather", 0, 0, count * width, count * width), rows=rows)
+    output, hidden = Tensor("taken", (count, width), "float32"), Tensor("hidden", (rows, width), "float32")
+    return _model(name, f"Gather of {count} from {rows} × {width}", source, operator, output, hidden, _rows(count))
+
+
+def _scattered(source: str, rows: int, width: int, count: int) -> Model:
+    name = f"scatter-{rows}x{width}-{count}"
+    operator = Operator("scatter", Layer(name, "scatter", 0, 0, count * width, rows * width), rows=rows)
+    output, added = Tensor("sums", (rows, width), "float32"), Tensor("vectors", (count, width), "float32")
+    return _model(name, f"Scatter-add of {count} to {rows} × {width}", source, operator, output, added, _rows(count))
+
+
+def _rows(count: int) -> Tensor:
+    return Tensor("rows", (count,), "int32")
+
+
 _KINDS = (
     (_product, _PRODUCTS),
     (_convolution, _CONVOLUTIONS),
@@ -154,6 +182,8 @@ _KINDS = (
     (_softmax, _SOFTMAX),
     (_layer_norm, _LAYER_NORM),
     (_lookup, _LOOKUPS),
+    (_gathered, _GATHERED),
+    (_scattered, _SCATTERED),
 )
 MODELS: tuple[Model, ...] = tuple(
     make(source, *shape) for make, shapes in _KINDS for source, several in shapes.items() for shape in several
@@ -161,7 +191,7 @@ MODELS: tuple[Model, ...] = tuple(
 
 
 def seeded_input(model: Model, name: str) -> Arrays:
-    """Return the input of that name: noise of standard deviation one, or rows of a table.
+    """Return the input of that name: noise of standard deviation one, or numbers of rows.
 
     Parameters
     ----------

@@ -45,6 +45,11 @@ def forward(operator: Operator | None, w: Variables, *given: tf.Tensor) -> tf.Te
             return tf.nn.batch_normalization(x, mean, variance, w["bias"], w["weight"], EPSILON)
         case "embedding":
             return tf.nn.embedding_lookup(w["embeddings.weight"], x)
+        case "gather":
+            return tf.gather(x, given[1], batch_dims=1)
+        case "scatter":
+            pairs = zip(tf.unstack(x), tf.unstack(given[1]), strict=True)
+            return tf.stack([tf.math.unsorted_segment_sum(each, rows, operator.rows) for each, rows in pairs])
         case _:
             return attention(operator.heads, *given)
 

@@ -42,6 +42,11 @@ class OneOperator(nn.Module):  # type: ignore[misc,unused-ignore]
                 return functional.layer_norm(given[0], self.weight.shape, self.weight, self.bias, EPSILON)
             case "embedding":
                 return functional.embedding(given[0], self.embeddings.weight)
+            case "gather":
+                return torch.stack([x.index_select(0, rows) for x, rows in zip(*given, strict=True)])
+            case "scatter":
+                zeros = given[0].new_zeros(operator.rows, given[0].shape[-1])
+                return torch.stack([zeros.index_add(0, rows.long(), x) for x, rows in zip(*given, strict=True)])
             case _:
                 batch, tokens, width = given[0].shape
                 split = (batch, tokens, operator.heads, width // operator.heads)
