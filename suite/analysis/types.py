@@ -526,6 +526,26 @@ class WrapperCost(msgspec.Struct, frozen=True):
     """Time of a call over the other's, by launches that were measured together; above 1: the wrapper takes longer."""
 
 
+class ArmParts(msgspec.Struct, frozen=True):
+    """What the operators of a network take in one arm, each measured alone."""
+
+    arm: str
+    share: Estimate
+    """Their times, as often as a call has them, over the time of a call; above 1: alone they take longer."""
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """What share of a network's time its operators explain."""
+
+    case: Case
+    """Of the network."""
+    macs_share: float
+    """Share of its multiply-accumulates that the measured operators have."""
+    operators: int
+    """How many different ones."""
+    arms: tuple[ArmParts, ...]
+
+
 class Insights(msgspec.Struct, frozen=True):
     ceilings: tuple[Ceilings, ...] = ()
     resources: tuple[CaseUse, ...] = ()
@@ -534,6 +554,7 @@ class Insights(msgspec.Struct, frozen=True):
     headroom: tuple[Headroom, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     wrappers: tuple[WrapperCost, ...] = ()
+    explained: tuple[Explained, ...] = ()
 
 
 class Analysis(msgspec.Struct, frozen=True):

@@ -555,6 +555,8 @@ class Work(msgspec.Struct, frozen=True):
     """By the kind of layer: `dense`, `convolution 3×3`, …"""
     question: str = ""
     """Of the cases whose calls these are (`Case.question`), where they answer token by token; empty: a plain call."""
+    operators: dict[str, int] = {}
+    """How often a call for one input has an operator of this run, by its name; empty: no operators were measured."""
 
 
 class Roofline(msgspec.Struct, frozen=True):

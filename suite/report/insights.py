@@ -11,6 +11,7 @@ from suite.analysis.types import (
     Ceiling,
     Ceilings,
     Estimate,
+    Explained,
     Headroom,
     Insights,
     Payback,
@@ -93,6 +94,13 @@ def sections(insights: Insights) -> tuple[Section, ...]:
             "What a wrapper costs",
             "Time of a call over that of the framework's own definition, measured in turns; 95 % intervals.",
             tuple(wrappers(insights.wrappers)),
+        ),
+        Section(
+            "What the operators explain",
+            "Times of a network's operators, each measured alone, summed as often as one call has them, over the time "
+            "of a call; 95 % intervals. The rest is element-wise work, normalisations and the framework's own; above 1 "
+            "they take longer alone.",
+            tuple(map(explained, insights.explained)),
         ),
     )
     return tuple(section for section in found if section.sentences)
@@ -315,6 +323,19 @@ def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
             f"{each.arm} takes {_times(each.ratio)} as long as {each.against}" for each in found if each.case == case
         )
         yield f"{title(case)}: {'; '.join(costs)}."
+
+
+def explained(found: Explained) -> str:
+    """Say what share of a call's time the operators take in each arm."""
+    arms = (f"{each.arm} {_share(each.share)}" for each in found.arms)
+    held = f"{units.plural(found.operators, 'operator')} with {units.percent(found.macs_share)} of the arithmetic"
+    return f"{title(found.case)}, {held}: {', '.join(arms)}."
+
+
+def _share(span: Estimate) -> str:
+    """`0.91 (0.88–0.94)`."""
+    text = f"{span.value:.3g}"
+    return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"
 
 
 def _times(span: Estimate) -> str:

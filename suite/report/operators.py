@@ -6,12 +6,14 @@ import msgspec
 
 from suite.analysis.types import Analysis, CaseUse, Row, TimedBlock, Use
 from suite.record.schema import Absent
-from suite.report import names, units
+from suite.report import names, units, xy_charts
+from suite.report.xy_charts import Plane
 
 TITLE = "Operators"
 LEAD = (
     "Geometric mean time of a call; in bold the arms that share the first rank. Beside them stands what share of a "
-    "measured ceiling the fastest arm reaches: of arithmetic or of memory bandwidth, whichever is nearer."
+    "measured ceiling the fastest arm reaches: of arithmetic or of memory bandwidth, whichever is nearer. What fits "
+    "into the last cache need not come from memory."
 )
 
 
@@ -27,7 +29,7 @@ class Line(msgspec.Struct, frozen=True):
     fastest: str
     """The arms of the first rank with their times; where nothing is ranked, the arm with the least time, and that."""
     reached: str
-    """Share of a ceiling, in words; empty: not known."""
+    """What is computed or moved a second, and its share of a ceiling, in words; empty: not known."""
     error: str
     """Largest relative error of all arms that were compared; empty: none was."""
 
@@ -37,6 +39,8 @@ class OperatorTable(msgspec.Struct, frozen=True):
 
     arms: tuple[tuple[str, str], ...]
     """Arm and backend, by name."""
+    rooflines: tuple[tuple[int, Plane], ...]
+    """Number of threads, and the chart of what was measured with so many."""
     lines: tuple[Line, ...]
 
 
@@ -52,7 +56,13 @@ def table(analysis: Analysis) -> OperatorTable | None:
         return None
     arms = tuple(sorted({(row.arm, row.backend) for block in blocks for row in block.rows}))
     uses = {use.case: use for use in analysis.insights.resources}
-    return OperatorTable(arms, tuple(_line(block, [arm for arm, _ in arms], uses.get(block.case)) for block in blocks))
+    lines = tuple(_line(block, [arm for arm, _ in arms], uses.get(block.case)) for block in blocks)
+    by_threads: dict[int, list[CaseUse]] = {}
+    for use in uses.values():
+        if use.case.definition.operators and use.uses:
+            by_threads.setdefault(use.case.threads, []).append(use)
+    charts = ((threads, xy_charts.roofline(found)) for threads, found in by_threads.items())
+    return OperatorTable(arms, tuple((threads, chart) for threads, chart in charts if chart is not None), lines)
 
 
 def _line(block: TimedBlock, arms: Sequence[str], use: CaseUse | None) -> Line:
@@ -90,14 +100,26 @@ def _time(row: Row | None) -> str:
 
 def _reached(use: CaseUse) -> str:
     best = min(use.uses, key=lambda each: each.call_ns.value)
-    return f"{best.arm}: {_nearer(best)}"
+    return f"{best.arm}: {_rate(best, use)}, {_nearer(best, use)}"
 
 
-def _nearer(use: Use) -> str:
-    """`85 % of the arithmetic`, `40 % of the bandwidth`; nothing is reached of what is not asked for."""
-    if use.memory_share is None and not use.compute_share.value:
-        return "no arithmetic, and its data fit into the cache"
-    memory = use.memory_share.value if use.memory_share is not None else 0.0
-    if memory > use.compute_share.value:
+def _rate(best: Use, use: CaseUse) -> str:
+    """`61 GFLOP/s`; of what does no arithmetic, `12 GB/s`, from a cache or not."""
+    if use.work.macs:
+        return units.amount(best.flops_per_s.value, "FLOP/s")
+    return units.amount(_moved_per_s(best, use), "B/s")
+
+
+def _moved_per_s(best: Use, use: CaseUse) -> float:
+    return 1e9 * (use.work.weight_bytes + use.work.activation_bytes) / best.call_ns.value
+
+
+def _nearer(best: Use, use: CaseUse) -> str:
+    """`85 % of the arithmetic`, `40 % of the bandwidth`: of whichever ceiling is nearer."""
+    if not use.work.macs:
+        share = _moved_per_s(best, use) / use.ceilings.bytes.per_s
+        return f"{units.percent(share)} of the bandwidth{' of memory, from the cache' if use.fits_cache else ''}"
+    memory = best.memory_share.value if best.memory_share is not None else 0.0
+    if memory > best.compute_share.value:
         return f"{units.percent(memory)} of the bandwidth"
-    return f"{units.percent(use.compute_share.value)} of the arithmetic"
+    return f"{units.percent(best.compute_share.value)} of the arithmetic"

@@ -1,4 +1,4 @@
-"""Charts with two axes: speed against accuracy, speed-up against threads or processes.
+"""Charts with two axes: speed against accuracy, speed-up against threads or processes, operators under a roofline.
 
 Positions are percents; y is from the top.
 """
@@ -11,9 +11,9 @@ import msgspec
 
 from suite.analysis.precision import Level, Tradeoff
 from suite.analysis.scaling import Curve, Scaling
-from suite.analysis.types import ArmRow, Row
+from suite.analysis.types import ArmRow, CaseUse, Row
 from suite.record.schema import Absent
-from suite.report import axes, units
+from suite.report import axes, names, units
 from suite.report.axes import Tick
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross")
@@ -55,7 +55,7 @@ class Plane(msgspec.Struct, frozen=True):
     shapes: tuple[tuple[str, str], ...] = ()
     """Shape, and its meaning."""
     ideal: tuple[tuple[float, float], ...] = ()
-    """Ends of a dashed line: the target, or the speed-up of threads and processes that cost nothing."""
+    """Points of a dashed line: the target, the speed-up of threads and processes that cost nothing, or the ceilings."""
 
     @property
     def summary(self) -> str:
@@ -105,7 +105,72 @@ def tradeoff(found: Tradeoff) -> Plane | None:
     )
 
 
-def _decades(values: Sequence[float]) -> tuple[Callable[[float], float], tuple[Tick, ...]]:
+def roofline(found: Sequence[CaseUse]) -> Plane | None:
+    """Return a chart of what the fastest arm of each operator computes a second, against what it computes for a byte.
+
+    The dashed line is the lower of the two measured ceilings: of what memory delivers, and of matrix products. From a
+    mark down to the slowest arm that is equal runs its whisker.
+
+    Parameters
+    ----------
+    found
+        Operators that do arithmetic, measured with one number of threads.
+
+    Returns
+    -------
+    Plane or None
+        None where fewer than two have a time.
+
+    References
+    ----------
+    S. Williams, A. Waterman, D. Patterson (2009). Roofline: an insightful visual performance model for multicore
+    architectures. Communications of the ACM 52(4).
+    """
+    plotted = [use for use in found if use.work.macs]
+    if len(plotted) < 2:
+        return None
+    intensity = [2 * use.work.macs / (use.work.weight_bytes + use.work.activation_bytes) for use in plotted]
+    fastest = [min(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
+    slowest = [max(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
+    flops, bytes_per_s = (ceiling.per_s for ceiling in (plotted[0].ceilings.flops, plotted[0].ceilings.bytes))
+    x = axes.make(intensity, 1.0, "FLOP for each byte that is moved once", "")
+    y, y_ticks = _decades([*(each.flops_per_s.value for each in (*fastest, *slowest)), flops], unit="FLOP/s")
+    kinds = tuple(dict.fromkeys(_kind(use) for use in plotted))
+    shape_of = dict(zip(kinds, SHAPES, strict=False))
+    ends = (x.low, min(max(flops / bytes_per_s, x.low), x.high), x.high)
+    return Plane(
+        x_ticks=x.ticks,
+        y_ticks=y_ticks,
+        x_label=f"{x.label}{', logarithmic' if x.log else ''}",
+        y_label="FLOP/s, logarithmic · higher is better",
+        spots=tuple(
+            Spot(
+                x=x.at(at),
+                y=y(math.log10(best.flops_per_s.value)),
+                backend=best.backend,
+                standing="ranked",
+                label=f"{names.model(use.case.model)}: {best.arm} {units.amount(best.flops_per_s.value, 'FLOP/s')}, "
+                f"{worst.arm} {units.amount(worst.flops_per_s.value, 'FLOP/s')}",
+                shape=shape_of.get(_kind(use), SHAPES[-1]),
+                low=y(math.log10(worst.flops_per_s.value)),
+                high=y(math.log10(best.flops_per_s.value)),
+            )
+            for use, at, best, worst in zip(plotted, intensity, fastest, slowest, strict=True)
+        ),
+        paths=(),
+        arms=tuple(dict.fromkeys((each.arm, each.backend) for each in fastest)),
+        shapes=tuple((shape_of.get(kind, SHAPES[-1]), kind) for kind in kinds),
+        ideal=tuple((x.at(at), y(math.log10(min(flops, at * bytes_per_s)))) for at in ends),
+    )
+
+
+def _kind(use: CaseUse) -> str:
+    """Return what kind of operator it is: `matrix product`, `convolution`, `attention`."""
+    kind = next(iter(use.work.macs_by_kind), "").partition(" ")[0]
+    return "matrix product" if kind == "dense" else kind
+
+
+def _decades(values: Sequence[float], unit: str = "") -> tuple[Callable[[float], float], tuple[Tick, ...]]:
     """Return the position on a logarithmic axis by the power of ten, from the top, and ticks at whole decades."""
     low = math.floor(math.log10(min(values)))
     high = max(math.ceil(math.log10(max(values)) + 1e-9), low + 1)
@@ -115,7 +180,10 @@ def _decades(values: Sequence[float]) -> tuple[Callable[[float], float], tuple[T
         return round(100 * (1 - _AIR - (1 - 2 * _AIR) * share), 2)
 
     exponents = range(low, high + 1, math.ceil((high - low) / 6))
-    return y, tuple(Tick(label=units.power(exponent), at=y(exponent)) for exponent in exponents)
+    return y, tuple(
+        Tick(label=units.amount(10.0**exponent, unit) if unit else units.power(exponent), at=y(exponent))
+        for exponent in exponents
+    )
 
 
 def scaling(found: Scaling) -> Plane | None:

@@ -23,6 +23,7 @@ from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
 from suite.zoo import flops, models
+from suite.zoo.operators import parts
 
 
 def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
@@ -158,12 +159,14 @@ def _work(plan: Plan) -> tuple[Work, ...]:
         for case in (block.case for block in plan.blocks)
         if (call := call_of(case)) is None or call.steps == 1
     )
+    measured = [name for name in dict.fromkeys(name for name, *_ in counted) if models.get(name).operator is not None]
     return tuple(
         Work(
             model=name,
             batch=batch,
             **msgspec.structs.asdict(flops.count(models.get(name), batch, call)),
             question=question,
+            operators=parts.of(name, measured) if call is None else {},
         )
         for name, batch, call, question in counted
     )

@@ -14,7 +14,7 @@ from suite.prepare.artifacts import Artifacts, Onnx
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
 from suite.prepare.training_data import TrainingData
-from suite.record.schema import Arm, Case, Computed, Image
+from suite.record.schema import Arm, Case, Computed, Image, Parity
 from suite.schedule.time_spent import Stopwatch
 from suite.worker.messages import Task
 from suite.zoo.training import convergence
@@ -51,6 +51,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """Data of training to a target; None: the digits."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
     """What arms were found to compute in, filled by `verification`."""
+    compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
+    """Outputs that were compared with their reference, by what was asked and by their digest; filled there too."""
     hosts: RemoteHosts | None = None
     """Other hosts that train with this one; None: there are none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)

@@ -174,12 +174,18 @@ def _judge(resources: RunResources, case: Case, verified: Verified, count: int) 
     own = resources.own_of(case)
     if own is not None:
         return reference.compare_answer(verified, own.answers[case.batch], case.precision, count)
-    return compare_outputs(
-        verified,
-        resources.artifacts.reference(case.model, count, from_dataset=case.definition.from_dataset, call=call_of(case)),
-        case.precision,
-        yardstick=lambda precision: resources.artifacts.rounding_error(case.model, precision, count),
-    )
+    from_dataset, call = case.definition.from_dataset, call_of(case)
+    output_sha256 = hashlib.sha256(verified.output).hexdigest()
+    key = (case.model, case.precision, count, from_dataset, call, verified.shape, output_sha256)
+    found = resources.compared.get(key)
+    if found is None:  # of large outputs the comparison takes seconds; most launches answer with the same bits
+        expected = resources.artifacts.reference(case.model, count, from_dataset=from_dataset, call=call)
+        found = resources.compared[key] = _compared(verified, output_sha256, expected, case.precision)
+
+    def yardstick(precision: str) -> float:
+        return resources.artifacts.rounding_error(case.model, precision, count)
+
+    return _honest(found, case.precision, verified.computed, yardstick)
 
 
 def verify_trainings(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
@@ -212,6 +218,11 @@ def compare_outputs(
     yardstick
         Returns the error that rounding the weights to a precision causes; None: the precision is not judged.
     """
+    found = _compared(verified, hashlib.sha256(verified.output).hexdigest(), reference, precision)
+    return found if yardstick is None else _honest(found, precision, verified.computed, yardstick)
+
+
+def _compared(verified: Verified, output_sha256: str, reference: _Reference, precision: str) -> Parity:
     whole = len(verified.output) // ITEM_BYTES * ITEM_BYTES
     flat = np.frombuffer(verified.output[:whole], dtype="<f4")
     fits = math.prod(verified.shape) == flat.size and min(verified.shape, default=1) >= 0
@@ -220,7 +231,7 @@ def compare_outputs(
     errors = judgement.errors
     finite = errors is not None and errors.finite
     absent = Absent(judgement.reason or "not comparable")
-    found = Parity(
+    return Parity(
         equal=judgement.equal,
         relative_error=errors.relative_l2 if errors and finite else absent,
         centred_error=(
@@ -230,20 +241,18 @@ def compare_outputs(
         tolerance=judgement.tolerance,
         inputs=len(reference),
         projection=parity.project(output) if finite else (),
-        output_sha256=hashlib.sha256(verified.output).hexdigest(),
+        output_sha256=output_sha256,
         reason=judgement.reason,
         cosine=errors.cosine if errors and errors.cosine is not None else absent,
         top_1=errors.top_1 if errors and errors.top_1 is not None else Absent("its output is no vector of classes"),
     )
-    if yardstick is None or errors is None or not finite:
-        return found
-    return _honest(found, errors.relative_l2, precision, verified.computed, yardstick)
 
 
-def _honest(
-    found: Parity, error: float, claimed: str, computed: honesty.Computed | None, yardstick: _Yardstick
-) -> Parity:
+def _honest(found: Parity, claimed: str, computed: honesty.Computed | None, yardstick: _Yardstick) -> Parity:
     """Add in what it was computed; a claim that does not hold is not equal, whatever its error."""
+    if isinstance(found.relative_error, Absent):
+        return found
+    error = found.relative_error
     looked_for = (claimed,) if claimed != honesty.FP32 else HIDDEN if not found.equal else ()
     sizes = {precision: yardstick(precision) for precision in looked_for}
     finding = honesty.judge(claimed, error, sizes, computed)

@@ -27,7 +27,19 @@ class Count(msgspec.Struct, frozen=True):
     """Multiply-accumulates by the kind of layer (`suite.zoo.spec.Layer.kind`); kinds without any are left out."""
 
 
-def _layers(model: Model, call: Call | None) -> tuple[Layer, ...]:
+def layers(model: Model, call: Call | None = None) -> tuple[Layer, ...]:
+    """Return the layers of a model's definition, in the order in which they are computed.
+
+    Parameters
+    ----------
+    model, call
+        As in `count`.
+
+    Returns
+    -------
+    tuple of Layer
+        For one input.
+    """
     if call is not None:
         return decoding.layers(model, call)
     if model.operator is not None:
@@ -55,15 +67,15 @@ def count(model: Model, batch: int = 1, call: Call | None = None) -> Count:
     """
     if not model.has_inputs:
         raise ValueError(f"{model.name} does not describe its layers, so its arithmetic cannot be counted.")
-    layers = _layers(model, call)
+    walked = layers(model, call)
     by_kind: dict[str, int] = {}
-    for layer in layers:
+    for layer in walked:
         if layer.macs:
             by_kind[layer.kind] = by_kind.get(layer.kind, 0) + batch * layer.macs
-    moved = [batch * (layer.reads + layer.writes) * ITEM_BYTES for layer in layers]
+    moved = [batch * (layer.reads + layer.writes) * ITEM_BYTES for layer in walked]
     return Count(
-        macs=batch * sum(layer.macs for layer in layers),
-        weight_bytes=ITEM_BYTES * sum(layer.weights for layer in layers),
+        macs=batch * sum(layer.macs for layer in walked),
+        weight_bytes=ITEM_BYTES * sum(layer.weights for layer in walked),
         activation_bytes=sum(moved),
         widest_bytes=max(moved),
         macs_by_kind=by_kind,

@@ -1,6 +1,7 @@
 """Single operators have one table, on the page and in the terminal, and stand in no other list."""
 
 import io
+import re
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from suite.report import html, operators, terminal
 from suite.zoo import flops, models
 from tests.records_builder import make_run
 
-PRODUCT, SOFTMAX = "gemm-512x1x512", "softmax-128x8192"
+PRODUCT, SOFTMAX, CONVOLUTION = "gemm-512x1x512", "softmax-128x8192", "conv-64x56x56-64x3x3"
 
 
 def made(**changes: float) -> Run:
@@ -49,15 +50,35 @@ def test_each_has_a_line_with_every_arm_and_the_first_ranks() -> None:
         assert line.error
 
 
-def test_what_is_reached_is_of_arithmetic_or_bandwidth_and_never_of_nothing() -> None:
+def test_what_is_reached_is_of_arithmetic_or_bandwidth() -> None:
     run = made()
     small, moving = found(run).lines
-    assert small.reached.endswith(" of the arithmetic")
-    assert moving.reached.endswith("no arithmetic, and its data fit into the cache")
+    assert re.search(r": [\d.]+\s[kMG]?FLOP/s, [\d.]+\s% of the arithmetic$", small.reached)
+    assert re.search(r": [\d.]+\s[kMG]?B/s, [\d.]+\s% of the bandwidth of memory, from the cache$", moving.reached)
     (product, softmax) = run.work
     larger = msgspec.structs.replace(softmax, widest_bytes=1 << 40, activation_bytes=1 << 30)
     beyond = found(msgspec.structs.replace(run, work=(product, larger))).lines[1]
     assert beyond.reached.endswith(" of the bandwidth")
+
+
+def test_the_roofline_has_a_mark_for_all_that_computes_under_both_ceilings() -> None:
+    run = made(noise_scale=0.0)
+    assert found(run).rooflines == ()  # the softmax computes nothing, and one mark is no chart
+    text = msgspec.json.encode(run).decode().replace(SOFTMAX, CONVOLUTION)
+    work = [
+        Work(model=name, batch=1, **msgspec.structs.asdict(flops.count(models.get(name))))
+        for name in (PRODUCT, CONVOLUTION)
+    ]
+    ((threads, chart),) = found(msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)).rooflines
+    assert threads == run.blocks[0].case.threads
+    assert [(spot.shape, spot.label.partition(":")[0]) for spot in chart.spots] == [
+        ("circle", "Matrix product 512 × 1 × 512"),
+        ("square", "Convolution of 64 × 56 × 56, 64 filters of 3 × 3"),
+    ]
+    (left, left_y), (ridge, ridge_y), (right, right_y) = chart.ideal
+    assert left <= ridge <= right
+    assert left_y >= ridge_y == right_y  # from the top
+    assert all(spot.low is not None and spot.low >= spot.y for spot in chart.spots)
 
 
 def test_without_ranks_the_least_time_is_named_as_such() -> None:

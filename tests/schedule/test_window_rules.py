@@ -6,8 +6,10 @@ Each test has a real worker that breaks the rule; none of its kind would be noti
 import itertools
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy.typing as npt
 import pytest
 
 from suite.analysis import analyse
@@ -18,6 +20,7 @@ from suite.schedule.launches import bring_up
 from suite.schedule.outcomes import end_workers
 from suite.schedule.rounds import REWARM_NS, WARM_NS
 from suite.schedule.verification import AFTER_WINDOWS, verify_again
+from suite.zoo import parity
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, measured, turns_of
 
@@ -98,6 +101,22 @@ def test_an_answer_that_moves_after_the_windows_is_not_equal(
     assert standings[wrong.id] == "unequal"
     assert standings[HONEST.id] != "unequal"
     assert "not equal" in sentences.overall(found).lower() or found.status.unequal
+
+
+def test_the_same_bits_are_compared_once(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[bytes] = []
+
+    def counting(output: npt.NDArray[Any], *others: Any) -> parity.Judgement:
+        compared.append(output.tobytes())
+        return judge(output, *others)
+
+    judge = parity.judge
+    monkeypatch.setattr(parity, "judge", counting)
+    run = canaries.Harness(canaries.plan("latency"), reports).measure()
+    found = [launch.parity for launch in launches_of(run, HONEST)]
+    assert len(found) > 1
+    assert len(compared) == len(set(compared)) < 2 * len(found)
+    assert all(each is not None and each.equal and each.projection for each in found)
 
 
 def test_a_worker_that_cannot_answer_after_its_windows_has_failed(

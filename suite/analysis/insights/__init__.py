@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from suite.analysis.insights import headroom, payback, resources, saturation, waiting, wrappers
+from suite.analysis.insights import explained, headroom, payback, resources, saturation, waiting, wrappers
 from suite.analysis.types import BlockAnalysis, Insights
 from suite.record.schema import Run
 
@@ -26,4 +26,5 @@ def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
         headroom=headroom.derive(run, blocks),
         waiting=waiting.derive(run, blocks),
         wrappers=wrappers.derive(run, blocks),
+        explained=explained.derive(run, blocks),
     )

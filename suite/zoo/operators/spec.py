@@ -1,7 +1,8 @@
 """The operators and their shapes, each a model of one layer.
 
 Shapes are those of DeepBench (https://github.com/baidu-research/DeepBench, inference on servers: `gemm_problems.h` and
-`conv_problems.h`), and those of the models here. Of a matrix product `gemm-MxNxK` the matrix of M × K is a weight, as
+`conv_problems.h`), and those of the models here, all of
+BERT-base, ViT-B/16 and ResNet-50 among them. Of a matrix product `gemm-MxNxK` the matrix of M × K is a weight, as
 in a dense layer, and N vectors of K numbers are the input.
 """
 
@@ -35,7 +36,8 @@ _PRODUCTS = {
         (8448, 1, 2816),
     ),
     "BERT-base": ((768, 128, 768), (3072, 128, 768), (768, 128, 3072)),
-    "ViT-B/16": ((768, 197, 768),),
+    "ViT-B/16": ((768, 197, 768), (3072, 197, 768), (768, 197, 3072)),
+    "ResNet-50 v1.5": ((1000, 1, 2048),),
     "the decoder here": ((1376, 1, 512), (8192, 1, 512)),
 }
 """M, N and K."""
@@ -54,6 +56,22 @@ _CONVOLUTIONS = {
         (1024, 14, 256, 1, 1),
         (512, 7, 512, 3, 1),
         (512, 7, 2048, 1, 1),
+    ),
+    "ResNet-50 v1.5": (
+        (64, 56, 64, 1, 1),
+        (256, 56, 64, 1, 1),
+        (256, 56, 128, 1, 1),
+        (128, 56, 128, 3, 2),
+        (128, 28, 512, 1, 1),
+        (256, 56, 512, 1, 2),
+        (512, 28, 256, 1, 1),
+        (256, 28, 256, 3, 2),
+        (256, 14, 1024, 1, 1),
+        (512, 28, 1024, 1, 2),
+        (1024, 14, 512, 1, 1),
+        (512, 14, 512, 3, 2),
+        (1024, 14, 2048, 1, 2),
+        (2048, 7, 512, 1, 1),
     ),
 }
 """Channels, width and height, filters, width of a filter, and stride; half a filter is padded on every side."""
