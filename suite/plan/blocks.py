@@ -82,8 +82,8 @@ def _refuse_operators(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
         raise LevelfieldError(f"{single[0]} is a single operator.", fix="Ask for --scenarios operators.")
     if not single and all(get(scenario).operators for scenario in scenarios):
         raise LevelfieldError(
-            f"{', '.join(chosen)} is no single operator.",
-            fix="Leave --models out, or name some that `levelfield list` shows.",
+            f"{', '.join(chosen)}: no operator here has the shape of a layer of it.",
+            fix="Leave --models out, or name operators that `levelfield list` shows.",
         )
 
 

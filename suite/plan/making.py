@@ -1,6 +1,5 @@
 """Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
-import operator
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,7 +12,7 @@ from suite.errors import LevelfieldError
 from suite.machine import devices, driver, topology
 from suite.machine.topology import Topology
 from suite.plan import arms as arm_names
-from suite.plan import batches, cpu_pinning, decoding, installed, precision, processes
+from suite.plan import batches, cpu_pinning, decoding, installed, operators, precision, processes
 from suite.plan.blocks import blocks, cases
 from suite.plan.names import default_models, known, names_of_backends, names_of_models
 from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
@@ -221,6 +220,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
     if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
         scenarios = ("operators",)
+    models = operators.beside(models, scenarios)
     precisions = selection.precisions
     if (own := selection.own) is not None:
         support.check(own, selection.models, arms)
@@ -269,7 +269,7 @@ def _models_of(scenarios: Sequence[str]) -> tuple[str, ...]:
     """Return the models of a run that names none: decoders and operators only where their scenarios are named."""
     decodes = [bool(registered.get(name).decodes) for name in scenarios]
     single = [registered.get(name).operators for name in scenarios]
-    some = () if all(map(operator.or_, decodes, single)) else default_models()
+    some = () if all(one or other for one, other in zip(decodes, single, strict=True)) else default_models()
     return some + (decoding.decoders() if any(decodes) else ()) + (zoo.operators() if any(single) else ())
 
 

@@ -6,6 +6,7 @@ from suite.errors import LevelfieldError
 from suite.plan import Selection, make
 from suite.schedule.launch_groups import remaining_groups
 from suite.zoo import models
+from suite.zoo.operators import parts
 
 CPUS = (0, 1)
 ONE = "gemm-35x700x2048"
@@ -36,6 +37,15 @@ def test_beside_networks_each_has_its_scenarios() -> None:
     ]
 
 
+def test_beside_a_network_its_own_are_measured_where_none_is_named() -> None:
+    made = make(Selection("smoke", models=("bert",), scenarios=("latency", "operators")), available=CPUS)
+    of_bert = set(parts.of("bert", models.operators()))
+    assert {block.case.model for block in made.blocks} == {"bert", *of_bert}
+    assert [block.case.scenario for block in made.blocks] == ["latency", *["operators"] * len(of_bert)]
+    alone = make(Selection("smoke", models=("bert", "mlp"), scenarios=("operators",)), available=CPUS)
+    assert {block.case.model for block in alone.blocks} == of_bert
+
+
 def test_no_default_run_measures_them() -> None:
     for profile in ("smoke", "standard", "full"):
         assert not [block for block in make(Selection(profile), available=CPUS).blocks if block.case.model == ONE]
@@ -48,7 +58,7 @@ def test_no_default_run_measures_them() -> None:
         (Selection(models=(ONE,), precisions=("bf16",)), "operators is measured in fp32 alone"),
         (Selection(models=(ONE,), scenarios=("latency",)), f"{ONE} is a single operator"),
         (Selection(models=(ONE,), scenarios=("training",)), "cannot be trained"),
-        (Selection(models=("mlp",), scenarios=("operators",)), "mlp is no single operator"),
+        (Selection(models=("mlp",), scenarios=("operators",)), "mlp: no operator here has the shape of a layer of it"),
     ],
 )
 def test_what_cannot_be_is_refused(selection: Selection, says: str) -> None:
