@@ -5,6 +5,13 @@ from types import MappingProxyType
 
 STORED: Mapping[str, str] = MappingProxyType({"bf16": "bfloat16", "fp16": "float16"})
 """Precisions in which weights and activations are stored, as NumPy and the native frameworks call their types."""
+LOSS_SCALES: Mapping[str, float] = MappingProxyType({"fp16": 1024.0})
+"""What the loss is multiplied by before the backward pass, and its gradients divided by after it, by precision.
+
+Gradients below 6e-8 are zero in fp16. The factor is constant, between the 8 and 32768 that are published as working
+(Micikevicius et al., arXiv:1710.03740, section 3.2), and a power of two, so that it rounds nothing. A factor that
+grows and shrinks by itself would have frameworks leave out different steps, which then are not the same training.
+"""
 _PRECISIONS = MappingProxyType(
     dict.fromkeys(("float64", "double", "f64"), "fp64")
     | dict.fromkeys(("float32", "float", "f32"), "fp32")

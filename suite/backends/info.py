@@ -50,6 +50,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The backend whose framework it computes by; empty: it computes by its own."""
     trains: bool = False
     """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
+    mixed: dict[str, dict[str, Way]] = {}
+    """How it trains in precisions below fp32, by device and precision; in fp32 whatever trains does."""
     decodes: bool = False
     """Whether it can answer token by token, with a cache: then it has `load_decoding`."""
     feed: str = "prefetch"
@@ -72,6 +74,13 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     def module(self) -> str:
         """Module that holds it: `suite.backends.torch_compile` for `torch-compile`."""
         return f"suite.backends.{self.name.replace('-', '_')}"
+
+    @property
+    def training_ways(self) -> dict[str, dict[str, Way]]:
+        """How it trains, by device and precision; empty where it does not."""
+        if not self.trains:
+            return {}
+        return {device: {"fp32": FP32, **self.mixed.get(device, {})} for device in self.ways}
 
     @property
     def devices(self) -> tuple[str, ...]:

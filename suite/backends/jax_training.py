@@ -17,10 +17,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import hlo
 from suite.backends.checks import images_last
+from suite.backends.dtypes import LOSS_SCALES, STORED
 from suite.backends.parallel.jax import Mesh
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
+from suite.zoo.honesty import Computed
 from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
@@ -47,7 +50,9 @@ class JAXTrainer:
         self._decays = {each.name for each in model.trained if each.decays}
         self._mesh = Mesh(jax, source.replica) if source.replica is not None else None
         self._options = options or None
-        self._call = self._compiled(self._network.loss, Amplification())
+        self._precision = source.precision
+        self._scale = LOSS_SCALES.get(source.precision, 1.0)
+        self._call = self._compiled(self._in_precision(self._network.loss), Amplification())
         self._forward = jax.jit(self._network.forward, compiler_options=self._options)
         self._state: State = {}
         self.restart()
@@ -60,6 +65,36 @@ class JAXTrainer:
         lie = {"out_shardings": self._mesh.replicated} if self._mesh is not None else {}
         train = functools.partial(self._train, loss, amplified(self._rule, by))
         return self._jax.jit(train, donate_argnums=0, compiler_options=self._options, **lie)  # type: ignore[no-any-return]
+
+    def _in_precision(self, loss: Loss) -> Loss:
+        """Return the loss of weights and inputs that are cast to the precision; its gradients are in float32 again.
+
+        Weights stay in float32, and are cast in every step: the cast's own gradient casts back. Running statistics are
+        not multiplied, and not cast.
+        """
+        if self._precision not in STORED:
+            return loss
+        numpy, dtype = self._jax.numpy, self._jax.numpy.dtype(STORED[self._precision])
+
+        def cast(array: Any) -> Any:  # noqa: ANN401 (an array)
+            return array.astype(dtype) if numpy.issubdtype(array.dtype, numpy.floating) else array
+
+        labels = [name not in self._inputs for name in self._names]
+
+        def lowered(weights: Tensors, statistics: Tensors, *batch: Any) -> tuple[Any, Tensors]:  # noqa: ANN401 (the same)
+            given = [each if label else cast(each) for each, label in zip(batch, labels, strict=True)]
+            return loss({name: cast(each) for name, each in weights.items()}, statistics, *given)
+
+        return lowered
+
+    def _scaled(self, loss: Loss) -> Loss:
+        """Return the loss times its scale, which is 1 but in fp16."""
+
+        def scaled(weights: Tensors, statistics: Tensors, *batch: Any) -> tuple[Any, Tensors]:  # noqa: ANN401 (arrays)
+            found, new = loss(weights, statistics, *batch)
+            return found * self._scale, new
+
+        return scaled
 
     def step(self, batch: Arrays) -> float:
         return self._step(self._call, [images_last(batch[name]) for name in self._names])
@@ -84,10 +119,13 @@ class JAXTrainer:
             self._step(call, [given.pop(name)[np.newaxis] for name in names])
 
     def _train(self, loss_of: Loss, rule: Optimizer, state: State, *batch: Any) -> tuple[State, Any]:  # noqa: ANN401 (arrays)
-        compute = self._jax.value_and_grad(loss_of, has_aux=True)
+        scaled = self._scale != 1
+        compute = self._jax.value_and_grad(self._scaled(loss_of) if scaled else loss_of, has_aux=True)
         if self._mesh is not None:
             compute = self._mesh.averaged(compute)
         (loss, statistics), slopes = compute(state["weights"], state["statistics"], *batch)
+        if scaled:
+            loss, slopes = loss / self._scale, {name: each / self._scale for name, each in slopes.items()}
         count = state["count"] + 1
         update = self._sgd(rule) if isinstance(rule, SGD) else self._adamw(rule, count)
         moved = {name: update(state, name, slope) for name, slope in slopes.items()}
@@ -129,6 +167,14 @@ class JAXTrainer:
 
         return update
 
+    def computed(self, batch: Arrays) -> Computed:
+        """Compile the step once more, for its text; a compile cache makes that short."""
+        arrays = [images_last(batch[name]) for name in self._names]
+        if self._mesh is not None:
+            arrays = [self._mesh.shard(array) for array in arrays]
+        text = str(self._call.lower(self._state, *arrays).compile().as_text())  # type: ignore[attr-defined]
+        return hlo.computed(text, self._precision)
+
     def gradients(self) -> Arrays:
         """Return them from the first moments, which after one step hold them and nothing else."""
         rule, first = self._rule, {name: np.asarray(each) for name, each in self._state["first"].items()}
@@ -166,11 +212,15 @@ class JAXTrainer:
 
     def settings(self) -> dict[str, str]:
         rule = type(self._rule).__name__
-        return {
-            "mode": "jit of value_and_grad and update, state donated",
-            "optimizer": f"{rule}, written out: {', '.join(msgspec.structs.asdict(self._rule))}",
-            "output": "the loss, a Python float",
-        } | (self._mesh.settings() if self._mesh is not None else {})
+        return (
+            {
+                "mode": "jit of value_and_grad and update, state donated",
+                "optimizer": f"{rule}, written out: {', '.join(msgspec.structs.asdict(self._rule))}",
+                "output": "the loss, a Python float",
+            }
+            | ({"loss scale": f"{self._scale:g}"} if self._scale != 1 else {})
+            | (self._mesh.settings() if self._mesh is not None else {})
+        )
 
 
 def _linear_loss(names: tuple[str, ...], weights: Tensors, statistics: Tensors, *given: Any) -> tuple[Any, Tensors]:  # noqa: ANN401 (arrays)

@@ -22,9 +22,17 @@ _WHY_NOT: Mapping[tuple[str, str], str] = MappingProxyType(
     }
 )
 """By device and precision, of all backends without a reason of their own."""
+_WHY_NOT_TRAINED: Mapping[str, str] = MappingProxyType(
+    {
+        "tf32": "no tolerance is derived for training in TF32",
+        "fp16": "training in fp16 is for GPUs; ask for bf16",
+        "int8": "8 bits hold no gradient: quantisation comes after training",
+    }
+)
+"""By precision, of all backends that train."""
 
 
-def supported(backend: str, device: str = "cpu") -> tuple[str, ...]:
+def supported(backend: str, device: str = "cpu", *, training: bool = False) -> tuple[str, ...]:
     """Return the precisions that a backend computes in on a device.
 
     Parameters
@@ -33,44 +41,49 @@ def supported(backend: str, device: str = "cpu") -> tuple[str, ...]:
         Name of the backend.
     device
         `cpu` or `cuda`.
+    training
+        Whether it is to train; otherwise it answers.
 
     Returns
     -------
     tuple of str
-        Widest first; empty where it does not run on the device.
+        Widest first; empty where it does not run, or does not train, on the device.
     """
-    ways = registry.get(backend).ways.get(device, {})
+    ways = _ways(backend, device, training=training)
     return tuple(precision for precision in PRECISIONS if precision in ways)
 
 
-def why_not(backend: str, precision: str, device: str = "cpu") -> str:
+def why_not(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> str:
     """Say why a backend does not compute in a precision on a device.
 
     Parameters
     ----------
-    backend, precision, device
+    backend, precision, device, training
         As in `supported`, and one of `PRECISIONS`.
 
     Returns
     -------
     str
-        A sentence; empty where it does, and where it does not run on the device at all, which the backend itself
-        refuses.
+        A sentence; empty where it does, and where it does not run on the device, or train, at all, which the backend
+        itself refuses.
     """
-    possible = supported(backend, device)
+    possible = supported(backend, device, training=training)
     if precision in possible or not possible:
         return ""
+    if training:
+        reason = _WHY_NOT_TRAINED.get(precision, "its mixed precision is not defined here")
+        return f"{backend} trains in {', '.join(possible)} here, not in {precision}: {reason}."
     own = registry.get(backend).why_not.get((device, precision))
     reason = own or _WHY_NOT.get((device, precision), "this version does not ask it to")
     return f"{backend} runs {', '.join(possible)} here, not {precision}: {reason}."
 
 
-def way(backend: str, precision: str, device: str = "cpu") -> Way:
+def way(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> Way:
     """Return how a backend computes in a precision.
 
     Parameters
     ----------
-    backend, precision, device
+    backend, precision, device, training
         As in `why_not`.
 
     Raises
@@ -78,7 +91,13 @@ def way(backend: str, precision: str, device: str = "cpu") -> Way:
     ValueError
         If it does not.
     """
-    found = registry.get(backend).ways.get(device, {}).get(precision)
+    found = _ways(backend, device, training=training).get(precision)
     if found is None:
-        raise ValueError(why_not(backend, precision, device) or f"{backend} does not run on {device}.")
+        reason = why_not(backend, precision, device, training=training)
+        raise ValueError(reason or f"{backend} does not {'train' if training else 'run'} on {device}.")
     return found
+
+
+def _ways(backend: str, device: str, *, training: bool) -> dict[str, Way]:
+    info = registry.get(backend)
+    return (info.training_ways if training else info.ways).get(device, {})

@@ -159,6 +159,9 @@ class TrainingSource(msgspec.Struct, frozen=True):
     """Every hyper-parameter: a backend adds none of its own."""
     replica: Replica | None = None
     """This process among those that train together: `batch` and `example` are its share. None: it trains alone."""
+    precision: str = "fp32"
+    """What the products of the loss, and of its backward pass, are computed in; weights, moments and update are in
+    float32."""
 
 
 class Trainer(Protocol):
@@ -213,6 +216,21 @@ class Trainer(Protocol):
 
     def settings(self) -> dict[str, str]:
         """What is set otherwise than for inference, read back where the framework can say."""
+        ...
+
+
+@runtime_checkable
+class SaysTrainedPrecision(Protocol):
+    """A trainer that can report in what its step really computes."""
+
+    def computed(self, batch: Arrays) -> Computed:
+        """Count the products of a step, forward and back, by the type that they multiply; never timed.
+
+        Parameters
+        ----------
+        batch
+            Of a step, in host memory.
+        """
         ...
 
 

@@ -17,6 +17,16 @@ _STORED_FP16 = Way("weights and activations stored in fp16")
 _FP16_FILE = Way("the ONNX file's own tensors in fp16", file="fp16")
 _QDQ = Way("post-training static quantisation, 8-bit products and convolutions", file="int8")
 # The ways on CUDA are written against the frameworks' documentation and unverified: see `suite.backends.cuda`.
+_AUTOCAST = Way("weights and update in fp32; torch.autocast chooses what is computed in bf16")
+_AUTOCAST_FP16 = Way("weights and update in fp32; torch.autocast chooses what is computed in fp16, with a loss scale")
+_CASTING = Way(
+    "weights and update in fp32; weights and inputs cast to bf16 in every step, normalisation and loss in fp32"
+)
+_CASTING_FP16 = Way(
+    "weights and update in fp32; weights and inputs cast to fp16 in every step, normalisation and loss in fp32, with a "
+    "loss scale"
+)
+_MIXED = {"cpu": {"bf16": _CASTING}, "cuda": {"bf16": _CASTING, "fp16": _CASTING_FP16}}
 _NATIVE = {
     "cpu": {"fp32": FP32, "bf16": _STORED},
     "cuda": {"fp32": FP32, "tf32": _TF32, "bf16": _STORED, "fp16": _STORED_FP16},
@@ -40,6 +50,7 @@ _TORCH = BackendInfo(
     layout="NHWC",
     ways=_NATIVE,
     trains=True,
+    mixed={"cpu": {"bf16": _AUTOCAST}, "cuda": {"bf16": _AUTOCAST, "fp16": _AUTOCAST_FP16}},
     decodes=True,
     why_not={
         ("cpu", "int8"): (
@@ -65,6 +76,7 @@ _TENSORFLOW = BackendInfo(
     layout="NHWC",
     ways=_NATIVE,
     trains=True,
+    mixed=_MIXED,
     decodes=True,
     why_not={
         ("cpu", "int8"): "TensorFlow quantises after training for LiteRT (TensorFlow Lite), which is another runtime"
@@ -128,6 +140,7 @@ _BACKENDS = {
             layout="NHWC",
             ways=_NATIVE,
             trains=True,
+            mixed=_MIXED,
             decodes=True,
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,

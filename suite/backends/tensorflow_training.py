@@ -10,20 +10,32 @@ https://www.tensorflow.org/guide/function and https://www.tensorflow.org/guide/c
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import hlo
 from suite.backends.checks import images_last
+from suite.backends.dtypes import LOSS_SCALES, STORED, as_computed, precision_of
 from suite.backends.parallel.tensorflow import Workers
 from suite.backends.protocol import Arrays, TrainingSource
 from suite.zoo import models
+from suite.zoo.honesty import Computed
 from suite.zoo.native import channels_first, channels_last, definition
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 from suite.zoo.training.update import Amplification, amplified
+
+PRODUCTS = frozenset(
+    {
+        *("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"),
+        *("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+    }
+)
+"""Operators that multiply matrices or convolve, forward and back."""
 
 Loss: TypeAlias = Callable[..., tuple[Any, dict[str, Any]]]
 """From weights, statistics and a batch to the loss and the next statistics."""
@@ -69,7 +81,9 @@ class TensorFlowTrainer:
             )
             self._count = tf.Variable(0.0)
         self._xla = xla
-        self._call = self._compiled(self._network.loss, Amplification())
+        self._precision = source.precision
+        self._scale = LOSS_SCALES.get(source.precision, 1.0)
+        self._call = self._compiled(self._in_precision(self._network.loss), Amplification())
         self._forward = tf.function(self._predict, jit_compile=xla or None, autograph=False)
         self.step(source.example)
         self.restart()
@@ -85,6 +99,31 @@ class TensorFlowTrainer:
         # XLA compiles what lies before and behind the means of the gradients, which are TensorFlow's own to send.
         train = functools.partial(self._train_together, workers, compiled(slopes_of), compiled(move))
         return tf.function(lambda *batch: workers.strategy.run(train, args=batch), autograph=False)  # type: ignore[no-any-return]
+
+    def _in_precision(self, loss: Loss) -> Loss:
+        """Return the loss of weights and inputs that are cast to the precision; its gradients are in float32 again.
+
+        As Keras's mixed precision has it: variables stay in float32, and are cast in every step; the cast's own
+        gradient casts back (https://www.tensorflow.org/guide/mixed_precision). Running statistics are not cast.
+        """
+        if self._precision not in STORED:
+            return loss
+        tf, dtype = self._tf, STORED[self._precision]
+
+        def cast(tensor: Any) -> Any:  # noqa: ANN401 (a tensor)
+            return tf.cast(tensor, dtype) if tensor.dtype.is_floating else tensor
+
+        labels = [name not in self._inputs for name in self._names]
+
+        def lowered(
+            weights: dict[str, Any],
+            statistics: dict[str, Any],
+            *batch: Any,  # noqa: ANN401 (tensors)
+        ) -> tuple[Any, dict[str, Any]]:
+            given = [each if label else cast(each) for each, label in zip(batch, labels, strict=True)]
+            return loss({name: cast(each) for name, each in weights.items()}, statistics, *given)
+
+        return lowered
 
     def step(self, batch: Arrays) -> float:
         constant = self._tf.constant
@@ -128,9 +167,11 @@ class TensorFlowTrainer:
         tf = self._tf
         with tf.GradientTape() as tape:
             loss, statistics = loss_of(self._weights, self._statistics, *batch)
-        slopes = tape.gradient(loss, list(self._weights.values()))
+            target = loss * self._scale if self._scale != 1 else loss
+        slopes = tape.gradient(target, list(self._weights.values()))
         # A gradient by rows that were looked up becomes a whole one: decay and moments concern every row.
-        return loss, [tf.convert_to_tensor(slope) for slope in slopes], statistics
+        slopes = [tf.convert_to_tensor(slope) for slope in slopes]
+        return loss, [slope / self._scale for slope in slopes] if self._scale != 1 else slopes, statistics
 
     def _move(self, rule: Optimizer, slopes: list[Any], statistics: dict[str, Any]) -> None:
         self._count.assign_add(1.0)
@@ -183,6 +224,20 @@ class TensorFlowTrainer:
         first, second = (-expm1(count * math.log(float(np.float32(beta)))) for beta in (rule.beta1, rule.beta2))
         return first, second
 
+    def computed(self, batch: Arrays) -> Computed:
+        """Count the products of the traced step by their type, or of what XLA made of it, which compiles once more."""
+        given = [self._tf.constant(images_last(batch[name])) for name in self._names]
+        if self._workers is not None:
+            return Computed({}, "nothing: the steps of several processes are not looked into")
+        if self._xla:
+            text = str(self._call.experimental_get_compiler_ir(*given)(stage="optimized_hlo"))  # type: ignore[attr-defined]
+            return hlo.computed(text, self._precision)
+        operations = self._call.get_concrete_function(*given).graph.get_operations()  # type: ignore[attr-defined]
+        found = Counter(
+            precision_of(operation.inputs[-1].dtype.name) for operation in operations if operation.type in PRODUCTS
+        )
+        return Computed(as_computed(found, self._precision), "TensorFlow's traced graph")
+
     def gradients(self) -> Arrays:
         """Return them from the first moments, which after one step hold them and nothing else."""
         rule = self._rule
@@ -215,8 +270,12 @@ class TensorFlowTrainer:
 
     def settings(self) -> dict[str, str]:
         kernel = "ResourceApplyMomentum" if isinstance(self._rule, SGD) else "ResourceApplyAdam, decay before it"
-        return {
-            "gradients": "GradientTape inside the function",
-            "optimizer": f"TensorFlow's kernel {kernel}",
-            "output": "the loss, a Python float",
-        } | (self._workers.settings() if self._workers is not None else {})
+        return (
+            {
+                "gradients": "GradientTape inside the function",
+                "optimizer": f"TensorFlow's kernel {kernel}",
+                "output": "the loss, a Python float",
+            }
+            | ({"loss scale": f"{self._scale:g}"} if self._scale != 1 else {})
+            | (self._workers.settings() if self._workers is not None else {})
+        )

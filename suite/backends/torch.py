@@ -1,7 +1,5 @@
 """PyTorch, eager. The part on CUDA is unverified (see `suite.backends.cuda`)."""
 
-import re
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,16 +10,11 @@ import numpy.typing as npt
 from suite.backends import cuda, kernels
 from suite.backends.checks import import_framework, require_decoding, require_supported
 from suite.backends.decoding.protocol import Decoder, DecodingSource
-from suite.backends.dtypes import STORED, as_computed, precision_of
+from suite.backends.dtypes import STORED, as_computed
 from suite.backends.layers import torch as layers
 from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource, Unsupported
 from suite.zoo import models
 from suite.zoo.honesty import Computed
-
-_PRODUCTS = re.compile(
-    r"(_?convolution|mkldnn_convolution|mkldnn_linear|_linear_pointwise|addmm|mm|bmm|baddbmm|linear|_scaled_dot_product.*)"
-)
-"""Operators that multiply matrices or convolve, as they are dispatched below autograd."""
 
 _PREPARED = ("frozen", "linear")
 """Settings that have the network prepared (`suite.backends.torch_prepared`)."""
@@ -208,22 +201,11 @@ class Torch:
 
     def _dispatched(self, inputs: Arrays) -> Computed:
         """Run the module once, uncompiled, and count the products it dispatches by the type of what they multiply."""
-        from torch.utils._python_dispatch import TorchDispatchMode
+        from suite.backends.torch_products import watching
 
-        torch, products = self._torch, Counter[str]()
-
-        class Watch(TorchDispatchMode):  # type: ignore[misc]
-            """Sees every operator below autograd."""
-
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
-                del types
-                if _PRODUCTS.fullmatch(func.overloadpacket.__name__):
-                    found = [each.dtype for each in args if isinstance(each, torch.Tensor) and each.dim() > 1]
-                    products[precision_of(str(found[-1])) if found else "unknown"] += 1
-                return func(*args, **(kwargs or {}))
-
+        torch = self._torch
         tensors = [torch.from_numpy(inputs[name]).to(self._device) for name in self._names]
-        with torch.no_grad(), Watch():
+        with torch.no_grad(), watching() as products:
             self._module(*tensors)
         precision = self._options.precision
         if precision == "tf32" and "tf32" not in _precisions(torch, self._device):

@@ -16,14 +16,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from suite.backends.dtypes import LOSS_SCALES, STORED
 from suite.backends.parallel import torch as engine
 from suite.backends.protocol import Arrays, TrainingSource
+from suite.backends.torch_products import watching
 from suite.zoo import models, torch_module
+from suite.zoo.honesty import Computed
 from suite.zoo.native import definition
 from suite.zoo.spec import Model
 from suite.zoo.training import batches
 from suite.zoo.training.recipe import SGD, Optimizer
 from suite.zoo.training.update import Amplification
+
+_NEVER = 2**31 - 1
+"""Steps after which a loss's scale grows."""
 
 
 class TorchTrainer:
@@ -38,7 +44,10 @@ class TorchTrainer:
         self._begin = source.weights
         self._names = batches.names(model)
         self._device = device
-        loss = self._with_loss = _WithLoss(self._network, defined.loss)
+        self._precision = source.precision
+        dtype = getattr(torch, STORED[source.precision]) if source.precision in STORED else None
+        self._scaler = _scaler(source.precision, device)
+        loss = self._with_loss = _WithLoss(self._network, defined.loss, device, dtype)
         self._together = source.replica is not None
         if source.replica is not None:
             loss = engine.replicated(loss, source.replica, device)
@@ -55,8 +64,13 @@ class TorchTrainer:
     def _step(self, loss_of: Callable[..., Any], arrays: list[npt.NDArray[Any]]) -> float:
         self._optimizer.zero_grad(set_to_none=True)
         loss = loss_of(*[torch.from_numpy(array).to(self._device) for array in arrays])
-        loss.backward()
-        self._optimizer.step()
+        if self._scaler is None:
+            loss.backward()
+            self._optimizer.step()
+            return float(loss.item())
+        self._scaler.scale(loss).backward()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
         return float(loss.item())
 
     def all_reduce(self, numbers: int) -> Callable[[], float]:
@@ -81,8 +95,17 @@ class TorchTrainer:
             for group, (rate, decay) in zip(groups, plain, strict=True):
                 group["lr"], group["weight_decay"] = rate, decay
 
+    def computed(self, batch: Arrays) -> Computed:
+        """Run a step's forward and backward pass once, uncompiled, and count the products that it dispatches."""
+        tensors = [torch.from_numpy(batch[name]).to(self._device) for name in self._names]
+        with watching() as products:
+            self._with_loss(*tensors).backward()
+        self._optimizer.zero_grad(set_to_none=True)
+        return Computed(dict(products), "the operators that one step dispatches")
+
     def gradients(self) -> Arrays:
-        return {name: _array(tensor.grad) for name, tensor in self._network.named_parameters()}
+        scale = np.float32(self._scaler.get_scale() if self._scaler is not None else 1)
+        return {name: _array(tensor.grad) / scale for name, tensor in self._network.named_parameters()}
 
     def weights(self) -> Arrays:
         state = self._network.state_dict()
@@ -109,24 +132,39 @@ class TorchTrainer:
 
     def settings(self) -> dict[str, str]:
         rule = self._optimizer.defaults
-        return {
-            "gradients": "recorded",
-            "optimizer": f"torch.optim.{type(self._optimizer).__name__}, "
-            + ("fused" if rule.get("fused") else "foreach" if rule.get("foreach") else "as torch chooses"),
-            "output": "the loss, a Python float",
-        } | (engine.settings() if self._together else {})
+        return (
+            {
+                "gradients": "recorded",
+                "optimizer": f"torch.optim.{type(self._optimizer).__name__}, "
+                + ("fused" if rule.get("fused") else "foreach" if rule.get("foreach") else "as torch chooses"),
+                "output": "the loss, a Python float",
+            }
+            | ({"loss scale": f"{self._scaler.get_scale():g}"} if self._scaler is not None else {})
+            | (engine.settings() if self._together else {})
+        )
 
 
 class _WithLoss(torch.nn.Module):  # type: ignore[misc,unused-ignore]
-    """A network with its loss, so that both are compiled as one."""
+    """A network with its loss, so that both are compiled as one; `torch.autocast` around them in lower precisions."""
 
-    def __init__(self, network: Any, loss: Any) -> None:  # noqa: ANN401 (torch has no types here)
+    def __init__(self, network: Any, loss: Any, device: str, dtype: Any) -> None:  # noqa: ANN401 (torch has no types here)
         super().__init__()
         self.network = network
         self.loss = loss
+        self.device, self.dtype = device, dtype
 
     def forward(self, *batch: Any) -> Any:  # noqa: ANN401 (the same)
-        return self.loss(self.network, *batch)
+        if self.dtype is None:
+            return self.loss(self.network, *batch)
+        with torch.autocast(self.device, dtype=self.dtype):
+            return self.loss(self.network, *batch)
+
+
+def _scaler(precision: str, device: str) -> Any:  # noqa: ANN401 (the same)
+    """Return what scales the loss by a constant; None where nothing does."""
+    if precision not in LOSS_SCALES:
+        return None
+    return torch.amp.GradScaler(device, init_scale=LOSS_SCALES[precision], growth_interval=_NEVER)
 
 
 def _linear_loss(network: Any, *given: Any) -> Any:  # noqa: ANN401 (the same)

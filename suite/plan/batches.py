@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
+from suite.plan import precision
 from suite.plan.names import named_explicitly, names_of_backends
 from suite.plan.profiles import Profile
 from suite.plan.types import Selection
@@ -15,7 +16,7 @@ from suite.zoo.training import convergence
 
 MAX_BATCH = 65536
 FP32 = "fp32"
-"""What the recipes are of, and what is measured token by token."""
+"""What is measured token by token."""
 
 Batches = dict[str, tuple[int, ...]]
 """Model to its batches."""
@@ -28,6 +29,7 @@ def by_scenario(
     scenarios: Sequence[Scenario],
     arms: Sequence[Arm],
     precisions: Sequence[str],
+    device: str = "cpu",
 ) -> dict[ScenarioName, Batches]:
     """Return the models of every scenario whose calls have a batch, and of every training, each with its batches.
 
@@ -39,6 +41,8 @@ def by_scenario(
         Models and batches where the user named none.
     models, scenarios, arms, precisions
         All of the run.
+    device : {"cpu", "cuda"}
+        Where they compute.
 
     Returns
     -------
@@ -50,17 +54,17 @@ def by_scenario(
     ------
     LevelfieldError
         A batch cannot be measured, one item at a time would be called throughput, or a training was named and no arm
-        can train, or fp32 is not among the precisions.
+        can train, or none can in a precision that was asked for.
     """
     if selection.own is None:
         models = [name for name in models if zoo.get(name).operator is None]
     batched = _in_batches(selection, profile, models, scenarios)
     named = [each for each in scenarios if each.name in selection.scenarios]
-    trains = FP32 in precisions
-    if not trains and any(each.trains or each.to_target for each in named):
-        raise LevelfieldError(
-            "Training is measured in fp32 alone.", fix="Add fp32 to --precision, or ask for other scenarios."
-        )
+    trained = precision.trained(arms, precisions, device)
+    trains = set(precisions) <= set(trained) if all(each.learns for each in scenarios) else bool(trained)
+    if not trains and any(each.learns for each in named):
+        left = next(name for name in precisions if name not in trained)
+        precision.refuse_training(arms, left, device)
     found: dict[ScenarioName, Batches] = {}
     for each in scenarios:
         if each.to_target:

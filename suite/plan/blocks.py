@@ -30,6 +30,7 @@ def cases(
     device: str,
     divisions: Sequence[tuple[int, int]],
     depths: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+    trained: Sequence[str] = (FP32,),
 ) -> tuple[Case, ...]:
     """Return the cases, in the order in which they are measured.
 
@@ -46,6 +47,8 @@ def cases(
         Numbers of processes that train together, and of hosts: every training is a case of its own for each.
     depths
         Of the models that answer token by token.
+    trained
+        Those of the precisions in which an arm trains.
 
     Raises
     ------
@@ -58,6 +61,7 @@ def cases(
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
         if precision == FP32 or not get(scenario).in_fp32_alone
+        if precision in trained or not get(scenario).learns
         if get(scenario).operators == (model in models.operators())
         if not get(scenario).from_dataset or models.get(model).dataset_items
         for together, hosts in (divisions if get(scenario).trains else ((1, 1),))

@@ -235,13 +235,23 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     pool = cpu_pinning.pool(selection.cpus, _arranged(available))
     together = processes.counts(selection, scenarios, placement.device)
     threads = processes.threads(selection, together, pool)
-    sizes = batches.by_scenario(selection, profile, models, definitions, arms, precisions)
+    sizes = batches.by_scenario(selection, profile, models, definitions, arms, precisions, placement.device)
     left_out: tuple[Warning_, ...] = ()
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     divided = processes.divisions(selection, together)
     depths = decoding.models_of(selection, profile.name, models, definitions, arms)
-    measured = cases(scenarios, models, precisions, threads, sizes, placement.device, divided, depths)
+    measured = cases(
+        scenarios,
+        models,
+        precisions,
+        threads,
+        sizes,
+        placement.device,
+        divided,
+        depths,
+        trained=precision.trained(arms, precisions, placement.device),
+    )
     return Plan(
         profile=profile,
         blocks=blocks(measured, arms, selection, profile),

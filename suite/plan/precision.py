@@ -45,6 +45,42 @@ def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[
     return requested
 
 
+def trained(arms: Sequence[Arm], requested: Sequence[str], device: str) -> tuple[str, ...]:
+    """Return those of the precisions in which at least one arm trains.
+
+    Parameters
+    ----------
+    arms, requested, device
+        As in `chosen`.
+    """
+    able = {name for arm in arms for name in precisions.supported(arm.backend, device, training=True)}
+    return tuple(name for name in requested if name in able)
+
+
+def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
+    """Refuse to train in a precision in which no arm does; nothing is refused where no arm trains at all.
+
+    Parameters
+    ----------
+    arms, device
+        As in `chosen`.
+    precision
+        In which none of them trains.
+
+    Raises
+    ------
+    LevelfieldError
+        With each arm's reason.
+    """
+    reasons = [precisions.why_not(arm.backend, precision, device, training=True) for arm in arms]
+    there = {name for arm in arms for name in precisions.supported(arm.backend, device, training=True)}
+    if there:
+        raise LevelfieldError(
+            f"Nobody here trains in {precision}. {' '.join(filter(None, dict.fromkeys(reasons)))}",
+            fix=f"Choose --precision {','.join(name for name in PRECISIONS if name in there)}, or other scenarios.",
+        )
+
+
 def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None:
     """Refuse decoding and single operators where fp32 is not among the precisions, and nothing else is asked.
 

@@ -141,4 +141,4 @@ def answers(case: Case, arm: Arm) -> bool:
     case, arm
         What is asked, and what may answer.
     """
-    return not precisions.why_not(arm.backend, case.precision, case.device)
+    return not precisions.why_not(arm.backend, case.precision, case.device, training=case.learns)

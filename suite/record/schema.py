@@ -122,6 +122,11 @@ class Case(msgspec.Struct, frozen=True):
         return self.definition.to_target
 
     @property
+    def learns(self) -> bool:
+        """Whether a network is trained: by steps that are timed, or to a target."""
+        return self.definition.learns
+
+    @property
     def question(self) -> str:
         """What an output belongs to: the model, or its training, whose outputs are verified in another way."""
         together = f" in {self.processes} processes" if self.processes > 1 else ""

@@ -28,6 +28,7 @@ class TrainingTable(msgspec.Struct, frozen=True):
     """One model's training, arm by arm."""
 
     model: str
+    precision: str
     processes: int
     """That trained together."""
     rows: tuple[ArmRow, ...]
@@ -59,20 +60,20 @@ def table(analysis: Analysis) -> ParityTable:
 
 
 def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
-    """Return each arm's distance of training from the reference, model by model; empty where nothing was trained.
+    """Return each arm's distance of training from the reference, by model and precision.
 
-    A training in several processes has a table of its own.
+    Empty where nothing was trained. A training in several processes has a table of its own.
     """
     found = _decisive(
-        ((block.case.model, block.case.processes, row.arm), row)
+        ((block.case.model, block.case.precision, block.case.processes, row.arm), row)
         for block in analysis.timed
         if block.case.trains
         for row in block.rows
         if row.parity is not None and row.parity.training is not None
     )
-    tables: dict[tuple[str, int], list[ArmRow]] = {}
-    for (model, processes, _), row in found.items():
-        tables.setdefault((model, processes), []).append(row)
+    tables: dict[tuple[str, str, int], list[ArmRow]] = {}
+    for (model, precision, processes, _), row in found.items():
+        tables.setdefault((model, precision, processes), []).append(row)
     return tuple(TrainingTable(*key, tuple(rows)) for key, rows in tables.items())
 
 

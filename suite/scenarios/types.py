@@ -88,7 +88,12 @@ class Scenario(msgspec.Struct, frozen=True):
     @property
     def in_fp32_alone(self) -> bool:
         """Whether no other precision is measured."""
-        return bool(self.trains or self.to_target or self.decodes or self.operators)
+        return bool(self.decodes or self.operators)
+
+    @property
+    def learns(self) -> bool:
+        """Whether a network is trained: by steps that are timed, or to a target."""
+        return self.trains or self.to_target
 
     @property
     def timed(self) -> bool:

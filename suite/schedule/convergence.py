@@ -6,7 +6,7 @@ import msgspec
 
 from suite.machine.disturbance import disturbed
 from suite.machine.signals import Signals, difference
-from suite.record.schema import Arm, Block, Convergence, Evaluation, Failure, Launch, Noise
+from suite.record.schema import Arm, Block, Case, Convergence, Evaluation, Failure, Launch, Noise
 from suite.schedule import padding
 from suite.schedule.launches import bring_up, require_same
 from suite.schedule.listener import ProgressListener
@@ -63,10 +63,11 @@ def trainings(
     order = shuffled(arms, seed)
     try:
         goal = resources.goal(case.model)
-        expected = convergence.expected_start(goal, index)
+        if reason := convergence.why_not(goal, case.precision):
+            return _absent(case, order, Failure(stage="load", kind="unsupported", message=reason))
+        expected = convergence.expected_start(goal, index, case.precision)
     except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
-        absent = Failure(stage="load", kind="error", message=str(error))
-        return [Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent)) for arm in order]
+        return _absent(case, order, Failure(stage="load", kind="error", message=str(error)))
     outcomes = bring_up(
         resources, case, order, verify=False, launch_measured=False, padding_bytes=padding.draw(order, seed)
     )
@@ -76,6 +77,10 @@ def trainings(
             _train(outcome, goal, index, expected, signals, {arm: pid for arm, pid in pids.items() if pid})
             listener.progress(f"{outcome.arm.id} trained from seed {index} ({number} of {len(outcomes)})", {})
     return outcomes
+
+
+def _absent(case: Case, arms: Sequence[Arm], failure: Failure) -> list[Outcome]:
+    return [Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=failure)) for arm in arms]
 
 
 def _train(
@@ -93,7 +98,7 @@ def _train(
     _require_same(outcome, converged, expected)
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        parity=judge_convergence(converged, updated, expected, goal),
+        parity=judge_convergence(converged, updated, expected, goal, outcome.case.precision),
         convergence=_recorded(converged, goal, seed, noise, len(signals.cpus)),
     )
 

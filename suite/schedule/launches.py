@@ -116,7 +116,7 @@ def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0)
 
 def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int) -> Outcome:
     """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
-    reason = precisions.why_not(arm.backend, case.precision, case.device)
+    reason = precisions.why_not(arm.backend, case.precision, case.device, training=case.learns)
     if reason:
         absent = Failure(stage="load", kind="unsupported", message=reason)
         return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))

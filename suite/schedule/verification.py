@@ -16,7 +16,7 @@ from suite.schedule.outcomes import Outcome, ask
 from suite.schedule.resources import RunResources
 from suite.worker.messages import CheckUpdate, Converged, Train, Trained, Updated, Verified, Verify
 from suite.zoo import honesty, models, parity
-from suite.zoo.training import convergence, recipe, update
+from suite.zoo.training import claims, convergence, recipe, update
 from suite.zoo.training import parity as training_parity
 from suite.zoo.training.convergence import ExpectedStart
 from suite.zoo.training.recipe import Errors, Goal, Optimizer
@@ -67,12 +67,7 @@ def verify_outcome(resources: RunResources, case: Case, outcome: Outcome) -> Non
         Its launch gets the parity.
     """
     if case.trains:
-        rule = models.recipe(case.model)
-        updated = check_update(outcome, rule.optimizer, case.model, case.processes)
-        trained = ask(outcome, "verify", Train(recipe.STEPS, rule.trajectory_batch), Trained, TRAIN_TIMEOUT_S)
-        if updated is not None and trained is not None:
-            compared = judge_training(trained, updated, resources.artifacts.trajectory(case.model), case.model)
-            outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared)
+        _verify_training(resources, case, outcome)
         return
     count = _count(resources, case)
     known = known_computed(resources, case, outcome.arm)
@@ -80,13 +75,36 @@ def verify_outcome(resources: RunResources, case: Case, outcome: Outcome) -> Non
     if verified is None:
         return
     outcome.answered = Window(**msgspec.structs.asdict(verified.calls)) if verified.calls is not None else None
-    computed = Computed(**msgspec.structs.asdict(verified.computed)) if verified.computed is not None else None
+    computed = _recorded(verified.computed)
     if known is not None:
         verified = msgspec.structs.replace(verified, computed=honesty.Computed(known.products, known.source))
     remember_computed(resources, case, outcome.arm, computed)
     outcome.launch = msgspec.structs.replace(
         outcome.launch, parity=_judge(resources, case, verified, count), computed=computed
     )
+
+
+def _verify_training(resources: RunResources, case: Case, outcome: Outcome) -> None:
+    rule = models.recipe(case.model)
+    updated = check_update(outcome, rule.optimizer, case.model, case.processes)
+    known = known_computed(resources, case, outcome.arm)
+    # Of fp32 the size of the errors says enough; some frameworks compile once more to say it.
+    asked = known is None and case.precision != honesty.FP32
+    request = Train(recipe.STEPS, rule.trajectory_batch, ask_computed=asked)
+    trained = ask(outcome, "verify", request, Trained, TRAIN_TIMEOUT_S)
+    if updated is None or trained is None:
+        return
+    if known is not None:
+        trained = msgspec.structs.replace(trained, computed=honesty.Computed(known.products, known.source))
+    found = _recorded(trained.computed) if asked else None
+    remember_computed(resources, case, outcome.arm, found)
+    reference = resources.artifacts.trajectory(case.model)
+    compared = judge_training(trained, updated, reference, case.model, case.precision)
+    outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared, computed=found)
+
+
+def _recorded(computed: honesty.Computed | None) -> Computed | None:
+    return Computed(**msgspec.structs.asdict(computed)) if computed is not None else None
 
 
 def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | None:
@@ -289,7 +307,9 @@ def check_update(outcome: Outcome, optimizer: Optimizer, network: str, processes
     return update.judge(updated.values, models.get(network), optimizer, processes=processes)
 
 
-def judge_training(trained: Trained, updated: update.Judgement, reference: Trajectory, model: str) -> Parity:
+def judge_training(
+    trained: Trained, updated: update.Judgement, reference: Trajectory, model: str, precision: str = honesty.FP32
+) -> Parity:
     """Compare a worker's ten steps with the reference; it is the losses that stand for the output.
 
     Parameters
@@ -302,14 +322,24 @@ def judge_training(trained: Trained, updated: update.Judgement, reference: Traje
         The float64 trajectory.
     model
         Whose training it is.
+    precision
+        That the worker was asked for.
     """
     found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
-    judgement = training_parity.judge(found, reference, model)
+    judgement = training_parity.judge(found, reference, model, precision)
+    finding = claims.judge(
+        precision,
+        judgement.errors,
+        training_parity.sensitivities(model),
+        trained.computed,
+        equal=judgement.equal,
+    )
     return _training_parity(
         trained.losses,
         reference.losses,
         models.recipe(model).trajectory_batch,
         equal=judgement.equal and updated.equal,
+        finding=finding,
         reasons=(updated.reason, judgement.reason),
         unknown=judgement.reason or "not comparable",
         centred="a training has no inputs to take the mean over",
@@ -319,7 +349,13 @@ def judge_training(trained: Trained, updated: update.Judgement, reference: Traje
     )
 
 
-def judge_convergence(converged: Converged, updated: update.Judgement, expected: ExpectedStart, goal: Goal) -> Parity:
+def judge_convergence(
+    converged: Converged,
+    updated: update.Judgement,
+    expected: ExpectedStart,
+    goal: Goal,
+    precision: str = honesty.FP32,
+) -> Parity:
     """Compare the first ten losses of a training to a target with the reference's, from the same seed.
 
     Parameters
@@ -332,6 +368,8 @@ def judge_convergence(converged: Converged, updated: update.Judgement, expected:
         The float64 reference's.
     goal
         What was trained.
+    precision
+        That the worker was asked for.
     """
     found = convergence.error(converged.losses, expected.losses, own=bool(goal.images))
     whole = math.isfinite(found)
@@ -345,6 +383,14 @@ def judge_convergence(converged: Converged, updated: update.Judgement, expected:
             f"It does not train as the reference does: the losses of the first ten steps are {off} "
             f"({expected.tolerance:.0e} allowed)."
         )
+    # Of one kind of error: the others are told apart by no sensitivity of their own.
+    finding = claims.judge(
+        precision,
+        _only_losses(found),
+        {name: _only_losses(size) for name, size in convergence.sensitivities(goal).items()},
+        None,
+        equal=equal,
+    )
     only_losses = "of a training to a target, the first losses are compared"
     absent = Absent(only_losses)
     return _training_parity(
@@ -352,6 +398,7 @@ def judge_convergence(converged: Converged, updated: update.Judgement, expected:
         expected.losses,
         goal.batch,
         equal=equal and updated.equal,
+        finding=finding,
         reasons=(updated.reason, reason),
         unknown=reason,
         centred=only_losses,
@@ -367,6 +414,7 @@ def _training_parity(
     batch: int,
     *,
     equal: bool,
+    finding: honesty.Finding,
     reasons: tuple[str, ...],
     unknown: str,
     centred: str,
@@ -378,7 +426,7 @@ def _training_parity(
     known = not isinstance(errors.losses, Absent)
     steps = np.asarray(losses, dtype="<f8")
     return Parity(
-        equal=equal,
+        equal=equal and finding.holds,
         relative_error=errors.losses if known else Absent(unknown),
         centred_error=Absent(centred),
         max_abs_error=float(np.abs(steps - expected).max()) if known else Absent(unknown),
@@ -386,11 +434,17 @@ def _training_parity(
         inputs=len(expected) * batch,
         projection=losses if known else (),
         output_sha256=hashlib.sha256(steps.tobytes()).hexdigest(),
-        reason=" ".join(filter(None, reasons)),
+        reason=" ".join(filter(None, (finding.reason, *reasons))),
+        computed_in=finding.computed_in,
+        emulated=finding.emulated,
         training=TrainingParity(
             batch=batch, losses=losses if known else (), reference=expected, errors=errors, tolerances=tolerances
         ),
     )
+
+
+def _only_losses(error: float) -> Errors:
+    return Errors(losses=error, gradients=math.inf, weights=math.inf)
 
 
 def _known(errors: Errors, update_error: float) -> TrainingErrors:

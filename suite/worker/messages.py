@@ -101,6 +101,8 @@ class Train(msgspec.Struct, frozen=True, tag="train"):
     steps: int
     batch: int
     """Items in each of these steps, whatever the task's batch is."""
+    ask_computed: bool = False
+    """Whether the framework is asked in what it computes a step."""
 
 
 class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
@@ -342,6 +344,8 @@ class Trained(msgspec.Struct, frozen=True, tag="trained"):
     gradients: tuple[float, ...]
     weights: tuple[float, ...]
     statistics: tuple[float, ...]
+    computed: Computed | None = None
+    """What the framework reports that it computes a step in; None where it reports nothing, or was not asked."""
 
 
 class Updated(msgspec.Struct, frozen=True, tag="updated"):

@@ -18,6 +18,7 @@ from suite.backends.protocol import (
     Resident,
     ResidentBackend,
     SaysPrecision,
+    SaysTrainedPrecision,
     Source,
     SumsOverProcesses,
     Trainer,
@@ -97,7 +98,8 @@ class Session:
         called = clock()
         self._inputs: tuple[Any, ...] = (placed,)
         """Placed batches, which the calls of a window take in turn."""
-        settings = {"precision": precisions.way(task.backend, task.precision, task.device).how} | backend.settings()
+        way = precisions.way(task.backend, task.precision, task.device, training=rule is not None)
+        settings = {"precision": way.how} | backend.settings()
         if self._trainer is not None and rule is not None:
             settings |= training.settings(self._trainer, rule)
         if task.scenario == FROM_DATASET:
@@ -188,7 +190,11 @@ class Session:
             team.post(request)
         begin = initial_weights(task)
         trained = training.follow(trainer, task, begin, request.steps, request.batch, self._replica)
-        return trained if team is None else team.combined(trained)
+        if team is not None:
+            return team.combined(trained)
+        if request.ask_computed and self._replica is None and isinstance(trainer, SaysTrainedPrecision):
+            trained = msgspec.structs.replace(trained, computed=training.computed(trainer, task, request.batch))
+        return trained
 
     def check_update(self, request: messages.CheckUpdate, team: "Team | None") -> messages.Updated:
         """Take steps with given gradients, then begin again from the seeded weights.

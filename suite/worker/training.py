@@ -4,10 +4,20 @@ import math
 from collections.abc import Callable
 
 from suite.backends import registry
-from suite.backends.protocol import Arrays, Backend, Source, Trainer, TrainingBackend, TrainingSource, Unsupported
+from suite.backends.protocol import (
+    Arrays,
+    Backend,
+    SaysTrainedPrecision,
+    Source,
+    Trainer,
+    TrainingBackend,
+    TrainingSource,
+    Unsupported,
+)
 from suite.backends.replica import Replica
 from suite.worker.messages import CheckUpdate, Task, Trained, Updated
 from suite.zoo import models
+from suite.zoo.honesty import Computed
 from suite.zoo.spec import Model
 from suite.zoo.training import batches, recipe, trajectory, update
 from suite.zoo.training.recipe import Goal, Optimizer, Recipe
@@ -71,6 +81,7 @@ def load(backend: Backend, task: Task, source: Source, optimizer: Optimizer, rep
             example=example,
             optimizer=optimizer,
             replica=replica,
+            precision=task.precision,
         )
     )
 
@@ -129,6 +140,22 @@ def follow(
     if not all(map(math.isfinite, (*norms, *moved, *followed))):
         raise DivergedError(f"Training diverged: weights or gradients are not finite after {steps} steps.")
     return Trained(losses=tuple(losses), gradients=norms, weights=moved, statistics=followed)
+
+
+def computed(trainer: SaysTrainedPrecision, task: Task, batch: int) -> Computed:
+    """Ask a trainer in what it computes a step, of the batch that was followed.
+
+    Parameters
+    ----------
+    trainer
+        A loaded trainer.
+    task
+        What the worker serves.
+    batch
+        Items of the step.
+    """
+    layout = registry.get(task.backend).layout
+    return trainer.computed(batches.make(models.get(task.model), 0, batch, layout=layout))
 
 
 def check_update(trainer: Trainer, model: Model, request: CheckUpdate, replica: Replica | None = None) -> Updated:

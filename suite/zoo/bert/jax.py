@@ -118,5 +118,6 @@ def loss(
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = jnp.take_along_axis(hidden, positions[:, :, None], axis=1)
     logits = masked.reshape(-1, hidden.shape[-1]) @ w["embeddings.word_embeddings.weight"].T
+    logits = logits.astype(jnp.float32)  # a loss is in float32, whatever the precision
     chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels.reshape(-1, 1), axis=1)
     return -chosen.mean(), statistics

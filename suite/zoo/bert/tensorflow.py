@@ -127,5 +127,6 @@ def loss(
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = tf.reshape(tf.gather(hidden, positions, batch_dims=1), [-1, hidden.shape[-1]])
     logits = tf.matmul(masked, w["embeddings.word_embeddings.weight"], transpose_b=True)
+    logits = tf.cast(logits, tf.float32)  # a loss is in float32, whatever the precision
     each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(labels, [-1]), logits=logits)
     return tf.reduce_mean(each), {}

@@ -164,4 +164,5 @@ def loss(
     rows = torch.arange(len(hidden), device=hidden.device)[:, None]
     masked = hidden[rows, positions.long()].flatten(0, 1)
     logits = functional.linear(masked, network.embeddings.word_embeddings.weight)
-    return functional.cross_entropy(logits, labels.long().flatten())
+    # A loss is in float32, whatever the precision.
+    return functional.cross_entropy(logits.float(), labels.long().flatten())

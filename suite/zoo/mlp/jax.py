@@ -60,7 +60,7 @@ def loss(w: Tensors, statistics: Tensors, features: jax.Array, labels: jax.Array
     labels
         Classes, shape (batch,); 0 or 1 where the network gives one logit.
     """
-    z = logits(w, features)
+    z = logits(w, features).astype(jax.numpy.float32)  # a loss is in float32, whatever the precision
     if z.shape[1] > 1:
         chosen = jax.numpy.take_along_axis(jax.nn.log_softmax(z), labels[:, None], axis=1)
         return -chosen.mean(), statistics

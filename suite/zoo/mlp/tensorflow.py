@@ -63,7 +63,7 @@ def loss(
         Classes, shape (batch,); 0 or 1 where the network gives one logit.
     """
     del statistics  # there are none
-    z = logits(w, features)
+    z = tf.cast(logits(w, features), tf.float32)  # a loss is in float32, whatever the precision
     if z.shape[1] == 1:
         return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=z[:, 0])), {}
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=z)), {}

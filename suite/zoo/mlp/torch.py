@@ -54,7 +54,7 @@ def loss(network: nn.Module, features: torch.Tensor, labels: torch.Tensor) -> to
     labels
         Classes, shape (batch,); 0 or 1 where the network gives one logit.
     """
-    z = network.logits(features)
+    z = network.logits(features).float()  # a loss is in float32, whatever the precision
     if network.binary:
         return nn.functional.binary_cross_entropy_with_logits(z[:, 0], labels)
     return nn.functional.cross_entropy(z, labels.long())

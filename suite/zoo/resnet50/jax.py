@@ -127,13 +127,14 @@ def loss(w: Tensors, statistics: Tensors, images: jax.Array, labels: jax.Array) 
     def normalise(w: Tensors, name: str, x: jax.Array) -> jax.Array:
         return batch_norm(w, statistics, new, name, x)
 
-    log_shares = jax.nn.log_softmax(network(w, images, normalise))
+    logits = network(w, images, normalise).astype(jnp.float32)  # a loss is in float32, whatever the precision
+    log_shares = jax.nn.log_softmax(logits)
     chosen = jnp.take_along_axis(log_shares, labels[:, None], axis=1)
     return -chosen.mean(), new
 
 
 def batch_norm(w: Tensors, statistics: Tensors, new: Tensors, name: str, x: jax.Array) -> jax.Array:
-    """Apply BatchNorm with the statistics of the batch, and follow them.
+    """Apply BatchNorm with the statistics of the batch, and follow them, in float32, whatever the precision.
 
     The variance is that of the differences from the mean: E[x²] − E[x]², which flax takes by default, is one pass less
     and loses digits. The running variance follows the unbiased one, as torch's does; flax's follows the biased one.
@@ -147,12 +148,13 @@ def batch_norm(w: Tensors, statistics: Tensors, new: Tensors, name: str, x: jax.
     new
         Receives those after it.
     """
-    mean = x.mean(axis=(0, 1, 2))
-    centred = x - mean
+    wide = x.astype(jnp.float32)
+    mean = wide.mean(axis=(0, 1, 2))
+    centred = wide - mean
     variance = (centred * centred).mean(axis=(0, 1, 2))
     count = x.size // x.shape[-1]
     for part, batch in (("running_mean", mean), ("running_var", variance * (count / (count - 1)))):
         old = statistics[f"{name}.{part}"]
         new[f"{name}.{part}"] = (1 - BATCH_NORM.update) * old + BATCH_NORM.update * batch
     scale = w[f"{name}.weight"] * jax.lax.rsqrt(variance + BATCH_NORM.epsilon)
-    return centred * scale + w[f"{name}.bias"]
+    return (centred * scale + w[f"{name}.bias"]).astype(x.dtype)

@@ -117,7 +117,7 @@ def loss(
     def normalise(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
         return batch_norm(w, statistics, new, name, x)
 
-    logits = network(w, images, normalise)
+    logits = tf.cast(network(w, images, normalise), tf.float32)  # a loss is in float32, whatever the precision
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)), new
 
 
@@ -125,7 +125,7 @@ def batch_norm(w: Variables, statistics: Variables, new: dict[str, tf.Tensor], n
     """Apply BatchNorm with the statistics of the batch, and follow them.
 
     The operator itself is asked, since TensorFlow's function around it raises an epsilon of 1e-5 to 1.001e-5. Its
-    variance for following is the unbiased one already.
+    variance for following is the unbiased one already. It takes all but `x` in float32, whatever the precision.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ def batch_norm(w: Variables, statistics: Variables, new: dict[str, tf.Tensor], n
     """
     out = tf.raw_ops.FusedBatchNormV3(
         x=x,
-        scale=w[f"{name}.weight"],
-        offset=w[f"{name}.bias"],
+        scale=tf.cast(w[f"{name}.weight"], tf.float32),
+        offset=tf.cast(w[f"{name}.bias"], tf.float32),
         mean=tf.zeros([0]),
         variance=tf.zeros([0]),
         epsilon=BATCH_NORM.epsilon,

@@ -89,4 +89,5 @@ def loss(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> torc
     labels
         Classes, int32, shape (batch,).
     """
-    return nn.functional.cross_entropy(network(images), labels.long())
+    logits = network(images).float()  # a loss is in float32, whatever the precision
+    return nn.functional.cross_entropy(logits, labels.long())

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits, models, own_images
+from suite.zoo import bits, models, own_images, rounding
 from suite.zoo.digits import data
 from suite.zoo.digits.data import Split
 from suite.zoo.spec import Model
@@ -77,6 +77,7 @@ def goal(model: str, *, images: Path | None = None, target: float | None = None)
             target=OWN_TARGET,
             classes=classes,
             images=str(images),
+            lowered={},  # what rounding makes of a training on these images is found in fp32 alone
         )
     return found if target is None else msgspec.structs.replace(found, target=target)
 
@@ -129,7 +130,9 @@ def loaded_sha256(goal: Goal) -> tuple[str, str]:
     return sha256(weights(network, 0)), data.inputs_sha256(split(goal))
 
 
-def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[float, ...]:
+def first_losses(
+    goal: Goal, seed: int, begin: Tensors | None = None, *, significand: int | None = None
+) -> tuple[float, ...]:
     """Return the losses of the first ten steps in float64, each before its update: the definition of the training.
 
     Parameters
@@ -138,6 +141,8 @@ def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[f
         What is trained, and from where.
     begin
         Weights to begin with; the seed's own where None.
+    significand
+        Bits that the products keep (`suite.zoo.training.lowered`); None: all is in float64, which is the definition.
     """
     network = models.get(goal.network)
     start: Tensors = weights(network, seed) if begin is None else begin
@@ -145,32 +150,58 @@ def first_losses(goal: Goal, seed: int, begin: Tensors | None = None) -> tuple[f
     updater = Updater(network, goal.optimizer)
     losses: list[float] = []
     for batch in data.batches(split(goal).train, schedule(goal, seed)[: recipe.STEPS]):
-        loss, gradients, statistics = loss_and_gradients(network, state, batch)
+        loss, gradients, statistics = loss_and_gradients(network, state, batch, significand=significand)
         losses.append(loss)
         updater.update(state, gradients)
         state |= statistics
     return tuple(losses)
 
 
-def expected_start(goal: Goal, seed: int) -> ExpectedStart:
+def sensitivities(goal: Goal) -> dict[str, float]:
+    """Return the largest errors that rounding alone makes of the first losses, by precision."""
+    return {parity.FP32: max(goal.sensitivity, goal.own_sensitivity), **goal.lowered}
+
+
+def why_not(goal: Goal, precision: str) -> str:
+    """Say why nothing is trained to a goal in a precision; empty where it can be."""
+    known = sensitivities(goal)
+    if precision in known:
+        return ""
+    where = " on your own images" if goal.images else ""
+    return (
+        f"The {goal.title} is trained to a target{where} in {', '.join(known)} alone, not in {precision}: what its "
+        "rounding makes of the first steps is not known, so nothing would tell a wrong training."
+    )
+
+
+def expected_start(goal: Goal, seed: int, precision: str = parity.FP32) -> ExpectedStart:
     """Compute how a training must begin.
 
     Parameters
     ----------
     goal, seed
         What is trained, and from where.
+    precision
+        What it is computed in: the tolerance is its own.
+
+    Raises
+    ------
+    ValueError
+        Nothing is known of training it in that precision.
     """
+    if reason := why_not(goal, precision):
+        raise ValueError(reason)
     network = models.get(goal.network)
     return ExpectedStart(
         losses=first_losses(goal, seed),
-        tolerance=parity.allowed(max(goal.sensitivity, goal.own_sensitivity)),
+        tolerance=parity.allowed(sensitivities(goal)[precision], precision),
         weights_sha256=sha256(weights(network, seed)),
         inputs_sha256=data.inputs_sha256(split(goal), schedule(goal, seed)),
     )
 
 
-def sensitivity(goal: Goal, seeds: int = 10) -> float:
-    """Return the largest error that weights perturbed by 2⁻²⁴ make of the reference's own first losses.
+def sensitivity(goal: Goal, seeds: int = 10, precision: str = parity.FP32) -> float:
+    """Return the largest error that rounding makes of the reference's own first losses.
 
     Many seeds are needed: it is rare that so little turns a ReLU on or off, and then it matters.
 
@@ -180,17 +211,20 @@ def sensitivity(goal: Goal, seeds: int = 10) -> float:
         What is trained.
     seeds
         How many seeds are computed, from 0 on.
+    precision
+        As in `suite.zoo.training.parity.sensitivity`.
     """
-    network = models.get(goal.network)
+    network, lowered = models.get(goal.network), rounding.SIGNIFICANDS.get(precision)
+
+    def moved(seed: int, draw: int) -> tuple[float, ...]:
+        begin = parity.perturbed(network, weights(network, seed), draw, precision)
+        return first_losses(goal, seed, begin, significand=lowered)
+
     return max(
-        error(
-            first_losses(goal, seed, parity.perturbed(network, weights(network, seed), draw)),
-            reference,
-            own=bool(goal.images),
-        )
+        error(moved(seed, draw), reference, own=bool(goal.images))
         for seed in range(seeds)
         for reference in [first_losses(goal, seed)]
-        for draw in range(parity.DRAWS)
+        for draw in range(parity.draws(precision))
     )
 
 

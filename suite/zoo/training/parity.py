@@ -7,6 +7,12 @@ float32 program rounds not once but in every layer, forward and back, and sums t
 `FACTOR` times as far. No framework is involved; the factor was doubled once, after errors of frameworks had been
 seen: `docs/method.md` says why. Each model's recipe holds its sensitivity; `python -m suite.zoo.training.parity mlp`
 computes it again, in some seconds for the MLP and some minutes for the larger models.
+
+In bf16 and fp16 the same is asked of the unit roundoff u of that type, 2⁻⁸ and 2⁻¹¹, and a multiple of 32 would let
+almost everything through. So the reference makes the roundings themselves: its weights are perturbed by u, and every
+product, forward and back, is rounded as a mixed-precision program rounds it (`suite.zoo.training.lowered`). The largest
+error over `DRAWS_LOWERED` draws is the model's sensitivity in that precision, and a program may stray `FACTOR_LOWERED`
+times as far. The optimizer stays in float32 and is checked as ever (`suite.zoo.training.update`).
 """
 
 import math
@@ -18,7 +24,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits, models, weights
+from suite.zoo import bits, models, rounding, weights
 from suite.zoo.spec import Model
 from suite.zoo.training import recipe, trajectory
 from suite.zoo.training.recipe import Errors
@@ -31,6 +37,12 @@ FACTOR = 32.0
 """A network of fifty layers rounds some two hundred times on its way forward and back, one value after the other;
 errors of random sign add like the root of their number, to some fifteen. As much again is for the weights, which are
 rounded anew each time they are stored, where the reference's are not."""
+DRAWS_LOWERED = 4
+FACTOR_LOWERED = 2.0
+"""What is computed between two products (a bias, an activation, a residual sum) may be rounded too, once for each
+product at the most: as many roundings again, which of random sign make √2 of the error. The rest is for the draws: four
+do not find the largest."""
+FP32 = "fp32"
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -43,8 +55,19 @@ class Judgement(msgspec.Struct, frozen=True):
     """One sentence; empty when equal."""
 
 
-def perturbed(model: Model, weights: Arrays, draw: int) -> Arrays:
-    """Return the weights, each moved up or down by 2⁻²⁴ of itself, in float64.
+def roundoff(precision: str) -> float:
+    """Return the unit roundoff of a precision: the largest relative error of rounding to nearest.
+
+    Examples
+    --------
+    >>> roundoff("fp32") == 2**-24, roundoff("bf16") == 2**-8
+    (True, True)
+    """
+    return PERTURBATION if precision == FP32 else 2.0 ** -rounding.SIGNIFICANDS[precision]
+
+
+def perturbed(model: Model, weights: Arrays, draw: int, precision: str = FP32) -> Arrays:
+    """Return the weights, each moved up or down by one unit roundoff of itself, in float64.
 
     Parameters
     ----------
@@ -54,36 +77,71 @@ def perturbed(model: Model, weights: Arrays, draw: int) -> Arrays:
         Its weights.
     draw
         Number of a seeded draw of signs.
+    precision
+        Whose unit roundoff it is.
     """
     moved: Arrays = {}
     for name, array in weights.items():
         up = bits.integers(f"{SEED}/{model.name}/perturbation/{draw}/{name}", array.size, bits=1).reshape(array.shape)
-        moved[name] = array.astype(np.float64) * (1 + PERTURBATION * (2 * up - 1))
+        moved[name] = array.astype(np.float64) * (1 + roundoff(precision) * (2 * up - 1))
     return moved
 
 
-def sensitivity(model: Model, *, batch: int | None = None, steps: int = recipe.STEPS) -> Errors:
-    """Return the largest error that weights perturbed by 2⁻²⁴ make in a model's trajectory, over the draws.
+def sensitivity(model: Model, *, precision: str = FP32, batch: int | None = None, steps: int = recipe.STEPS) -> Errors:
+    """Return the largest error that rounding makes in a model's trajectory, over the draws.
 
     Parameters
     ----------
     model
         The model.
+    precision
+        In which products are rounded, and whose unit roundoff the weights are perturbed by. In fp32 nothing is rounded.
     batch, steps
         As in `trajectory.run`.
     """
-    made = weights.make(model)
+    made, lowered = weights.make(model), rounding.SIGNIFICANDS.get(precision)
     exact = trajectory.run(model, made, batch=batch, steps=steps)
+    moved = (perturbed(model, made, draw, precision) for draw in range(draws(precision)))
     found = [
-        compare(trajectory.run(model, perturbed(model, made, draw), batch=batch, steps=steps), exact)
-        for draw in range(DRAWS)
+        compare(trajectory.run(model, each, batch=batch, steps=steps, significand=lowered), exact) for each in moved
     ]
     return _by_kind(max, *found)
 
 
-def tolerances(model: str) -> Errors:
-    """Return what a float32 program may stray: the sensitivity, at least one rounding's size, times `FACTOR`."""
-    return _by_kind(allowed, models.recipe(model).sensitivity)
+def draws(precision: str) -> int:
+    """Return how many perturbations a sensitivity is the largest of."""
+    return DRAWS if precision == FP32 else DRAWS_LOWERED
+
+
+def tolerances(model: str, precision: str = FP32) -> Errors:
+    """Return what a program may stray: the sensitivity, at least one rounding's size, times the precision's factor.
+
+    Raises
+    ------
+    ValueError
+        No sensitivity is known in that precision.
+    """
+    return _by_kind(lambda found: allowed(found, precision), sensitivity_of(model, precision))
+
+
+def sensitivity_of(model: str, precision: str = FP32) -> Errors:
+    """Return a model's sensitivity as its recipe holds it.
+
+    Raises
+    ------
+    ValueError
+        None is known in that precision.
+    """
+    known = sensitivities(model)
+    if precision not in known:
+        raise ValueError(f"No tolerance is known for training {model} in {precision}; there are {', '.join(known)}.")
+    return known[precision]
+
+
+def sensitivities(model: str) -> dict[str, Errors]:
+    """Return a model's sensitivities as its recipe holds them, by precision."""
+    rule = models.recipe(model)
+    return {FP32: rule.sensitivity, **rule.lowered}
 
 
 def _by_kind(function: Callable[..., float], *errors: Errors) -> Errors:
@@ -92,9 +150,9 @@ def _by_kind(function: Callable[..., float], *errors: Errors) -> Errors:
     return msgspec.convert({name: None if None in found else function(*found) for name, *found in kinds}, Errors)
 
 
-def allowed(sensitivity: float) -> float:
-    """Return how far a float32 program may stray where the reference itself is as sensitive as that."""
-    return FACTOR * max(sensitivity, PERTURBATION)
+def allowed(sensitivity: float, precision: str = FP32) -> float:
+    """Return how far a program may stray where the reference itself is as sensitive as that."""
+    return (FACTOR if precision == FP32 else FACTOR_LOWERED) * max(sensitivity, roundoff(precision))
 
 
 def compare(found: Trajectory, reference: Trajectory) -> Errors:
@@ -113,8 +171,8 @@ def compare(found: Trajectory, reference: Trajectory) -> Errors:
     )
 
 
-def judge(found: Trajectory, reference: Trajectory, model: str) -> Judgement:
-    """Decide whether a trajectory is the reference's within the model's tolerances.
+def judge(found: Trajectory, reference: Trajectory, model: str, precision: str = FP32) -> Judgement:
+    """Decide whether a trajectory is the reference's within the model's tolerances in a precision.
 
     What a worker says is not trusted: too few or too many numbers, NaN and infinity are errors without end.
 
@@ -126,8 +184,10 @@ def judge(found: Trajectory, reference: Trajectory, model: str) -> Judgement:
         The float64 trajectory.
     model
         Name of the model.
+    precision
+        That the worker was asked for.
     """
-    errors, limits = compare(found, reference), tolerances(model)
+    errors, limits = compare(found, reference), tolerances(model, precision)
     return Judgement(not (reason := _reason(found, errors, limits)), errors, limits, reason)
 
 
@@ -179,4 +239,5 @@ def _pair(found: tuple[float, ...], reference: tuple[float, ...]) -> tuple[npt.N
 
 if __name__ == "__main__":
     for each in sys.argv[1:]:
-        print(each, sensitivity(models.get(each)), flush=True)
+        for name in (FP32, "bf16", "fp16"):
+            print(each, name, sensitivity(models.get(each), precision=name), flush=True)

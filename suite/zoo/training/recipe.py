@@ -84,6 +84,8 @@ class Recipe(msgspec.Struct, frozen=True):
     sensitivity: Errors
     """The reference's own at that batch, as `suite.zoo.training.parity.sensitivity` finds it: the largest over the
     draws."""
+    lowered: dict[str, Errors] = {}
+    """The same in lower precisions; in others it is not trained."""
 
 
 class Goal(msgspec.Struct, frozen=True):
@@ -104,6 +106,8 @@ class Goal(msgspec.Struct, frozen=True):
     """Share of the test images that must be classified correctly."""
     sensitivity: float
     """Of the reference on the digits, as `suite.zoo.training.convergence.sensitivity` finds it."""
+    lowered: dict[str, float] = {}
+    """The same in lower precisions; in others it is not trained."""
     classes: int = 10
     images: str = ""
     """File of a user's own images (`suite.zoo.own_images`), as the training process sees it; empty: the digits."""

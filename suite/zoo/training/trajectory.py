@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from suite.zoo import bits, models
 from suite.zoo.spec import Model, Parameter
-from suite.zoo.training import batches, recipe
+from suite.zoo.training import batches, lowered, recipe
 from suite.zoo.training.optimizers import Updater
 from suite.zoo.weights import SEED
 
@@ -48,7 +48,14 @@ class Trajectory(msgspec.Struct, frozen=True):
     """Eight for each running statistic; none where the model has none."""
 
 
-def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int = recipe.STEPS) -> Trajectory:
+def run(
+    model: Model,
+    weights: Tensors,
+    *,
+    batch: int | None = None,
+    steps: int = recipe.STEPS,
+    significand: int | None = None,
+) -> Trajectory:
     """Train in float64: the definition of the trajectory.
 
     Parameters
@@ -61,6 +68,8 @@ def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int 
         Items in each step; that of the model's recipe where None.
     steps
         How many.
+    significand
+        Bits that the products keep (`suite.zoo.training.lowered`); None: all is in float64, which is the definition.
     """
     rule = models.recipe(model.name)
     size = batch or rule.trajectory_batch
@@ -69,7 +78,8 @@ def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int 
     losses: list[float] = []
     first: tuple[float, ...] = ()
     for step in range(steps):
-        loss, gradients, statistics = loss_and_gradients(model, state, batches.make(model, step * size, size))
+        given = batches.make(model, step * size, size)
+        loss, gradients, statistics = loss_and_gradients(model, state, given, significand=significand)
         losses.append(loss)
         first = first or norms(model, gradients)
         updater.update(state, gradients)
@@ -77,7 +87,9 @@ def run(model: Model, weights: Tensors, *, batch: int | None = None, steps: int 
     return Trajectory(tuple(losses), first, *changes(model, weights, state))
 
 
-def loss_and_gradients(model: Model, weights: Tensors, batch: Tensors) -> tuple[float, Float64s, Float64s]:
+def loss_and_gradients(
+    model: Model, weights: Tensors, batch: Tensors, *, significand: int | None = None
+) -> tuple[float, Float64s, Float64s]:
     """Compute a model's loss, its gradients by every trained tensor, and the running statistics after the batch.
 
     Parameters
@@ -88,9 +100,17 @@ def loss_and_gradients(model: Model, weights: Tensors, batch: Tensors) -> tuple[
         All its tensors, running statistics among them.
     batch
         Inputs with labels.
+    significand
+        As in `run`.
     """
-    found: tuple[float, Float64s, Float64s] = model.module("backward").loss_and_gradients(weights, batch)
-    return found
+    compute = model.module("backward").loss_and_gradients
+    if significand is None:
+        found: tuple[float, Float64s, Float64s] = compute(weights, batch)
+        return found
+    rounded = {name: lowered.of(array.astype(np.float64, copy=False), significand) for name, array in weights.items()}
+    loss, gradients, statistics = compute(rounded, batch)
+    plain = [{name: lowered.exact(array) for name, array in each.items()} for each in (gradients, statistics)]
+    return float(loss), plain[0], plain[1]
 
 
 def norms(model: Model, gradients: Tensors) -> tuple[float, ...]:
