@@ -14,7 +14,8 @@ import pytest
 import suite
 from suite.backends import registry
 from suite.zoo import models, weights
-from suite.zoo.training import parity, trajectory
+from suite.zoo.honesty import Computed
+from suite.zoo.training import claims, parity, trajectory
 from suite.zoo.training.trajectory import Trajectory
 
 ROOT = Path(suite.__file__).parents[1]
@@ -91,6 +92,25 @@ def test_it_trains_as_the_reference_does(backend: str, model: str, references: d
     assert "inference" not in settings.get("gradients", "")
     if backend.startswith("torch"):
         assert settings["optimizer"] == f"torch.optim.{rule}, fused"
+
+
+@pytest.mark.framework
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@_where_installed()
+def test_it_trains_in_a_lower_precision(backend: str, precision: str, references: dict[str, Trajectory]) -> None:
+    """In bf16 as a run does; in fp16, which runs on GPUs alone, the trainer is asked directly, loss scale and all."""
+    answer = _child(backend, "mlp", precision)
+    found = msgspec.convert(answer["trained"], Trajectory)
+    judged = parity.judge(found, references["mlp"], "mlp", precision)
+    print(backend, precision, judged.errors, answer["computed"])
+    assert judged.equal, (judged.reason, judged.errors)
+    computed = msgspec.convert(answer["computed"], Computed)
+    claim = claims.judge(precision, judged.errors, parity.sensitivities("mlp"), computed, equal=True)
+    assert claim.holds, claim.reason
+    assert answer["settings"].get("loss scale") == ("1024" if precision == "fp16" else None)
+    hidden = claims.judge("fp32", judged.errors, parity.sensitivities("mlp"), None, equal=False)
+    assert not hidden.holds, "what claims fp32 and trains like this is found"
 
 
 @pytest.mark.framework

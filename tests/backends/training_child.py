@@ -1,6 +1,6 @@
 """Trains one backend on one model in a process of its own: frameworks do not like each other's company.
 
-Usage: training_child.py BACKEND MODEL [learn | diverge]
+Usage: training_child.py BACKEND MODEL [learn | diverge | bf16 | fp16]
 """
 
 import json
@@ -10,7 +10,7 @@ import sys
 import msgspec
 
 from suite.backends import registry
-from suite.backends.protocol import Options, Source, TrainingBackend, TrainingSource
+from suite.backends.protocol import Options, SaysTrainedPrecision, Source, TrainingBackend, TrainingSource
 from suite.worker import training
 from suite.worker.messages import Task
 from suite.zoo import models, weights
@@ -29,6 +29,18 @@ def main() -> None:
     example = batches.make(model, 0, batch, layout=info.layout)
     backend = registry.create(backend_name, Options(threads=THREADS))
     task = Task(backend=backend_name, model=model_name, batch=batch, threads=THREADS, scenario=training.SCENARIO)
+    if words in (["bf16"], ["fp16"]):
+        assert isinstance(backend, TrainingBackend)
+        optimizer = models.recipe(model_name).optimizer
+        source = TrainingSource(
+            model=model_name, batch=batch, weights=made, example=example, optimizer=optimizer, precision=words[0]
+        )
+        lower = backend.load_training(source)
+        assert isinstance(lower, SaysTrainedPrecision)
+        found = training.follow(lower, task, made, recipe.STEPS, batch)
+        said = training.computed(lower, task, batch)
+        print(json.dumps(msgspec.to_builtins({"trained": found, "computed": said, "settings": lower.settings()})))
+        return
     if words == ["diverge"]:
         assert isinstance(backend, TrainingBackend)
         rule = msgspec.structs.replace(models.recipe(model_name).optimizer, learning_rate=1e30)

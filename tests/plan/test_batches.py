@@ -169,6 +169,20 @@ def test_who_asks_for_training_gets_all_models_trained() -> None:
     assert trainings(whole) == trainings(Selection()), "the command in a report asks for what the profile asks for"
 
 
+def test_training_has_the_precisions_in_which_somebody_trains() -> None:
+    both = Selection(scenarios=("training",), models=("mlp",), precisions=("fp32", "bf16"))
+    assert trainings(both) == ["mlp/training/fp32/b1000/t4/cpu", "mlp/training/bf16/b1000/t4/cpu"]
+    beside = Selection(scenarios=("latency", "training"), models=("mlp",), precisions=("bf16", "int8"))
+    assert trainings(beside) == ["mlp/training/bf16/b1000/t4/cpu"], "in int8 there is latency alone"
+    to_target = make(
+        Selection(scenarios=("convergence",), models=("mlp",), precisions=("fp32", "bf16")), available=FOUR_CPUS
+    )
+    assert [block.case.precision for block in to_target.blocks] == ["fp32", "bf16"]
+    only = Selection(scenarios=("training", "latency"), models=("mlp",), precisions=("int8",))
+    with pytest.raises(LevelfieldError, match="Nobody here trains in int8"):
+        make(only, available=FOUR_CPUS)
+
+
 def test_who_cannot_train_is_left_out() -> None:
     made = make(Selection(backends=("jax", "openvino")), available=FOUR_CPUS)
     assert {len(block.arms) for block in made.blocks if block.case.trains} == {1}

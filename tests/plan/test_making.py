@@ -74,11 +74,15 @@ def test_every_profile_makes_a_plan(name: str) -> None:
             "JAX has no static quantisation",
             "--precision fp32,bf16.",
         ),
-        (Selection(scenarios=("training",), precisions=("bf16",)), "Training is measured in fp32 alone.", "Add fp32"),
         (
-            Selection(scenarios=("convergence",), precisions=("bf16",)),
-            "Training is measured in fp32 alone.",
-            "Add fp32",
+            Selection(scenarios=("training",), precisions=("int8",)),
+            "Nobody here trains in int8. torch trains in fp32, bf16 here, not in int8: 8 bits hold no gradient",
+            "Choose --precision fp32,bf16, or other scenarios.",
+        ),
+        (
+            Selection(scenarios=("convergence", "training"), precisions=("fp32", "int8"), backends=("jax", "openvino")),
+            "Nobody here trains in int8. jax trains in fp32, bf16 here",
+            "Choose --precision fp32,bf16",
         ),
         (
             Selection(scenarios=("convergence",), models=("bert",)),

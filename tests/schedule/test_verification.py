@@ -20,6 +20,7 @@ from suite.schedule.verification import (
     verify_count,
 )
 from suite.worker.messages import Trained, Verified
+from suite.zoo import honesty
 from suite.zoo.training import update
 from suite.zoo.training.trajectory import Trajectory
 from tests.canaries import plan, site
@@ -205,6 +206,25 @@ def test_another_training_is_not(changes: dict[str, tuple[float, ...]]) -> None:
     assert parity.reason
     assert parity.training is not None
     assert msgspec.json.decode(msgspec.json.encode(parity), type=type(parity)).reason == parity.reason
+
+
+def test_the_same_training_in_another_precision_than_it_claims_is_not_equal() -> None:
+    """Errors as fp32 makes them: within bf16's tolerance, and yet no bf16."""
+    exact = judge_training(TRAINED, FOLLOWED, TRAJECTORY, "mlp", "bf16")
+    assert not exact.equal
+    assert exact.computed_in == "fp32"
+    assert exact.reason.startswith("It was asked to train in bf16 and computed in fp32")
+    moved = {
+        name: tuple(each * (1 + 5e-3) for each in getattr(TRAINED, name)) for name in ("losses", "gradients", "weights")
+    }
+    rounded = msgspec.structs.replace(TRAINED, **moved)
+    assert judge_training(rounded, FOLLOWED, TRAJECTORY, "mlp", "bf16").equal
+    emulated = msgspec.structs.replace(rounded, computed=honesty.Computed({"fp32": 17}, "a test"))
+    assert "17 of 17 products" in judge_training(emulated, FOLLOWED, TRAJECTORY, "mlp", "bf16").emulated
+    hidden = judge_training(rounded, FOLLOWED, TRAJECTORY, "mlp")
+    assert not hidden.equal
+    assert hidden.computed_in in {"bf16", "fp16"}
+    assert hidden.reason.startswith("It was asked to train in fp32, and its errors are of the size that")
 
 
 def test_an_arm_is_asked_once_in_what_it_computes() -> None:

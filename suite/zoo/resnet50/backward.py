@@ -140,7 +140,7 @@ def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
         In both directions, pixels.
     """
     # (out, height, width, in): a row of it is what one place after the other is multiplied by.
-    kernel = np.ascontiguousarray(tape.w[f"{name}.weight"].transpose(0, 2, 3, 1), dtype=np.float64)
+    kernel = tape.w[f"{name}.weight"].transpose(0, 2, 3, 1).astype(np.float64, order="C")
     flat = kernel.reshape(len(kernel), -1)
     padded = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0))) if padding else x
     n, height, width = len(x), *((side - kernel.shape[1]) // stride + 1 for side in padded.shape[1:3])

@@ -168,6 +168,10 @@ MODEL = Model(
         trajectory_batch=2,
         source="He et al., arXiv:1512.03385; the warm-up Goyal et al., arXiv:1706.02677",
         sensitivity=Errors(losses=2.23e-5, gradients=4.31e-4, weights=2.37e-2, statistics=6.50e-5),
+        lowered={
+            "bf16": Errors(losses=2.42e-3, gradients=5.12e-2, weights=5.45e-1, statistics=9.04e-3),
+            "fp16": Errors(losses=1.12e-3, gradients=8.45e-2, weights=2.60e-1, statistics=1.77e-3),
+        },
     ),
     goal=Goal(
         network="digits_resnet",

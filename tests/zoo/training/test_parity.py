@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.zoo import models, weights
+from suite.zoo import models, rounding, weights
 from suite.zoo.mlp import backward as mlp_backward
 from suite.zoo.mlp import reference as mlp
 from suite.zoo.resnet50 import backward as resnet50
 from suite.zoo.spec import Parameter
-from suite.zoo.training import optimizers, parity, recipe, trajectory
+from suite.zoo.training import losses, optimizers, parity, recipe, trajectory
 from suite.zoo.training.recipe import AdamW
 from suite.zoo.training.trajectory import Trajectory
 
@@ -188,6 +188,76 @@ def test_a_mistake_is_caught(
     assert "allowed" in judged.reason
 
 
+def wrong_gradients(change: Callable[[str, Array], Array]) -> Callable[[pytest.MonkeyPatch], None]:
+    def apply(patch: pytest.MonkeyPatch) -> None:
+        backward = mlp_backward.loss_and_gradients
+
+        def wrong(w: Any, batch: Any) -> Any:
+            loss, gradients, statistics = backward(w, batch)
+            return loss, {name: change(name, each) for name, each in gradients.items()}, statistics
+
+        patch.setattr(mlp_backward, "loss_and_gradients", wrong)
+
+    return apply
+
+
+def no_slope_of_relu(patch: pytest.MonkeyPatch) -> None:
+    """Let the slope through every ReLU, whether it is on or off."""
+
+    def through(w: Any, batch: Any) -> Any:
+        kept = [batch["features"].astype(np.float64)]
+        for layer in range(mlp.LAYERS - 1):
+            kept.append(np.maximum(mlp.dense(w, layer, kept[-1]), 0))
+        loss, slope = losses.binary_cross_entropy(mlp.dense(w, mlp.LAYERS - 1, kept[-1])[:, 0], batch["labels"])
+        d, gradients = slope[:, None], {}
+        for layer in reversed(range(mlp.LAYERS)):
+            gradients[f"layers.{layer}.weight"], gradients[f"layers.{layer}.bias"] = d.T @ kept[layer], d.sum(axis=0)
+            d = d @ w[f"layers.{layer}.weight"]
+        return loss, gradients, {}
+
+    patch.setattr(mlp_backward, "loss_and_gradients", through)
+
+
+WRONG_GRADIENTS = {
+    "a summed loss": summed_loss,
+    "summed gradients": summed_gradients,
+    "gradients too large by a twentieth": wrong_gradients(lambda _, each: each * 1.05),
+    "no gradient of the middle layer": wrong_gradients(lambda name, each: each * ("layers.3.weight" not in name)),
+    "no gradients of biases": wrong_gradients(lambda name, each: each * (not name.endswith("bias"))),
+    "gradients of the other sign": wrong_gradients(lambda _, each: -each),
+    "no slope of ReLU": no_slope_of_relu,
+}
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_the_rounding_of_products_is_let_through(
+    precision: str, mlp_weights: weights.Arrays, right: Trajectory
+) -> None:
+    """By a draw that the sensitivity does not know."""
+    moved = parity.perturbed(MLP, mlp_weights, 99, precision)
+    found = trajectory.run(MLP, moved, batch=BATCH, significand=rounding.SIGNIFICANDS[precision])
+    judged = parity.judge(found, right, "mlp", precision)
+    assert judged.equal, judged
+    assert not parity.judge(found, right, "mlp").equal, "in fp32 it is not"
+
+
+@pytest.mark.parametrize("mistake", WRONG_GRADIENTS)
+def test_a_wrong_gradient_is_caught_in_bf16(
+    monkeypatch: pytest.MonkeyPatch, mlp_weights: weights.Arrays, right: Trajectory, mistake: str
+) -> None:
+    """Though all else is as bf16 rounds it. The optimizer is checked by itself, in float32 (`test_update`)."""
+    WRONG_GRADIENTS[mistake](monkeypatch)
+    found = trajectory.run(MLP, mlp_weights, batch=BATCH, significand=rounding.SIGNIFICANDS["bf16"])
+    judged = parity.judge(found, right, "mlp", "bf16")
+    assert not judged.equal, judged.errors
+    assert "allowed" in judged.reason
+
+
+def test_a_precision_without_a_sensitivity_has_no_tolerance() -> None:
+    with pytest.raises(ValueError, match="training mlp in int8; there are fp32, bf16, fp16"):
+        parity.tolerances("mlp", "int8")
+
+
 def test_what_is_not_a_trajectory_is_not_equal(right: Trajectory) -> None:
     for changes in (
         {"losses": ()},
@@ -220,8 +290,9 @@ def test_biases_and_norms_do_not_decay() -> None:
 
 
 @pytest.mark.slow
-def test_the_table_of_sensitivities_is_what_it_says() -> None:
-    found, recorded = parity.sensitivity(MLP), models.recipe("mlp").sensitivity
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_the_table_of_sensitivities_is_what_it_says(precision: str) -> None:
+    found, recorded = parity.sensitivity(MLP, precision=precision), parity.sensitivity_of("mlp", precision)
     assert found.losses == pytest.approx(recorded.losses, rel=0.05)
     assert found.gradients == pytest.approx(recorded.gradients, rel=0.05)
     assert found.weights == pytest.approx(recorded.weights, rel=0.05)
