@@ -187,10 +187,10 @@ def _of_answers(blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
             if row.standing == "unequal" and row.parity is not None and answer not in said:
                 said.add(answer)
                 about = f"{row.arm}/{block.case.question}/{block.case.precision}"
-                if row.parity.training is not None:
-                    yield notices.trains_otherwise(about, row.parity.reason)
-                elif row.parity.computed_in not in {"", block.case.precision}:
+                if row.parity.computed_in not in {"", block.case.precision}:
                     yield notices.not_as_claimed(about, row.parity.reason)
+                elif row.parity.training is not None:
+                    yield notices.trains_otherwise(about, row.parity.reason)
                 else:
                     yield notices.not_equal(about, row.parity.relative_error, row.parity.tolerance)
 

@@ -60,11 +60,7 @@ def by_scenario(
         models = [name for name in models if zoo.get(name).operator is None]
     batched = _in_batches(selection, profile, models, scenarios)
     named = [each for each in scenarios if each.name in selection.scenarios]
-    trained = precision.trained(arms, precisions, device)
-    trains = set(precisions) <= set(trained) if all(each.learns for each in scenarios) else bool(trained)
-    if not trains and any(each.learns for each in named):
-        left = next(name for name in precisions if name not in trained)
-        precision.refuse_training(arms, left, device)
+    trains = _trains(arms, precisions, device, scenarios, named=any(each.learns for each in named))
     found: dict[ScenarioName, Batches] = {}
     for each in scenarios:
         if each.to_target:
@@ -79,6 +75,23 @@ def by_scenario(
             }
             found[each.name] = {model: sizes[model] or (1,) for model in models}
     return found
+
+
+def _trains(
+    arms: Sequence[Arm], precisions: Sequence[str], device: str, scenarios: Sequence[Scenario], *, named: bool
+) -> bool:
+    """Return whether there is a precision to train in; raises LevelfieldError where a training was named, and is not.
+
+    Where nothing but training is measured, every precision has to be one of these. Arms of which none trains in any
+    precision are refused for that reason, not here.
+    """
+    if not any(registry.get(arm.backend).trains for arm in arms):
+        return True
+    trained = precision.trained(arms, precisions, device)
+    left = [name for name in precisions if name not in trained]
+    if named and left and (not trained or all(each.learns for each in scenarios)):
+        precision.refuse_training(arms, left[0], device)
+    return bool(trained)
 
 
 def checked(batches: Sequence[int]) -> tuple[int, ...]:

@@ -58,7 +58,7 @@ def trained(arms: Sequence[Arm], requested: Sequence[str], device: str) -> tuple
 
 
 def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
-    """Refuse to train in a precision in which no arm does; nothing is refused where no arm trains at all.
+    """Refuse to train in a precision in which no arm does.
 
     Parameters
     ----------
@@ -73,12 +73,10 @@ def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
         With each arm's reason.
     """
     reasons = [precisions.why_not(arm.backend, precision, device, training=True) for arm in arms]
-    there = {name for arm in arms for name in precisions.supported(arm.backend, device, training=True)}
-    if there:
-        raise LevelfieldError(
-            f"Nobody here trains in {precision}. {' '.join(filter(None, dict.fromkeys(reasons)))}",
-            fix=f"Choose --precision {','.join(name for name in PRECISIONS if name in there)}, or other scenarios.",
-        )
+    raise LevelfieldError(
+        f"Nobody here trains in {precision}. {' '.join(filter(None, dict.fromkeys(reasons)))}",
+        fix=f"Choose --precision {','.join(trained(arms, PRECISIONS, device))}, or other scenarios.",
+    )
 
 
 def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None:

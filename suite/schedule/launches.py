@@ -20,7 +20,7 @@ from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.verification import remember_computed, verify_outcome
 from suite.worker.messages import AllReduce, AllReduced, Fault, Load, Loaded, Probe, Probed
 from suite.zoo import models
-from suite.zoo.training import convergence
+from suite.zoo.training import convergence, parity
 
 LOAD_TIMEOUT_S = 600.0
 """The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
@@ -117,6 +117,8 @@ def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0)
 def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int) -> Outcome:
     """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
     reason = precisions.why_not(arm.backend, case.precision, case.device, training=case.learns)
+    if case.trains and not reason:
+        reason = parity.why_not(case.model, case.precision)
     if reason:
         absent = Failure(stage="load", kind="unsupported", message=reason)
         return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))

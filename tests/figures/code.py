@@ -54,6 +54,11 @@ def _sensitivities() -> list[object]:
     return [f"{parity.FACTOR:g}", *found]
 
 
+def _lowered_tolerances() -> list[object]:
+    each = [parity.tolerances(name, "bf16") for name in ("mlp", "resnet50", "bert")]
+    return [_power(value) for found in each for value in (found.losses, found.gradients)]
+
+
 def _script_kilobytes() -> list[object]:
     files = (ROOT / "suite" / "report" / "templates" / "script").glob("*.js")
     return [round(sum(file.stat().st_size for file in files) / 1e3, -1).__format__(".0f")]
@@ -88,6 +93,8 @@ _FIVE = [prints.in_words(MIN_LAUNCHES)]
 _LENGTHS = range(1 << padding.BITS)
 _STEPS = [prints.in_words(recipe.STEPS)]
 
+_LOWERED = [prints.in_words(parity.DRAWS_LOWERED), f"{parity.FACTOR_LOWERED:g}"]
+
 _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (MODELS, "eight layers of Llama, context {} |", [decoder.CONTEXT]),
     (MODELS, "of width {}, with eight heads", [decoder.HIDDEN]),
@@ -117,6 +124,7 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (METHOD, "calibrated on {} seeded inputs", [onnx_quantize.CALIBRATION_INPUTS]),
     (METHOD, "a launch takes {} steps, each with a seeded batch of its own", _STEPS),
     (METHOD, "makes, times {}, is the tolerance", [f"{parity.FACTOR:g}"]),
+    (METHOD, "The largest error of {} draws, times {}, is the tolerance", _LOWERED),
     (METHOD, "with a random length of {} to {} bytes", [min(_LENGTHS), max(_LENGTHS)]),
     (
         METHOD,
@@ -159,6 +167,11 @@ FIGURES = [
     *(Figure(MODELS, text, partial(_sizes, name)) for name, text in _MODELS.items()),
     Figure(METHOD, "{} G for ResNet-50, {} G for BERT-base at {} tokens", _batches_of_macs),
     Figure(METHOD, "times {} as above. For the MLP that is {}. For the ResNet it is {}:", _sensitivities),
+    Figure(
+        METHOD,
+        "off by {} and the gradient norms by {} of the MLP, {} and {} of ResNet-50, and {} and {} of BERT",
+        _lowered_tolerances,
+    ),
     Figure(METHOD, "an MLP {} with AdamW", _layers),
     Figure(READING, "about {} KB inside the file", _script_kilobytes),
     Figure(

@@ -29,7 +29,7 @@ def test_the_page_tells_steps_memory_and_parity() -> None:
         "time of a step",
         "Peak memory",
         "trains fastest",
-        "Training of MLP, batch 4: relative errors against the float64 reference over its first 10 steps",
+        "Training of MLP in fp32, batch 4: relative errors against the float64 reference over its first 10 steps",
         "Update rule, given gradients",
         "Gradient norms, first step",
         "float64 reference",

@@ -102,7 +102,7 @@ def test_processes_have_a_section_of_their_own() -> None:
     assert '<a href="#processes">Processes</a>' in page
     assert 'id="threads"' not in page
     assert "2 processes with 1 thread each" in page
-    assert "Training of MLP in 2 processes, batch" in page
+    assert "Training of MLP in fp32, in 2 processes, batch" in page
     assert "--processes 1,2" in page, "the command that measures it again"
     written = io.StringIO()
     terminal.show(run, analysis, Console(width=160, file=written))

@@ -16,7 +16,7 @@ from suite.schedule.outcomes import Outcome
 from suite.schedule.verification import judge_convergence
 from suite.worker.messages import Converged, Evaluated
 from suite.zoo.digits import data
-from suite.zoo.training import convergence, update
+from suite.zoo.training import convergence, parity, update
 from tests import canaries
 
 GOAL = convergence.goal("mlp")
@@ -79,6 +79,38 @@ def test_an_optimizer_that_does_not_follow_the_recipe_is_not_equal(expected: con
     assert judged.reason == said
     assert judged.training is not None
     assert (judged.training.errors.update, judged.training.tolerances.update) == (0.1, 2e-6)
+
+
+def test_a_training_in_bf16_has_a_tolerance_and_a_claim_of_its_own(expected: convergence.ExpectedStart) -> None:
+    lower = convergence.expected_start(GOAL, 0, "bf16")
+    assert lower.losses == expected.losses
+    assert lower.tolerance == parity.allowed(GOAL.lowered["bf16"], "bf16") > 100 * expected.tolerance
+    rounded = converged(expected, losses=tuple(loss * (1 + 3e-3) for loss in expected.losses))
+    judged = judge_convergence(rounded, FOLLOWED, lower, GOAL, "bf16")
+    assert (judged.equal, judged.computed_in) == (True, "bf16"), judged.reason
+    assert not judge_convergence(rounded, FOLLOWED, expected, GOAL).equal
+    in_fp32 = judge_convergence(converged(expected), FOLLOWED, lower, GOAL, "bf16")
+    assert (in_fp32.equal, in_fp32.computed_in) == (False, "fp32")
+    wrong = converged(expected, losses=tuple(loss * 1.1 for loss in expected.losses))
+    assert not judge_convergence(wrong, FOLLOWED, lower, GOAL, "bf16").equal
+
+
+def test_own_images_are_trained_on_in_fp32_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tolerance is known there: absent with the reason, and no failure."""
+    own = msgspec.structs.replace(GOAL, images="own.npz", lowered={})
+    with pytest.raises(ValueError, match="on your own images in fp32 alone, not in bf16"):
+        convergence.expected_start(own, 0, "bf16")
+    case = msgspec.structs.replace(CASE, precision="bf16")
+    block = Block(case=case, arms=(JAX, TORCH), planned_generations=5)
+    site = canaries.site(canaries.plan("latency"))
+    monkeypatch.setattr(type(site), "goal", lambda *_: own)
+    with Signals((0,)) as signals:
+        outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+    site.caches.rmdir()
+    for outcome in outcomes:
+        assert outcome.worker is None
+        assert outcome.launch.failure is not None
+        assert outcome.launch.failure.kind == "unsupported"
 
 
 @pytest.mark.parametrize("what", ["weights", "inputs"])

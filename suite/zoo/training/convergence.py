@@ -158,12 +158,26 @@ def first_losses(
 
 
 def sensitivities(goal: Goal) -> dict[str, float]:
-    """Return the largest errors that rounding alone makes of the first losses, by precision."""
+    """Return the largest errors that rounding alone makes of the first losses, by precision.
+
+    Parameters
+    ----------
+    goal
+        What is trained.
+    """
     return {parity.FP32: max(goal.sensitivity, goal.own_sensitivity), **goal.lowered}
 
 
 def why_not(goal: Goal, precision: str) -> str:
-    """Say why nothing is trained to a goal in a precision; empty where it can be."""
+    """Say why nothing is trained to a goal in a precision; empty where it can be.
+
+    Parameters
+    ----------
+    goal
+        What is trained.
+    precision
+        What its products would be computed in.
+    """
     known = sensitivities(goal)
     if precision in known:
         return ""

@@ -109,12 +109,19 @@ def sensitivity(model: Model, *, precision: str = FP32, batch: int | None = None
 
 
 def draws(precision: str) -> int:
-    """Return how many perturbations a sensitivity is the largest of."""
+    """Return how many perturbations a sensitivity in this precision is the largest of."""
     return DRAWS if precision == FP32 else DRAWS_LOWERED
 
 
 def tolerances(model: str, precision: str = FP32) -> Errors:
     """Return what a program may stray: the sensitivity, at least one rounding's size, times the precision's factor.
+
+    Parameters
+    ----------
+    model
+        Name of the model.
+    precision
+        What its products are computed in.
 
     Raises
     ------
@@ -127,19 +134,43 @@ def tolerances(model: str, precision: str = FP32) -> Errors:
 def sensitivity_of(model: str, precision: str = FP32) -> Errors:
     """Return a model's sensitivity as its recipe holds it.
 
+    Parameters
+    ----------
+    model, precision
+        As in `tolerances`.
+
     Raises
     ------
     ValueError
         None is known in that precision.
     """
+    if reason := why_not(model, precision):
+        raise ValueError(reason)
+    return sensitivities(model)[precision]
+
+
+def why_not(model: str, precision: str) -> str:
+    """Say why a model's training in a precision cannot be compared; empty where it can.
+
+    Parameters
+    ----------
+    model, precision
+        As in `tolerances`.
+    """
     known = sensitivities(model)
-    if precision not in known:
-        raise ValueError(f"No tolerance is known for training {model} in {precision}; there are {', '.join(known)}.")
-    return known[precision]
+    if precision in known:
+        return ""
+    return f"No tolerance is known for training {model} in {precision}; there are {', '.join(known)}."
 
 
 def sensitivities(model: str) -> dict[str, Errors]:
-    """Return a model's sensitivities as its recipe holds them, by precision."""
+    """Return a model's sensitivities as its recipe holds them, by precision.
+
+    Parameters
+    ----------
+    model
+        Name of the model.
+    """
     rule = models.recipe(model)
     return {FP32: rule.sensitivity, **rule.lowered}
 
@@ -151,7 +182,15 @@ def _by_kind(function: Callable[..., float], *errors: Errors) -> Errors:
 
 
 def allowed(sensitivity: float, precision: str = FP32) -> float:
-    """Return how far a program may stray where the reference itself is as sensitive as that."""
+    """Return how far a program may stray where the reference itself is as sensitive as that.
+
+    Parameters
+    ----------
+    sensitivity
+        The largest relative error that rounding made of the reference.
+    precision
+        In which it was rounded.
+    """
     return (FACTOR if precision == FP32 else FACTOR_LOWERED) * max(sensitivity, roundoff(precision))
 
 
