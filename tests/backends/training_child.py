@@ -38,8 +38,8 @@ def main() -> None:
         lower = backend.load_training(source)
         assert isinstance(lower, SaysTrainedPrecision)
         found = training.follow(lower, task, made, recipe.STEPS, batch)
-        said = training.computed(lower, task, batch)
-        print(json.dumps(msgspec.to_builtins({"trained": found, "computed": said, "settings": lower.settings()})))
+        computed = training.computed(lower, task, batch)
+        print(json.dumps(msgspec.to_builtins({"trained": found, "computed": computed, "settings": lower.settings()})))
         return
     if words == ["diverge"]:
         assert isinstance(backend, TrainingBackend)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from suite.zoo import models, weights
-from suite.zoo.honesty import Computed
+from suite.zoo.honesty import Computed, Finding
 from suite.zoo.training import claims, parity, trajectory
 from suite.zoo.training.recipe import Errors
 
@@ -43,7 +43,7 @@ def test_a_training_in_fp32_that_claims_less_is_found(claimed: str) -> None:
 
 def test_a_claim_that_holds(in_bf16: Errors) -> None:
     assert claims.judge("bf16", in_bf16, KNOWN, None, equal=True).computed_in == "bf16"
-    assert claims.judge("fp32", IN_FP32, KNOWN, None, equal=True) == claims.Finding("fp32", holds=True)
+    assert claims.judge("fp32", IN_FP32, KNOWN, None, equal=True) == Finding("fp32", holds=True)
     emulated = claims.judge("bf16", in_bf16, KNOWN, Computed({"fp32": 16, "bf16": 1}, SOURCE), equal=True)
     assert emulated.holds
     assert emulated.emulated == "16 of 17 products are in fp32 by a test"
@@ -73,8 +73,8 @@ def test_sensitivities_that_are_too_near_to_one_another_tell_nothing() -> None:
     """As those of the small ResNet's first losses."""
     near = {name: Errors(each, math.inf, math.inf) for name, each in {"fp32": 2.5e-4, "bf16": 4e-3}.items()}
     said = Errors(5e-4, math.inf, math.inf)
-    assert claims.judge("bf16", said, near, None, equal=True) == claims.Finding("bf16", holds=True)
-    assert claims.judge("fp32", said, near, None, equal=True) == claims.Finding("fp32", holds=True)
+    assert claims.judge("bf16", said, near, None, equal=True) == Finding("bf16", holds=True)
+    assert claims.judge("fp32", said, near, None, equal=True) == Finding("fp32", holds=True)
 
 
 def _times(errors: Errors, factor: float) -> Errors:
