@@ -104,8 +104,8 @@ class TorchTrainer:
         return Computed(dict(products), "the operators that one step dispatches")
 
     def gradients(self) -> Arrays:
-        scale = np.float32(self._scaler.get_scale() if self._scaler is not None else 1)
-        return {name: _array(tensor.grad) / scale for name, tensor in self._network.named_parameters()}
+        """Return them as the optimizer leaves them: its fused kernels have divided them by the loss's scale in place."""
+        return {name: _array(tensor.grad) for name, tensor in self._network.named_parameters()}
 
     def weights(self) -> Arrays:
         state = self._network.state_dict()
