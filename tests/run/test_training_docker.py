@@ -27,16 +27,30 @@ TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
 
 
 @pytest.mark.parametrize(
-    ("model", "backends"),
+    ("model", "precision", "backends"),
     # Compilers take a minute and more for these; what they compile is the same network, and the MLP below.
-    [("resnet50", ("torch", "tensorflow", "tensorflow-xla", "jax")), ("bert", ("torch", "tensorflow", "jax"))],
+    [
+        ("resnet50", "fp32", ("torch", "tensorflow", "tensorflow-xla", "jax")),
+        ("bert", "fp32", ("torch", "tensorflow", "jax")),
+        ("mlp", "bf16", ("torch", "tensorflow", "jax")),
+    ],
 )
 def test_every_training_equals_the_reference(
-    engine: docker.DockerClient, model: str, backends: tuple[str, ...]
+    engine: docker.DockerClient, model: str, precision: str, backends: tuple[str, ...]
 ) -> None:
-    """The two large models, each backend with one launch and no rounds; the MLP's whole run is below."""
+    """The two large models, and one in bf16, each backend with one launch and no rounds.
+
+    The MLP's whole run is below.
+    """
     chosen = plan.make(
-        plan.Selection(profile="smoke", models=(model,), backends=backends, scenarios=("training",), control="none")
+        plan.Selection(
+            profile="smoke",
+            models=(model,),
+            backends=backends,
+            scenarios=("training",),
+            precisions=(precision,),
+            control="none",
+        )
     )
     (block,) = chosen.blocks
     assert {arm.id for arm in block.arms} == set(backends)
@@ -53,6 +67,8 @@ def test_every_training_equals_the_reference(
         assert outcome.launch.parity is not None, outcome.launch.failure
         assert outcome.launch.parity.training is not None
         assert outcome.launch.parity.equal, outcome.launch.parity.reason
+        assert outcome.launch.parity.computed_in == precision
+        assert (outcome.launch.computed is not None) == (precision != "fp32"), "of fp32 the errors say enough"
         print(model, outcome.arm.id, outcome.launch.parity.training.errors)
         _follows_the_rule(outcome.launch.parity.training)
     assert none_left(engine)

@@ -114,7 +114,7 @@ def draws(precision: str) -> int:
 
 
 def tolerances(model: str, precision: str = FP32) -> Errors:
-    """Return what a program may stray: the sensitivity, at least one rounding's size, times the precision's factor.
+    """Return what a program may stray: the sensitivity times the precision's factor (`allowed`).
 
     Parameters
     ----------
@@ -184,6 +184,9 @@ def _by_kind(function: Callable[..., float], *errors: Errors) -> Errors:
 def allowed(sensitivity: float, precision: str = FP32) -> float:
     """Return how far a program may stray where the reference itself is as sensitive as that.
 
+    In fp32 a sensitivity counts as one rounding at the least, since the reference does not round its products. In lower
+    precisions it does.
+
     Parameters
     ----------
     sensitivity
@@ -191,7 +194,7 @@ def allowed(sensitivity: float, precision: str = FP32) -> float:
     precision
         In which it was rounded.
     """
-    return (FACTOR if precision == FP32 else FACTOR_LOWERED) * max(sensitivity, roundoff(precision))
+    return FACTOR * max(sensitivity, PERTURBATION) if precision == FP32 else FACTOR_LOWERED * sensitivity
 
 
 def compare(found: Trajectory, reference: Trajectory) -> Errors:
