@@ -104,7 +104,7 @@ class TorchTrainer:
         return Computed(dict(products), "the operators that one step dispatches")
 
     def gradients(self) -> Arrays:
-        """Return them as the optimizer leaves them: its fused kernels have divided them by the loss's scale in place."""
+        """Return them as the optimizer leaves them: where the loss is scaled, it has divided them in place."""
         return {name: _array(tensor.grad) for name, tensor in self._network.named_parameters()}
 
     def weights(self) -> Arrays:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.zoo import models
+from suite.zoo import models, rounding
 from suite.zoo.spec import Parameter
 from suite.zoo.training import convergence, parity, update
 from suite.zoo.training.optimizers import Updater
@@ -52,6 +52,16 @@ def test_float32_follows_the_rule_with_room_to_spare(name: str, processes: int) 
     found = judged(name, followed(name, RULES[name], dtype=np.float32, processes=processes), processes=processes)
     assert found.equal, found.reason
     assert 1e-9 < found.error < found.tolerance / 5
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.parametrize("name", ["mlp", "digits_resnet"])
+def test_weights_that_are_kept_in_a_lower_precision_are_refused(name: str, precision: str) -> None:
+    """Mixed precision multiplies in it, and keeps its weights in float32: here they are rounded but once, at the end."""
+    right = np.frombuffer(followed(name, RULES[name], dtype=np.float32), dtype="<f4")
+    found = judged(name, rounding.to_significand(right, rounding.SIGNIFICANDS[precision]).tobytes())
+    assert not found.equal
+    assert found.error > 10 * found.tolerance
 
 
 @pytest.mark.parametrize("name", RULES)
