@@ -57,7 +57,7 @@ def test_float32_follows_the_rule_with_room_to_spare(name: str, processes: int) 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 @pytest.mark.parametrize("name", ["mlp", "digits_resnet"])
 def test_weights_that_are_kept_in_a_lower_precision_are_refused(name: str, precision: str) -> None:
-    """Mixed precision multiplies in it, and keeps its weights in float32: here they are rounded but once, at the end."""
+    """Mixed precision multiplies in it, and keeps its weights in float32; here they are rounded once, at the end."""
     right = np.frombuffer(followed(name, RULES[name], dtype=np.float32), dtype="<f4")
     found = judged(name, rounding.to_significand(right, rounding.SIGNIFICANDS[precision]).tobytes())
     assert not found.equal
