@@ -6,7 +6,7 @@ from rich.table import Table
 from suite import plan, scenarios
 from suite.backends import precisions, registry
 from suite.backends.info import PRECISIONS
-from suite.images.catalogue import lock_names, versions
+from suite.images.catalogue import lock_names, pythons, versions
 from suite.plan.profiles import PROFILES
 from suite.zoo import models
 
@@ -33,7 +33,9 @@ def show(console: Console) -> None:
     for info in backends:
         if info.name not in registry.names_on_gpus_only():
             settings = (f"{setting}={' | '.join(values)}" for setting, values in info.settings.items())
-            table.add_row(info.name, info.image, ", ".join(versions(info.image)), "; ".join(settings))
+            table.add_row(
+                info.name, info.image, ", ".join([*versions(info.image), *pythons(info.image)]), "; ".join(settings)
+            )
     console.print(table)
     table = _table("Profiles", "name", "what")
     for profile in PROFILES.values():

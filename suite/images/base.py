@@ -14,7 +14,7 @@ import msgspec
 from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
-from suite.images import debian, engine
+from suite.images import catalogue, debian, engine
 from suite.images.wheels import Progress, digest, silent
 from suite.paths import cache_folder, file_lock, images_root
 
@@ -43,7 +43,7 @@ class Base(msgspec.Struct, frozen=True):
     """The identity of a base, whether it is built or not."""
 
     name: str
-    """`slim` or `toolchain`."""
+    """A name of `suite.images.debian.BASES`, such as `slim`."""
     kind: Kind
     identity: str
     """SHA-256 of its inputs, or the registry's digest."""
@@ -56,21 +56,50 @@ class Base(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.name} {self.identity}"
 
 
+def name_for(lock: catalogue.Lock) -> str:
+    """Return the name of the base that an image of a lock stands on.
+
+    Parameters
+    ----------
+    lock
+        Its image names the kind of base; its Python, the Debian release.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no base of this kind with this Python.
+    """
+    kind = catalogue.image(lock.image).base
+    release = catalogue.PYTHONS[lock.python]
+    name = kind if release == debian.RELEASE else f"{kind}-{release}"
+    if name not in debian.BASES:
+        raise LevelfieldError(
+            f"The image {lock.image} stands on the {kind} base, and there is none with Python {lock.python}.",
+            fix=f"Leave +python={lock.python} out.",
+        )
+    return name
+
+
 def describe(name: str, kind: Kind = "debian") -> Base:
     """Return the identity of a base, without making it.
 
     Parameters
     ----------
     name
-        A base that `images/catalogue.toml` names.
+        A name of `suite.images.debian.BASES`.
     kind : {"debian", "registry"}
         Made here from locked Debian packages, or pulled by digest from a registry.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such base.
     """
     if kind == "registry":
         table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
         reference = table[name]["reference"]
         return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
-    made_of = [debian.digest(debian.read_lock(), name), *debian.package_names(name), *OPTIONS]
+    made_of = [debian.digest(debian.lock_of(name), name), *debian.package_names(name), *OPTIONS]
     identity = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
@@ -145,7 +174,7 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
     Parameters
     ----------
     name
-        A base that `images/base.lock` lists packages of.
+        A name of `suite.images.debian.BASES`.
     tar
         The file to write.
     progress : callable
@@ -161,7 +190,7 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
             "The base image is made with mmdebstrap, which is not installed.",
             fix="Run `apt-get install mmdebstrap`, or use a ready base: `--base registry`.",
         )
-    lock = debian.read_lock()
+    lock = debian.lock_of(name)
     packages = debian.fetch(lock, name, progress=progress)
     progress(f"making the {name} base from {len(packages)} Debian packages")
     # Not in the user's cache: mmdebstrap may read it as another user.

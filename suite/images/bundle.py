@@ -18,7 +18,7 @@ import msgspec
 
 from suite import __version__
 from suite.errors import LevelfieldError
-from suite.images import archive, catalogue, debian, registries, wheels
+from suite.images import archive, base, catalogue, debian, registries, wheels
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, disk_space, images_root
 from suite.record.references import Reference
@@ -93,11 +93,12 @@ def pack(
         locks[f"{lock.image}/{lock.path.name}"] = lock.path
         chosen |= {f"wheels/{file.name}": file for file in wheels.fetch(lock, progress=progress)}
         if bases:
-            needed_bases.add(catalogue.image(each.name).base)
-    base_lock = debian.read_lock()
-    locks["base.lock"] = debian.lock_path()
-    for base in sorted(needed_bases):
-        chosen |= {f"debs/{file.name}": file for file in debian.fetch(base_lock, base, progress=progress)}
+            needed_bases.add(base.name_for(lock))
+    for release in dict.fromkeys([debian.RELEASE, *(debian.BASES[name] for name in sorted(needed_bases))]):
+        locks[debian.lock_path(release).name] = debian.lock_path(release)
+    for name in sorted(needed_bases):
+        files = debian.fetch(debian.lock_of(name), name, progress=progress)
+        chosen |= {f"debs/{file.name}": file for file in files}
     if artifacts:
         root = cache_folder("artifacts")
         chosen |= {

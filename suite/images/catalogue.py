@@ -11,10 +11,13 @@ from packaging.requirements import Requirement
 from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.paths import cache_folder, images_root
-from suite.record.references import suffix
+from suite.record.references import split_python, suffix, with_python
 
 PYTHON = "3.11"
-"""Minor version of Python that every lock is resolved for: the one in Debian bookworm."""
+"""Minor version of Python that locks are resolved for where nothing else is named: the one in Debian bookworm."""
+
+PYTHONS = {PYTHON: "bookworm", "3.13": "trixie"}
+"""Every minor version of Python that a lock can be for, with the Debian release whose Python it is."""
 
 MACHINE = "x86_64"
 """The only machine that locks are resolved for so far."""
@@ -30,12 +33,17 @@ _PIN = re.compile(
 )
 
 
+_HEADING = re.compile(r"^# Written by `nox -s lock` for Python (?P<python>\S+) on Linux", re.MULTILINE)
+
+
 class Image(msgspec.Struct, frozen=True):
     """One image of the catalogue."""
 
     name: str
     base: str
-    """`slim` or `toolchain`."""
+    """`slim` or `toolchain`, of the Debian release whose Python its lock is for."""
+    python: str = PYTHON
+    """Minor version of Python that its locks are resolved for where they name none."""
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -80,7 +88,7 @@ class Lock(msgspec.Struct, frozen=True):
 def images() -> dict[str, Image]:
     """Return every image by name, in the order of the catalogue."""
     table = tomllib.loads((images_root() / "catalogue.toml").read_text(encoding="utf-8"))
-    return {name: Image(name=name, base=row["base"]) for name, row in table.items()}
+    return {name: Image(name=name, base=row["base"], python=row.get("python", PYTHON)) for name, row in table.items()}
 
 
 def image(name: str) -> Image:
@@ -104,7 +112,9 @@ def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return the names of the versions that `image_name` has locks for, that of the current lock among them.
+    """Return the versions of its framework that `image_name` has locks for, that of the current lock among them.
+
+    Locks for another Python are not among them: `pythons` returns those.
 
     Parameters
     ----------
@@ -121,9 +131,58 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
     LevelfieldError
         There is no such image.
     """
-    named = [version for each, version in lock_names(image_name) if each == variant and version is not None]
+    named = [
+        version
+        for each, version in lock_names(image_name)
+        if each == variant and version is not None and split_python(version)[1] is None
+    ]
     current = current_version(image_name, variant)
     return tuple(sorted({*named, *([current] if current else [])}, key=version_key))
+
+
+def pythons(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
+    """Return how the locks for another Python are written behind a name: `+python=3.13`, `@0.9.2+python=3.13`.
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image.
+    """
+    return tuple(
+        suffix(each, version)
+        for each, version in lock_names(image_name)
+        if each == variant and split_python(version)[1] is not None
+    )
+
+
+def python_for(image_name: str, version: str | None = None) -> str:
+    """Return the minor version of Python that a lock is to be resolved for.
+
+    Parameters
+    ----------
+    image_name, version
+        An image of the catalogue, and the name of a lock of it; None for the current one.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image, or no base has the Python that the name asks for.
+    """
+    python = split_python(version)[1] or image(image_name).python
+    _check_python(python)
+    return python
+
+
+def _check_python(python: str) -> None:
+    if python not in PYTHONS:
+        raise LevelfieldError(
+            f"No base has Python {python}.", fix=f"The bases have Python {' and '.join(PYTHONS)}: choose one of them."
+        )
 
 
 def source(image_name: str, variant: str = "cpu") -> Path:
@@ -246,8 +305,8 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     image_name, variant : str
         Which image, and which variant of it (`cpu`).
     version : str, optional
-        Name behind the `@` of a named version; None is the plain lock, and so is the version that it holds, where that
-        has no lock of its own.
+        Name of the lock: a version of the framework, a Python (`py3.13`) or both. None is the plain lock, and so are
+        the version and the Python that it holds, where those have no lock of their own.
 
     Raises
     ------
@@ -259,8 +318,12 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
         return read(_lock_path(image_name, variant, version))
     if version is None or (variant, None) not in known:
         raise unknown(f"lock of {image_name}", stem(variant, version), [stem(*each) for each in known])
-    if version == current_version(image_name, variant):
-        return read(_lock_path(image_name, variant))
+    current = current_version(image_name, variant)
+    of_framework, python = split_python(version)
+    if of_framework == current and of_framework is not None:
+        return lock(image_name, variant, with_python(None, python))
+    if python is not None and python == read(_lock_path(image_name, variant)).python:
+        return lock(image_name, variant, of_framework)
     mixed = mixed_folder(image_name) / f"{stem(variant, version)}.lock"
     if mixed.is_file():
         return read(mixed)
@@ -273,12 +336,16 @@ def mixed_folder(image_name: str) -> Path:
 
 
 def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
-    if framework(image_name) is None:
-        return LevelfieldError(f"The image {image_name} has no versions.", fix=f"Leave out @{version}.")
-    available = ", ".join(versions(image_name, variant))
+    of_framework, python = split_python(version)
+    if of_framework is not None and framework(image_name) is None:
+        return LevelfieldError(f"The image {image_name} has no versions.", fix=f"Leave out @{of_framework}.")
+    if python is not None:
+        _check_python(python)
+    available = ", ".join([*versions(image_name, variant), *pythons(image_name, variant)])
     made = image_name + suffix(variant, version)
+    wanted = " ".join(part for part in (of_framework, f"with Python {python}" if python else None) if part)
     return LevelfieldError(
-        f"There is no lock of {image_name} {version} for {variant}.",
+        f"There is no lock of {image_name} {wanted} for {variant}.",
         fix=f"Locked: {available}. `levelfield lock {made}` makes one.",
     )
 
@@ -289,7 +356,7 @@ def read(path: Path) -> Lock:
     Raises
     ------
     LevelfieldError
-        The file holds anything but exactly pinned wheels with a hash.
+        The file holds anything but exactly pinned wheels with a hash, or no base has the Python that it is for.
     """
     content = path.read_bytes()
     text = content.decode("utf-8")
@@ -313,6 +380,9 @@ def read(path: Path) -> Lock:
         for found in _PIN.finditer(text)
     )
     variant, version = split_stem(path.stem)
+    heading = _HEADING.search(text)
+    python = heading["python"] if heading else PYTHON
+    _check_python(python)
     return Lock(
         image=path.parent.name,
         variant=variant,
@@ -320,10 +390,11 @@ def read(path: Path) -> Lock:
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
         pins=pins,
+        python=python,
     )
 
 
-def write(path: Path, pins: tuple[Pin, ...]) -> None:
+def write(path: Path, pins: tuple[Pin, ...], python: str = PYTHON) -> None:
     """Write a lock that `read` reads and pip and uv accept.
 
     Parameters
@@ -332,12 +403,14 @@ def write(path: Path, pins: tuple[Pin, ...]) -> None:
         The file, replaced if it is there.
     pins
         In any order; they are written by name.
+    python
+        Minor version of Python that the wheels are for.
     """
     lines = [
         f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
     ]
-    heading = f"# Written by `nox -s lock` for Python {PYTHON} on Linux x86_64: each wheel, its size and its hash.\n\n"
+    heading = f"# Written by `nox -s lock` for Python {python} on Linux x86_64: each wheel, its size and its hash.\n\n"
     path.write_text(heading + "".join(lines), encoding="utf-8")
 
 
@@ -353,7 +426,7 @@ def stem(variant: str, version: str | None) -> str:
     variant
         `cpu` or a CUDA variant.
     version
-        Version of the framework; None for the plain (current) lock.
+        Name of the lock (see `lock`); None for the plain (current) one.
     """
     return f"{variant}@{version}" if version else variant
 

@@ -83,9 +83,9 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
 
 def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     absent = {pin.file: pin for lock in locks for pin in wheels.missing(lock)}
-    debs = debian.read_lock()
-    packages = {package.file: package for name in bases for package in debian.missing(debs, name)}
-    base_bytes = sum(package.installed_bytes for name in bases for package in debs.packages_of(name))
+    debs = {name: debian.lock_of(name) for name in bases}
+    packages = {package.file: package for name, lock in debs.items() for package in debian.missing(lock, name)}
+    base_bytes = sum(package.installed_bytes for name, lock in debs.items() for package in lock.packages_of(name))
     download = sum(pin.size_bytes for pin in absent.values()) + sum(package.size_bytes for package in packages.values())
     installed = sum(lock.installed_bytes for lock in locks)
     seconds = download / _DOWNLOAD_BYTES_S + installed / _INSTALL_BYTES_S + base_bytes / _BASE_BYTES_S

@@ -17,6 +17,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.images.catalogue import lines_of
 from suite.images.wheels import Progress, check, silent
+from suite.names import unknown
 from suite.paths import cache_folder, images_root
 from suite.safety.conversion import convert
 
@@ -27,8 +28,10 @@ MIRRORS = "LEVELFIELD_DEBIAN_MIRRORS"
 """Environment variable: two addresses, of `debian` and of `debian-security`, instead of those of the host's apt."""
 
 RELEASE = "bookworm"
+"""The release that most bases are made of."""
 ARCHITECTURE = "amd64"
-BASES = ("slim", "toolchain")
+BASES = {"slim": RELEASE, "toolchain": RELEASE, "slim-trixie": "trixie"}
+"""Every base, and its Debian release."""
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _REQUIRED = ("?and(?or(?essential,?priority(required)),?not(?name(^apt$)))",)
 """What `mmdebstrap --variant=minbase` installs, as an apt pattern; the base does without apt itself."""
@@ -56,7 +59,7 @@ class Package(msgspec.Struct, frozen=True):
 
 
 class BaseLock(msgspec.Struct, frozen=True):
-    """`images/base.lock`: every package of every base."""
+    """`images/base.lock`, or that of another release: every package of every base that is made of it."""
 
     release: str
     architecture: str
@@ -69,28 +72,53 @@ class BaseLock(msgspec.Struct, frozen=True):
         return tuple(package for package in self.packages if base in package.bases)
 
 
-def lock_path() -> Path:
-    """Return the path of `base.lock`."""
-    return images_root() / "base.lock"
+def lock_path(release: str = RELEASE) -> Path:
+    """Return the path of the lock of a release's bases: `base.lock`, `base-trixie.lock`."""
+    return images_root() / ("base.lock" if release == RELEASE else f"base-{release}.lock")
 
 
-def read_lock() -> BaseLock:
-    """Read `base.lock`.
+def read_lock(release: str = RELEASE) -> BaseLock:
+    """Read the lock of a release's bases.
+
+    Parameters
+    ----------
+    release
+        A Debian release that `BASES` names.
 
     Raises
     ------
     LevelfieldError
         It is not what `nox -s lock` writes.
     """
+    path = lock_path(release)
     try:
-        return convert(tomllib.loads(lock_path().read_text(encoding="utf-8")), BaseLock)
+        return convert(tomllib.loads(path.read_text(encoding="utf-8")), BaseLock)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise LevelfieldError(f"images/base.lock cannot be read: {error}.", fix="Run `nox -s lock`.") from error
+        raise LevelfieldError(f"images/{path.name} cannot be read: {error}.", fix="Run `nox -s lock`.") from error
+
+
+def lock_of(base: str) -> BaseLock:
+    """Read the lock that names the packages of a base.
+
+    Parameters
+    ----------
+    base
+        A name of `BASES`.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such base, or its lock cannot be read.
+    """
+    if base not in BASES:
+        raise unknown("base", base, BASES)
+    return read_lock(BASES[base])
 
 
 def package_names(base: str) -> tuple[str, ...]:
-    """Return the packages that a base asks for beyond Debian's required ones."""
-    return lines_of(images_root() / "base" / f"{base}.packages")
+    """Return the packages that a base asks for beyond Debian's required ones; the same in every release."""
+    kind = base.removesuffix(f"-{BASES[base]}")
+    return lines_of(images_root() / "base" / f"{kind}.packages")
 
 
 def digest(lock: BaseLock, base: str) -> str:
@@ -215,7 +243,7 @@ def _download(packages: tuple[Package, ...], folder: Path) -> None:
         )
     if "404" in result.stderr or "File not found" in result.stderr:
         raise LevelfieldError(
-            f"The Debian mirror no longer has {names}, which images/base.lock names.",
+            f"The Debian mirror no longer has {names}, which the lock of the base names.",
             fix=f"Run `nox -s lock` for today's versions, name a mirror that keeps old ones in {MIRRORS}, or use a "
             "ready base: `--base registry`.",
         )
@@ -231,13 +259,18 @@ def apt_error(stderr: str) -> str:
     return next(errors, "apt gave no reason")
 
 
-def lock_bases() -> BaseLock:
-    """Resolve both bases against the host's Debian mirror, as a machine with nothing installed would.
+def lock_bases(release: str = RELEASE) -> BaseLock:
+    """Resolve the bases of a release against the host's Debian mirror, as a machine with nothing installed would.
+
+    Parameters
+    ----------
+    release
+        A Debian release that `BASES` names.
 
     Returns
     -------
     BaseLock
-        What was written to `images/base.lock`.
+        What was written to the release's lock.
 
     Raises
     ------
@@ -246,34 +279,34 @@ def lock_bases() -> BaseLock:
     """
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        options = _private_apt(root)
+        options = _private_apt(root, release)
         _apt(["apt-get", *options, "-qq", "update"])
         chosen: dict[tuple[str, str], set[str]] = {}
-        for base in BASES:
+        for base in (name for name, its in BASES.items() if its == release):
             for package in _simulate(options, base):
                 chosen.setdefault(package, set()).add(base)
-        packages = _describe(options, chosen)
-    lock = BaseLock(release=RELEASE, architecture=ARCHITECTURE, epoch=_epoch(packages), packages=packages)
-    lock_path().write_text(_toml(lock), encoding="utf-8")
+        packages = _describe(options, chosen, release)
+    lock = BaseLock(release=release, architecture=ARCHITECTURE, epoch=_epoch(packages, release), packages=packages)
+    lock_path(release).write_text(_toml(lock), encoding="utf-8")
     return lock
 
 
-def _epoch(packages: tuple[Package, ...]) -> int:
+def _epoch(packages: tuple[Package, ...], release: str) -> int:
     """Return this hour, or the old lock's time if nothing else changed: the base then stays the same."""
-    if lock_path().is_file() and (old := read_lock()).packages == packages:
+    if lock_path(release).is_file() and (old := read_lock(release)).packages == packages:
         return old.epoch
     now = dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0)
     return int(now.timestamp())
 
 
-def _private_apt(root: Path) -> list[str]:
+def _private_apt(root: Path, release: str) -> list[str]:
     """Set up an apt of our own, which ignores what is installed here."""
     addresses = mirrors()
     keyring = f"signed-by={_KEYRING}" if _KEYRING.is_file() else ""
     sources = [
-        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian']} {RELEASE} main",
-        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian']} {RELEASE}-updates main",
-        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian-security']} {RELEASE}-security main",
+        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian']} {release} main",
+        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian']} {release}-updates main",
+        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian-security']} {release}-security main",
     ]
     (root / "sources.list").write_text("\n".join(sources) + "\n", encoding="utf-8")
     (root / "status").touch()
@@ -303,14 +336,14 @@ def _simulate(options: list[str], base: str) -> list[tuple[str, str]]:
     return re.findall(r"^Inst (\S+) \(?(\S+)", output, re.MULTILINE)
 
 
-def _describe(options: list[str], chosen: dict[tuple[str, str], set[str]]) -> tuple[Package, ...]:
+def _describe(options: list[str], chosen: dict[tuple[str, str], set[str]], release: str) -> tuple[Package, ...]:
     names = sorted(chosen)
     candidates = [
         [cell.strip() for cell in line.split("|")]
         for line in _apt(["apt-cache", *options, "madison", *(name for name, _ in names)]).splitlines()
     ]
     # A version found in the main archive is taken from there: the security archive forgets sooner.
-    lasting = {(name, version) for name, version, source in candidates if f"{RELEASE}-security" not in source}
+    lasting = {(name, version) for name, version, source in candidates if f"{release}-security" not in source}
     shown = _apt(["apt-cache", *options, "show", *(f"{name}={version}" for name, version in names)])
     packages = {}
     for paragraph in shown.split("\n\n"):

@@ -18,9 +18,6 @@ from suite.names import unknown
 from suite.paths import images_root
 from suite.record.references import parse
 
-_PREFERENCE = ("-cp311-cp311-", "-abi3-", "-none-")
-"""Where a release has several wheels that fit: the most specific one, as pip would choose."""
-
 
 def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     """Resolve again: the named images, or everything (all locks of all images, the base, the tool itself).
@@ -57,8 +54,9 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
                 for line in _changes(written):
                     progress(line)
     if not chosen:
-        progress("resolving the bases")
-        debian.lock_bases()
+        for release in dict.fromkeys(debian.BASES.values()):
+            progress(f"resolving the bases of Debian {release}")
+            debian.lock_bases(release)
         if (images_root().parent / "pyproject.toml").is_file():
             progress("resolving the tool's own environment")
             lock_tool()
@@ -81,7 +79,8 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     image_name, variant, version
         Which lock. The plain one is what `requirements.in` asks for. A named version has requirements of its own
         (`images/<image>/<variant>@<version>.in`), or is the framework at that version with everything else as the
-        plain lock has it, as far as that is possible.
+        plain lock has it, as far as that is possible. A named Python (`py3.13`) is what `requirements.in` asks for,
+        with the wheels of that Python.
 
     Returns
     -------
@@ -99,9 +98,10 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     own = folder / f"{stem}.in"
     source = own if own.is_file() else catalogue.source(image_name, variant)
     found = registries.settings()
+    python = catalogue.python_for(image_name, version)
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "pylock.toml"
-        arguments = _arguments(variant, source, found)
+        arguments = _arguments(variant, source, found, python)
         if version is not None and source != own:
             pinned = version_locks.resolve(image_name, variant, version, arguments)
             source = Path(name) / f"{stem}.in"
@@ -117,9 +117,11 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
                 fix=f"Its wheels are on the index {serving[0]!r} of indexes.toml: lock it where that one answers.",
             ) from error
         packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
-    unsized = tuple(_pin(package) for package in packages)
+    unsized = tuple(_pin(package, python) for package in packages)
     path = folder / f"{stem}.lock"
-    draft = catalogue.Lock(image=image_name, variant=variant, version=version, path=path, sha256="", pins=unsized)
+    draft = catalogue.Lock(
+        image=image_name, variant=variant, version=version, path=path, sha256="", pins=unsized, python=python
+    )
     faults = coherence.faults(draft)
     if faults:
         raise LevelfieldError(
@@ -135,7 +137,7 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
             _sized(pin, wheels.check(wheels.wheel_folder() / pin.file, pin.sha256)) if pin.file in cached else pin
             for pin in unsized
         )
-    catalogue.write(path, pins)
+    catalogue.write(path, pins, python)
     return catalogue.read(path)
 
 
@@ -172,16 +174,16 @@ def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogu
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "requirements.in", Path(folder) / "pylock.toml"
         source.write_text(f"{name}=={version}\n", encoding="utf-8")
-        arguments = _arguments(base.variant, source, registries.settings())
+        arguments = _arguments(base.variant, source, registries.settings(), base.python)
         problem = version_locks.compile_requirements(
             [source], output, ["--no-deps", "--generate-hashes", "--format", "pylock.toml", *arguments]
         )
         if problem:
-            raise version_locks.no_release(name, version) or LevelfieldError(
+            raise version_locks.no_release(name, version, base.python) or LevelfieldError(
                 f"{name} {version} cannot be resolved: {problem}", fix="Check that your package index has it."
             )
         (package,) = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
-    pin = _pin(package)
+    pin = _pin(package, base.python)
     other = msgspec.structs.replace(base, version=None, sha256=pin.sha256, pins=(pin,))
     (file,) = wheels.fetch(other)
     mixed = version_locks.mix(base, msgspec.structs.replace(other, pins=(_sized(pin, file),)), [name])
@@ -193,9 +195,9 @@ def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogu
     return mixed
 
 
-def _arguments(variant: str, source: Path, found: registries.Settings) -> list[str]:
+def _arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:
     """Return uv's arguments: which Python on which machine, and where to look."""
-    arguments = [*version_locks.TARGET, *registries.uv_arguments(found)]
+    arguments = [*version_locks.target(python), *registries.uv_arguments(found)]
     for index in _serving(variant, source):
         if not _local(found, index):
             arguments += ["--index", index.url]
@@ -209,9 +211,8 @@ def _changes(written: catalogue.Lock) -> list[str]:
         return []
     current = catalogue.lock(written.image, written.variant)
     changes = version_locks.version_changes(current, written, framework=framework)
-    return [
-        f"{written.label}: {change}" for change in changes or [f"everything but {framework} is as in the current lock"]
-    ]
+    same = "everything" if current.versions == written.versions else f"everything but {framework}"
+    return [f"{written.label}: {change}" for change in changes or [f"{same} is as in the current lock"]]
 
 
 def lock_tool() -> None:
@@ -252,17 +253,17 @@ def _compile(sources: list[Path], output: Path, arguments: list[str]) -> None:
         )
 
 
-def _pin(package: dict[str, Any]) -> Pin:
+def _pin(package: dict[str, Any], python: str) -> Pin:
     found = {}
     for wheel in package.get("wheels", []):
         address = wheel.get("name") or wheel.get("url") or wheel["path"]
         found[address.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
     if not found:
         raise LevelfieldError(
-            f"{package['name']} {package['version']} has no wheel for Python {PYTHON} on Linux x86_64.",
+            f"{package['name']} {package['version']} has no wheel for Python {python} on Linux x86_64.",
             fix="Ask for a version that has one.",
         )
-    file = min(found, key=lambda name: (_rank(name), -_build_number(name), name))
+    file = min(found, key=lambda name: (_rank(name, python), -_build_number(name), name))
     return Pin(package["name"], package["version"], file, found[file], size_bytes=0, installed_bytes=0, sized=False)
 
 
@@ -272,8 +273,11 @@ def _build_number(file: str) -> int:
     return build[0] if build else 0
 
 
-def _rank(file: str) -> int:
-    return next((rank for rank, tag in enumerate(_PREFERENCE) if tag in file), len(_PREFERENCE))
+def _rank(file: str, python: str) -> int:
+    """Where a release has several wheels that fit: the most specific one comes first, as pip would choose."""
+    own = f"cp{python.replace('.', '')}"
+    preference = (f"-{own}-{own}-", "-abi3-", "-none-")
+    return next((rank for rank, tag in enumerate(preference) if tag in file), len(preference))
 
 
 def _sized(pin: Pin, file: Path) -> Pin:

@@ -63,11 +63,12 @@ def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kin
     Raises
     ------
     LevelfieldError
-        There is no such image or lock.
+        There is no such image or lock, or no base with the lock's Python.
     """
+    lock = catalogue.lock(name, variant, version)
     return Recipe(
-        lock=catalogue.lock(name, variant, version),
-        base=base.describe(catalogue.image(name).base, base_kind),
+        lock=lock,
+        base=base.describe(base.name_for(lock), base_kind),
         recipe_sha256=_digest(_file_sha256(ENVIRONMENT), _file_sha256(WORKER)),
         worker_sha256=worker_code.digest(),
     )

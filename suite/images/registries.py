@@ -11,9 +11,11 @@ import tomllib
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images.catalogue import PYTHON
 from suite.paths import images_root
 from suite.safety.conversion import convert
+
+_PUBLIC = "https://pypi.org/simple"
+"""The index that pip and uv ask where none is configured."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -117,20 +119,29 @@ def uv_arguments(found: Settings, *, only_default: bool = False) -> list[str]:
     arguments = ["--default-index", found.index_url] if found.index_url else []
     if only_default:
         return arguments
-    for url in found.extra_index_urls:
+    # pip takes the files of a release from all indexes, uv from the first that has the release, and asks the default
+    # index last: named first, a mirror that holds the wheels of one Python does not hide those of another.
+    first = (found.index_url or _PUBLIC,) if found.extra_index_urls else ()
+    for url in (*first, *found.extra_index_urls):
         arguments += ["--index", url]
     for location in found.find_links:
         arguments += ["--find-links", location]
     return [*arguments, "--index-strategy", "unsafe-best-match"]
 
 
-def wheel_platform_arguments() -> list[str]:
-    """Return pip's arguments for wheels that run in the images, whatever Python runs this tool."""
-    version = "".join(PYTHON.split("."))
-    # Debian bookworm has glibc 2.36; pip wants every older tag by name.
+def wheel_platform_arguments(python: str) -> list[str]:
+    """Return pip's arguments for wheels that run in the images, whatever Python runs this tool.
+
+    Parameters
+    ----------
+    python
+        Minor version of Python that the wheels are for.
+    """
+    version = "".join(python.split("."))
+    # Debian bookworm, the oldest release of the bases, has glibc 2.36; pip wants every older tag by name.
     tags = [f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)]
     tags += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64"]
-    arguments = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", PYTHON]
+    arguments = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", python]
     arguments += ["--abi", f"cp{version}", "--abi", "abi3", "--abi", "none"]
     for tag in tags:
         arguments += ["--platform", tag]

@@ -67,7 +67,7 @@ def of_record(image: Image) -> bytes:
     if kind == "debian":
         if base.describe(name).identity != identity:
             raise _another(f"base {name}")
-        packages = debian.read_lock().packages_of(name)
+        packages = debian.lock_of(name).packages_of(name)
     return make(lock, packages, base_label=image.base, recipe_sha256=image.recipe_sha256, python=image.python)
 
 

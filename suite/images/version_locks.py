@@ -10,20 +10,30 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue, registries, wheels
-from suite.images.catalogue import PYTHON, Lock
+from suite.images.catalogue import Lock
 from suite.paths import images_root
+from suite.record.references import split_python, with_python
 
 NEAREST = 3
 """Versions that are suggested in place of one that does not exist."""
-TARGET = ("--python-version", PYTHON, "--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:")
-"""Arguments of `uv pip compile`: which Python on which machine, and wheels only."""
 MAX_LISTED = 3
 """Most distributions that the name of a mixed lock lists; of more it holds only the number."""
+
+
+def target(python: str) -> tuple[str, ...]:
+    """Return arguments of `uv pip compile`: which Python on which machine, and wheels only.
+
+    Parameters
+    ----------
+    python
+        Minor version of Python, such as `3.13`.
+    """
+    return ("--python-version", python, "--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:")
 
 
 def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
@@ -49,14 +59,16 @@ def _version_change(name: str, before: str | None, after: str | None) -> str:
 
 
 def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -> str:
-    """Return the requirements of an image at a version of its framework, every one pinned.
+    """Return the requirements of an image at a version of its framework or with another Python, every one pinned.
 
-    What is not the framework stays as the current lock has it, unless the framework asks for something else.
+    What is not the framework stays as the current lock has it, unless the framework or the Python asks for something
+    else.
 
     Parameters
     ----------
     image_name, variant, version
-        An image of the catalogue, `cpu` or one of its CUDA variants, and the version of its framework.
+        An image of the catalogue, `cpu` or one of its CUDA variants, and the name of the lock (see
+        `suite.images.catalogue.lock`).
     arguments
         Of `uv pip compile`: platform and indexes.
 
@@ -66,6 +78,16 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
         The image has no versions, or there is none of that name (the nearest are listed), or it cannot be installed.
     """
     required, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
+    of_framework, python = split_python(version)
+    if of_framework is None:  # another Python alone: the same requirements
+        source = catalogue.source(image_name, variant)
+        pinned, problem = _resolved(source, catalogue.lock(image_name, variant).pins, arguments)
+        if problem:
+            raise LevelfieldError(
+                f"{image_name} cannot be resolved for Python {python}: {problem}",
+                fix=f"Name a version that has wheels for it: {image_name}@VERSION+python={python}.",
+            )
+        return pinned
     if required is None or name is None:
         raise LevelfieldError(
             f"The image {image_name} has no versions: it is not made for one framework alone.",
@@ -74,17 +96,25 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
     # Of what every worker needs the names alone: the lock that is held has their versions.
     shared = [line.partition("==")[0].strip() for line in catalogue.lines_of(images_root() / "worker.in")]
-    roots = [*shared, f"{required.partition('==')[0]}=={version}{local}", *_with_cuda(image_name, variant)]
+    roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *_with_cuda(image_name, variant)]
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
     with tempfile.TemporaryDirectory() as folder:
-        source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
+        source = Path(folder) / "requirements.in"
         source.write_text("\n".join(roots) + "\n", encoding="utf-8")
+        pinned, problem = _resolved(source, held, arguments)
+    if problem:
+        raise _failure(image_name, name, version, problem, variant)
+    return pinned
+
+
+def _resolved(source: Path, held: Iterable[catalogue.Pin], arguments: list[str]) -> tuple[str, str]:
+    """Return what a file of requirements comes to beside what is held, every one pinned, and uv's complaint."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "requirements.txt"
         # What uv finds in the file it is to write, it prefers: exactly as much moves as must.
         output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
         problem = compile_requirements([source], output, ["--no-header", "--no-annotate", *arguments])
-        if problem:
-            raise _failure(image_name, name, version, problem, variant)
-        return output.read_text(encoding="utf-8")
+        return output.read_text(encoding="utf-8"), problem
 
 
 def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[str]) -> str:
@@ -125,35 +155,38 @@ def _with_cuda(image_name: str, variant: str) -> list[str]:
 
 
 def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
-    if (missing := no_release(name, version)) is not None:
+    of_framework, _ = split_python(version)
+    if (missing := no_release(name, of_framework or "", catalogue.python_for(image_name, version))) is not None:
         return missing
     fix = "Choose another version."
     if variant != "cpu":
         fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."
-    return LevelfieldError(f"{image_name} cannot be resolved with {name} {version}: {problem}", fix=fix)
+    return LevelfieldError(f"{image_name} cannot be resolved with {name} {of_framework}: {problem}", fix=fix)
 
 
-def no_release(name: str, version: str) -> LevelfieldError | None:
+def no_release(name: str, version: str, python: str) -> LevelfieldError | None:
     """Return the error that a distribution has no such version, with the nearest; None where the index has it.
 
     Parameters
     ----------
     name, version
         Of the distribution. An index that does not answer says nothing.
+    python
+        Minor version of Python that wheels are needed for.
     """
-    available = _released(name)
+    available = _released(name, python)
     if not available or version in available:
         return None
     return LevelfieldError(
-        f"There is no {name} {version} for Python {PYTHON} on Linux x86_64.",
+        f"There is no {name} {version} for Python {python} on Linux x86_64.",
         fix=f"Near it: {', '.join(nearest(version, available))}.",
     )
 
 
-def _released(name: str) -> tuple[str, ...]:
+def _released(name: str, python: str) -> tuple[str, ...]:
     """Return the versions of a distribution that the user's package index has; empty where it does not answer."""
     command = [*registries.pip_command(), "index", "versions", name, "--disable-pip-version-check"]
-    command += registries.wheel_platform_arguments()
+    command += registries.wheel_platform_arguments(python)
     result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     found = re.search(r"^Available versions: (.+)$", result.stdout, re.MULTILINE)
     return tuple(version.strip().partition("+")[0] for version in found[1].split(",")) if found else ()
@@ -220,28 +253,51 @@ def mix(first: Lock, second: Lock, chosen: Collection[str]) -> Lock:
     Raises
     ------
     LevelfieldError
-        The locks are of different images or variants.
+        The locks are of different images or variants, or for different Pythons.
+    """
+    check_mixable(first, second)
+    pins = [pin for pin in first.pins if pin.name not in chosen]
+    pins += [pin for pin in second.pins if pin.name in chosen]
+    folder = catalogue.mixed_folder(first.image)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{catalogue.stem(first.variant, _name(first, second, chosen))}.lock"
+    catalogue.write(path, tuple(pins), first.python)
+    return catalogue.read(path)
+
+
+def check_mixable(first: Lock, second: Lock) -> None:
+    """Raise a LevelfieldError where no lock can hold distributions of both.
+
+    Parameters
+    ----------
+    first, second
+        Two locks.
+
+    Raises
+    ------
+    LevelfieldError
+        They are of different images or variants, or for different Pythons.
     """
     if (first.image, first.variant) != (second.image, second.variant):
         raise LevelfieldError(
             f"{first.label} and {second.label} cannot be mixed: they are different images.",
             fix="Name two versions of one image.",
         )
-    pins = [pin for pin in first.pins if pin.name not in chosen]
-    pins += [pin for pin in second.pins if pin.name in chosen]
-    folder = catalogue.mixed_folder(first.image)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{catalogue.stem(first.variant, _name(first, second, chosen))}.lock"
-    catalogue.write(path, tuple(pins))
-    return catalogue.read(path)
+    if first.python != second.python:
+        raise LevelfieldError(
+            f"{first.label} is for Python {first.python} and {second.label} for Python {second.python}: their "
+            "distributions cannot be mixed, since wheels are of one Python.",
+            fix="Name two locks for the same Python.",
+        )
 
 
 def _name(first: Lock, second: Lock, chosen: Collection[str]) -> str:
-    start = first.version or catalogue.current_version(first.image, first.variant) or "current"
+    of_framework, python = split_python(first.version)
+    start = of_framework or catalogue.current_version(first.image, first.variant) or "current"
     names = sorted(chosen)
     listed = "~".join(names) if len(names) <= MAX_LISTED else f"{len(names)}-distributions"
     mark = hashlib.sha256("\n".join([first.sha256, second.sha256, *names]).encode()).hexdigest()[:6]
-    return f"{start}~{listed}~{mark}"
+    return with_python(f"{start}~{listed}~{mark}", python) or ""
 
 
 def conflict(lock: Lock) -> str:
@@ -269,7 +325,7 @@ def conflict(lock: Lock) -> str:
     with tempfile.TemporaryDirectory() as name:
         source, output = Path(name) / "requirements.in", Path(name) / "requirements.txt"
         source.write_text("".join(f"{each}=={version}\n" for each, version in pinned.items()), encoding="utf-8")
-        arguments = ["--no-header", "--no-annotate", *TARGET]
+        arguments = ["--no-header", "--no-annotate", *target(lock.python)]
         arguments += ["--offline", "--no-index", "--find-links", str(wheels.wheel_folder())]
         problem = compile_requirements([source], output, arguments)
         if problem:

@@ -61,7 +61,7 @@ def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
         size = f"{sum(pin.size_bytes for pin in absent) / 1e6:.0f} MB"
         size = f"{size} and {unsized} of unknown size" if unsized else size
         progress(f"fetching {len(absent)} wheels of {lock.label}, {size}")
-        _download(absent, lock.variant)
+        _download(absent, lock.variant, lock.python)
     progress(f"checking {len(lock.pins)} wheels of {lock.label}")
     return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)
 
@@ -96,7 +96,7 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _download(pins: Iterable[Pin], variant: str) -> None:
+def _download(pins: Iterable[Pin], variant: str, python: str) -> None:
     # A version with a local part (2.13.0+cpu) is never on the default index; requested separately, it does not make the
     # others wait, and a public extra index is used only for what no other index has.
     groups: dict[bool, list[Pin]] = {False: [], True: []}
@@ -105,10 +105,10 @@ def _download(pins: Iterable[Pin], variant: str) -> None:
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache_folder("downloads")) as name:
         folder = Path(name)
         for group in filter(None, groups.values()):
-            problem = _fetch_pins(group, folder, ())
+            problem = _fetch_pins(group, folder, (), python)
             extra = tuple(index.url for index in registries.indexes(variant))
             if problem and extra and "No matching distribution" in problem:
-                problem = _fetch_pins(group, folder, extra)
+                problem = _fetch_pins(group, folder, extra, python)
             if problem:
                 raise _failure(group, problem)
             for pin in group:
@@ -138,10 +138,10 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     return (result.stderr or "it said nothing") if result.returncode else ""
 
 
-def _fetch_pins(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...]) -> str:
+def _fetch_pins(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...], python: str) -> str:
     requirements = folder / "requirements.txt"
     requirements.write_text("".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in pins))
-    arguments = ["--no-cache-dir", *registries.wheel_platform_arguments()]
+    arguments = ["--no-cache-dir", *registries.wheel_platform_arguments(python)]
     for url in extra_indexes:
         arguments += ["--extra-index-url", url]
     return pip_download(requirements, folder, arguments)

@@ -1,6 +1,6 @@
 """Arms as people type them: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`, `openvino@2026.4.0#2`.
 
-An arm's launcher is spelled as a setting is: `onnxruntime+launcher=venv`.
+An arm's launcher and its Python are spelled as a setting is: `onnxruntime+launcher=venv`, `jax+python=3.13`.
 """
 
 import re
@@ -14,7 +14,7 @@ from suite.backends.info import BackendInfo
 from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.names import unknown
-from suite.record.references import DEFAULT_VARIANT
+from suite.record.references import DEFAULT_VARIANT, PYTHON_SETTING
 from suite.record.references import parse as parse_reference
 from suite.record.schema import Arm
 
@@ -40,14 +40,15 @@ def parse(text: str) -> Arm:
             f"{text!r} names no backend.",
             fix="Write onnxruntime, onnxruntime@1.30.0 or onnxruntime+spinning=off; `levelfield list` shows them all.",
         )
-    place = parse_reference(found["place"])
+    chosen = dict(part.split("=", 1) for part in found["settings"].split("+") if part)
+    python = f"+{PYTHON_SETTING}={chosen.pop(PYTHON_SETTING)}" if PYTHON_SETTING in chosen else ""
+    place = parse_reference(found["place"] + python)
     there = registry.all_names()
     if place.name not in there:
         raise unknown("backend", place.name, there)
     info = registry.get(place.name)
     if place.variant in info.devices or place.variant != DEFAULT_VARIANT:  # else its variant is yet to be chosen
         catalogue.lock(info.image, place.variant, place.version)
-    chosen = dict(part.split("=", 1) for part in found["settings"].split("+") if part)
     launcher: Launcher | Literal[""] = _launcher(chosen.pop(LAUNCHER)) if LAUNCHER in chosen else ""
     return Arm(
         backend=place.name,
@@ -70,7 +71,7 @@ def _launcher(name: str) -> Launcher:
 def _settings(info: BackendInfo, chosen: dict[str, str]) -> dict[str, str]:
     for name, value in chosen.items():
         if name not in info.settings:
-            raise unknown(f"setting of {info.name}", name, (*info.settings, LAUNCHER))
+            raise unknown(f"setting of {info.name}", name, (*info.settings, PYTHON_SETTING, LAUNCHER))
         if value not in info.settings[name]:
             raise unknown(f"value of {info.name}'s {name}", value, info.settings[name])
     return chosen

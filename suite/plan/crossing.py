@@ -11,6 +11,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.images import catalogue, locks
 from suite.plan import arms as arm_names
+from suite.record.references import suffix
 from suite.record.schema import Arm
 from suite.statistics.factorial import MOST_AXES, combinations
 
@@ -60,8 +61,8 @@ def axis(base: Arm, changed: Arm) -> Axis:
         raise LevelfieldError(
             f"{changed.id} changes nothing of {base.id}.", fix="Name an arm that differs in its version or a setting."
         )
-    at = "+".join(part for part in (changed.version or "current", changed.variant) if part != "cpu")
-    name = "+".join([*([f"@{at}"] if moved else []), *(f"{key}={value}" for key, value in sorted(settings.items()))])
+    at = suffix(changed.variant, changed.version or "current")
+    name = "+".join([*([at] if moved else []), *(f"{key}={value}" for key, value in sorted(settings.items()))])
     return Axis(name, place if moved else None, settings)
 
 

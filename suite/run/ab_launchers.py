@@ -14,6 +14,7 @@ from suite.launchers.docker import connect
 from suite.plan import Plan, installed
 from suite.plan import arms as arm_names
 from suite.plan.arms import LAUNCHERS
+from suite.record.references import DEFAULT_VARIANT, suffix
 from suite.record.schema import Arm
 from suite.report.sentences import join
 from suite.run.options import Options
@@ -70,7 +71,7 @@ def _check_host(arm: Arm, there: Callable[[str], bool]) -> None:
     if arm.version is not None:
         raise LevelfieldError(
             f"{arm.id} is to run in this interpreter, which has what is installed there and no versions.",
-            fix=f"Leave @{arm.version} out, or choose +{arm_names.LAUNCHER}=venv.",
+            fix=f"Leave {suffix(DEFAULT_VARIANT, arm.version)} out, or choose +{arm_names.LAUNCHER}=venv.",
         )
     lacking = installed.missing(arm, there)
     if lacking:

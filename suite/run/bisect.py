@@ -126,10 +126,9 @@ def _locks(old: Arm, new: Arm) -> tuple[Lock, Lock]:
             f"{old.id} and {new.id} differ in more than their locks, so no distribution can be made out.",
             fix="Name two versions of one backend, with the same settings.",
         )
-    return (
-        catalogue.lock(old.image, old.variant, old.version),
-        catalogue.lock(new.image, new.variant, new.version),
-    )
+    first, second = (catalogue.lock(arm.image, arm.variant, arm.version) for arm in (old, new))
+    version_locks.check_mixable(first, second)
+    return first, second
 
 
 def _only(options: Options, row: Row) -> Options:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import base, engine
+from suite.images import base, catalogue, engine
 from suite.images.build import build
 from suite.images.recipe import recipe
 from suite.record.schema import Image
@@ -115,6 +116,18 @@ def test_an_image_stands_on_a_base_pulled_by_digest(checkout: Path, tmp_path: Pa
         client.images.remove(built.tag)
         client.images.remove(recipe("canary", base_kind="registry").environment_tag)
         client.images.remove(reference)
+
+
+def test_the_python_of_a_lock_decides_which_base_an_image_stands_on() -> None:
+    assert base.name_for(catalogue.lock("jax")) == "slim"
+    assert base.name_for(catalogue.lock("jax", version="py3.13")) == "slim-trixie"
+    assert base.describe("slim-trixie").identity != base.describe("slim").identity
+    assert "python:3.13-slim-trixie@" in base.describe("slim-trixie", "registry").reference
+    other = msgspec.structs.replace(catalogue.lock("torch"), python="3.13")
+    with pytest.raises(LevelfieldError, match=r"stands on the toolchain base, and there is none with Python 3\.13"):
+        base.name_for(other)
+    with pytest.raises(LevelfieldError, match=r"There is no base called '\.\./etc'"):
+        base.describe("../etc")
 
 
 def test_a_registry_with_another_base_is_refused(checkout: Path) -> None:

@@ -7,6 +7,7 @@ from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.images import catalogue, debian
 from suite.paths import images_root
+from suite.record.references import split_python
 
 SHARED = ("msgspec", "numpy", "nvidia-ml-py", "psutil")
 
@@ -88,10 +89,55 @@ def test_unknown_names_bring_the_close_ones() -> None:
 def test_every_named_lock_is_the_framework_at_that_version() -> None:
     named = [(name, *entry) for name in catalogue.images() for entry in catalogue.lock_names(name) if entry[1]]
     assert ("onnxruntime", "cpu", "1.30.0") in named
+    assert ("jax", "cpu", "py3.13") in named
     for name, variant, version in named:
-        framework = catalogue.framework(name)
+        framework, lock = catalogue.framework(name), catalogue.lock(name, variant, version)
         assert framework is not None
-        assert catalogue.lock(name, variant, version).versions[framework].partition("+")[0] == version
+        of_framework, python = split_python(version)
+        own = of_framework or catalogue.current_version(name, variant)
+        assert lock.versions[framework].partition("+")[0] == own
+        assert lock.python == (python or catalogue.image(name).python)
+
+
+def test_a_lock_for_another_python_holds_the_same_versions_in_wheels_of_that_python() -> None:
+    for name in ("jax", "onnxruntime", "openvino", "tensorflow"):
+        here, there = catalogue.lock(name), catalogue.lock(name, version="py3.13")
+        assert (here.python, there.python) == ("3.11", "3.13")
+        assert here.versions == there.versions, "else two things would differ in `ab`"
+        assert not [pin.file for pin in there.pins if "-cp311-cp311-" in pin.file]
+        assert [pin.file for pin in there.pins if "-cp313-cp313-" in pin.file]
+
+
+def test_a_python_is_found_by_what_it_is_called_and_by_what_the_current_lock_is() -> None:
+    current = catalogue.current_version("jax")
+    assert catalogue.lock("jax", version="py3.11") == catalogue.lock("jax")
+    assert catalogue.lock("jax", version=f"{current}-py3.11") == catalogue.lock("jax")
+    assert catalogue.lock("jax", version=f"{current}-py3.13") == catalogue.lock("jax", version="py3.13")
+    assert catalogue.lock("onnxruntime", version="1.30.0-py3.11") == catalogue.lock("onnxruntime", version="1.30.0")
+    assert "+python=3.13" in catalogue.pythons("jax")
+    assert not [version for version in catalogue.versions("jax") if split_python(version)[1]]
+
+
+def test_a_python_without_a_lock_or_a_base_says_so() -> None:
+    with pytest.raises(LevelfieldError, match=r"no lock of jax 0\.9\.9 with Python 3\.13 for cpu") as caught:
+        catalogue.lock("jax", version="0.9.9-py3.13")
+    assert "`levelfield lock jax@0.9.9+python=3.13` makes one" in caught.value.fix
+    assert "+python=3.13" in caught.value.fix
+    with pytest.raises(LevelfieldError, match=r"No base has Python 3\.10") as caught:
+        catalogue.lock("jax", version="py3.10")
+    assert "3.11 and 3.13" in caught.value.fix
+    with pytest.raises(LevelfieldError, match=r"no lock of canary with Python 3\.13"):
+        catalogue.lock("canary", version="py3.13")
+
+
+def test_a_lock_for_a_python_that_no_base_has_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "canary" / "cpu.lock"
+    path.parent.mkdir()
+    catalogue.write(path, catalogue.lock("canary").pins, "3.13")
+    assert catalogue.read(path).python == "3.13"
+    catalogue.write(path, catalogue.lock("canary").pins, "3.99")
+    with pytest.raises(LevelfieldError, match=r"No base has Python 3\.99"):
+        catalogue.read(path)
 
 
 def test_the_version_of_the_current_lock_is_the_current_lock() -> None:
@@ -130,13 +176,17 @@ def test_the_tool_locks_hash_every_line() -> None:
 def test_the_base_lock_names_exact_packages() -> None:
     lock = debian.read_lock()
     for base in ("slim", "toolchain"):
+        assert debian.lock_of(base) == lock
         names = {package.name for package in lock.packages_of(base)}
         assert set(debian.package_names(base)) <= names
         assert "dpkg" in names  # Debian's required packages are locked too
     assert {package.name for package in lock.packages_of("slim")} < {
         package.name for package in lock.packages_of("toolchain")
     }
-    for package in lock.packages:
+    newer = debian.lock_of("slim-trixie")
+    assert newer.release == "trixie"
+    assert set(debian.package_names("slim-trixie")) <= {package.name for package in newer.packages_of("slim-trixie")}
+    for package in (*lock.packages, *newer.packages):
         assert re.fullmatch(r"[0-9a-f]{64}", package.sha256)
         assert package.path.startswith("pool/")
         assert package.architecture in {"amd64", "all"}

@@ -7,7 +7,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue, coherence, debian, locks, variants
-from suite.images.catalogue import Lock, Pin
+from suite.images.catalogue import PYTHON, Lock, Pin
 
 ALL = [
     pytest.param(name, variant, version, id=f"{name}-{catalogue.stem(variant, version)}")
@@ -146,7 +146,7 @@ def test_a_variant_that_is_not_there() -> None:
 )
 def test_of_several_builds_the_last_one_counts(files: list[str], chosen: int) -> None:
     wheels = [{"name": file, "hashes": {"sha256": "0" * 64}} for file in files]
-    pin = locks._pin({"name": "t", "version": "1", "wheels": wheels})
+    pin = locks._pin({"name": "t", "version": "1", "wheels": wheels}, PYTHON)
     assert pin.file == files[chosen]
 
 
@@ -161,7 +161,7 @@ def test_an_index_that_does_not_answer_leaves_a_variant_without_a_lock_and_says_
     assert "127.0.0.1" not in caught.value.message
     # Locking everything goes on without it.
     (checkout / "images" / "catalogue.toml").write_text('[tensorrt]\nbase = "slim"\npurpose = "p"\n')
-    monkeypatch.setattr(debian, "lock_bases", lambda: None)
+    monkeypatch.setattr(debian, "lock_bases", lambda _release: None)
     monkeypatch.setattr(locks, "lock_tool", lambda: None)
     said: list[str] = []
     locks.relock(progress=said.append)

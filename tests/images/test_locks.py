@@ -61,6 +61,24 @@ def test_what_an_older_version_asks_for_moves_and_is_said(checkout: Path) -> Non
     assert f"openvino cpu@2025.4.1: needs packaging {lock.versions['packaging']} as well" in said
 
 
+def test_another_python_holds_every_version(checkout: Path) -> None:
+    path = checkout / "images" / "jax" / "cpu@py3.13.lock"
+    committed = path.read_bytes()
+    path.unlink()
+    locks.relock(["jax+python=3.13"], progress=(told := list[str]()).append)
+    assert told[-1] == "jax cpu@py3.13: everything is as in the current lock"
+    assert path.read_bytes() == committed, "uv and the index give the same wheels again"
+
+
+def test_a_python_that_no_wheel_or_base_is_for_is_refused(checkout: Path) -> None:
+    with pytest.raises(LevelfieldError, match=r"There is no onnxruntime 1\.18\.0 for Python 3\.13"):
+        locks.relock(["onnxruntime@1.18.0+python=3.13"])
+    with pytest.raises(LevelfieldError, match=r"torch cannot be resolved for Python 3\.13"):
+        locks.relock(["torch+python=3.13"])
+    with pytest.raises(LevelfieldError, match=r"No base has Python 3\.12"):
+        locks.relock(["jax+python=3.12"])
+
+
 def test_a_version_that_was_never_released_brings_its_neighbours(checkout: Path) -> None:
     with pytest.raises(LevelfieldError, match=r"There is no onnxruntime 1\.30\.7 for Python 3\.11") as caught:
         locks.relock(["onnxruntime@1.30.7"])

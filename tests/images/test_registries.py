@@ -1,3 +1,5 @@
+import itertools
+
 from suite.images import registries
 
 LISTING = """\
@@ -21,7 +23,8 @@ def test_pip_settings_reach_uv_and_the_environment_wins() -> None:
     assert found.environment["HTTPS_PROXY"] == "http://proxy:3128"
     arguments = registries.uv_arguments(found)
     assert arguments[:2] == ["--default-index", "https://name:pass@mirror/simple"]
-    assert arguments.count("--index") == 2
+    asked = [url for option, url in itertools.pairwise(arguments) if option == "--index"]
+    assert asked == [found.index_url, *found.extra_index_urls], "no extra index hides what the default one has"
     assert registries.uv_arguments(found, only_default=True) == arguments[:2]
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue, version_locks
+from suite.plan import arms
+from suite.record.references import suffix
 
 OLD, NEW = catalogue.lock("onnxruntime", "cpu", "1.22.1"), catalogue.lock("onnxruntime")
 NEEDED = ("coloredlogs", "humanfriendly", "mpmath", "sympy")
@@ -50,6 +52,20 @@ def test_versions_that_exclude_each_other_are_distinguished() -> None:
     old, new = catalogue.lock("openvino", "cpu", "2025.4.1"), catalogue.lock("openvino")
     assert "numpy" in version_locks.conflict(version_locks.mix(old, new, {"numpy"})), "2025.4.1 wants an older NumPy"
     assert version_locks.conflict(version_locks.mix(old, new, {"openvino"})) == ""
+
+
+def test_different_pythons_cannot_be_mixed() -> None:
+    first, second = catalogue.lock("jax"), catalogue.lock("jax", version="py3.13")
+    with pytest.raises(LevelfieldError, match=r"jax cpu is for Python 3\.11 and jax cpu@py3\.13 for Python 3\.13"):
+        version_locks.mix(first, second, ["numpy"])
+
+
+def test_a_mixed_lock_keeps_its_python(cache: Path) -> None:
+    first, second = (catalogue.lock("jax", version=f"{each}py3.13") for each in ("", "0.12.0.1-"))
+    mixed = version_locks.mix(first, second, ["jaxlib"])
+    assert mixed.python == "3.13"
+    assert arms.parse(f"jax{suffix('cpu', mixed.version)}").version == mixed.version
+    assert mixed.versions == first.versions | {"jaxlib": second.versions["jaxlib"]}
 
 
 def test_different_images_cannot_be_mixed() -> None:

@@ -100,9 +100,9 @@ def test_a_public_index_is_asked_only_for_what_nobody_else_has(
     asked: list[tuple[str, ...]] = []
     real = wheels._fetch_pins
 
-    def watched(pins: list[Pin], folder: Path, extra: tuple[str, ...]) -> str:
+    def watched(pins: list[Pin], folder: Path, extra: tuple[str, ...], python: str) -> str:
         asked.append(extra)
-        return real(pins, folder, extra)
+        return real(pins, folder, extra, python)
 
     monkeypatch.setattr(wheels, "_fetch_pins", watched)
     wheels.fetch(_lock(_make_wheel(index)))

@@ -16,6 +16,9 @@ from suite.record.references import Reference, parse, suffix
         ("torch@cu13", Reference("torch", None, "cu13")),
         ("torch@2.12.0+cu13", Reference("torch", "2.12.0", "cu13")),
         ("torch@nightly", Reference("torch", "nightly")),
+        ("jax+python=3.13", Reference("jax", "py3.13")),
+        ("jax@0.12.0.1+python=3.13", Reference("jax", "0.12.0.1-py3.13")),
+        ("jax@0.12.0.1+cu13+python=3.13", Reference("jax", "0.12.0.1-py3.13", "cu13")),
     ],
 )
 def test_a_reference_is_read_and_written(text: str, reference: Reference) -> None:
@@ -31,6 +34,16 @@ def test_what_names_no_version_says_how_to_write_one(text: str) -> None:
         parse(text)
     assert text in caught.value.message
     assert "@1.30.0" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "text", ["jax+python=", "jax+python=3", "jax+python=2.7", "jax+python=3.13/x", "jax+python=3.13+python=3.11"]
+)
+def test_what_names_no_python_says_how_to_write_one(text: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        parse(text)
+    assert text in caught.value.message
+    assert "jax+python=3.13" in caught.value.fix
 
 
 @given(st.text(max_size=30))
