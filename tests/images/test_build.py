@@ -17,10 +17,11 @@ from suite.record.schema import Image
 pytestmark = pytest.mark.docker
 
 LIST = """
-import json, os, subprocess
+import json, os, subprocess, sys
 from importlib.metadata import distributions
 packages = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}\\n"], capture_output=True, text=True)
 print(json.dumps({"found": sorted((d.name.lower(), d.version) for d in distributions()),
+                  "python": "%d.%d" % sys.version_info[:2],
                   "packages": packages.stdout.split("\\n")[:-1], "uid": os.getuid(),
                   "networks": os.listdir("/sys/class/net")}))
 """
@@ -40,12 +41,19 @@ def _run(client: docker.DockerClient, image: str, code: str) -> bytes:
     return output
 
 
-@pytest.mark.parametrize("name", ["canary", "onnxruntime"])
-def test_an_image_holds_what_its_locks_say_and_nothing_else(client: docker.DockerClient, name: str) -> None:
-    built = build(name)
+@pytest.mark.parametrize(
+    ("name", "version", "base"),
+    [("canary", None, "slim"), ("onnxruntime", None, "slim"), ("onnxruntime", "py3.13", "slim-trixie")],
+)
+def test_an_image_holds_what_its_locks_say_and_nothing_else(
+    client: docker.DockerClient, name: str, version: str | None, base: str
+) -> None:
+    built = build(name, version=version)
     inside = json.loads(_run(client, built.tag, LIST))
-    assert inside["found"] == [[pin.name, pin.version] for pin in catalogue.lock(name).pins]
-    locked = debian.read_lock().packages_of("slim")
+    lock = catalogue.lock(name, version=version)
+    assert inside["python"] == lock.python
+    assert inside["found"] == [[pin.name, pin.version] for pin in lock.pins]
+    locked = debian.lock_of(base).packages_of(base)
     assert inside["packages"] == [f"{package.name} {package.version}" for package in locked]
     assert inside["uid"] == 65534
     assert inside["networks"] == ["lo"]

@@ -1,8 +1,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from suite.errors import LevelfieldError
+from suite.images import base, catalogue
 from suite.images.recipe import Recipe, recipe
 from suite.paths import images_root
 
@@ -84,6 +87,18 @@ def test_nothing_else_changes_a_tag(checkout: Path, change: Change) -> None:
     before = _tags(recipe("canary"))
     change(checkout)
     assert _tags(recipe("canary")) == before
+
+
+def test_the_python_of_a_lock_decides_which_base_an_image_stands_on() -> None:
+    assert base.name_for(catalogue.lock("jax")) == "slim"
+    assert base.name_for(catalogue.lock("jax", version="py3.13")) == "slim-trixie"
+    assert base.describe("slim-trixie").identity != base.describe("slim").identity
+    assert "python:3.13-slim-trixie@" in base.describe("slim-trixie", "registry").reference
+    other = msgspec.structs.replace(catalogue.lock("torch"), python="3.13")
+    with pytest.raises(LevelfieldError, match=r"stands on the toolchain base, and there is none with Python 3\.13"):
+        base.name_for(other)
+    with pytest.raises(LevelfieldError, match=r"There is no base called '\.\./etc'"):
+        base.describe("../etc")
 
 
 def test_which_base_is_part_of_the_identity() -> None:
