@@ -56,26 +56,28 @@ class Base(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.name} {self.identity}"
 
 
-def name_for(lock: catalogue.Lock) -> str:
-    """Return the name of the base that an image of a lock stands on.
+def name_for(image_name: str, python: str) -> str:
+    """Return the name of the base that an image with a Python stands on.
 
     Parameters
     ----------
-    lock
-        Its image names the kind of base; its Python, the Debian release.
+    image_name
+        An image of the catalogue, which names the kind of base.
+    python
+        Minor version of Python of its lock, which decides on the Debian release.
 
     Raises
     ------
     LevelfieldError
         There is no base of this kind with this Python.
     """
-    kind = catalogue.image(lock.image).base
-    release = catalogue.PYTHONS[lock.python]
+    kind = catalogue.image(image_name).base
+    release = catalogue.PYTHONS[python]
     name = kind if release == debian.RELEASE else f"{kind}-{release}"
     if name not in debian.BASES:
         raise LevelfieldError(
-            f"The image {lock.image} stands on the {kind} base, and there is none with Python {lock.python}.",
-            fix=f"Leave +python={lock.python} out.",
+            f"The image {image_name} stands on the {kind} base, and there is none with Python {python}.",
+            fix=f"Leave +python={python} out.",
         )
     return name
 

@@ -93,7 +93,7 @@ def pack(
         locks[f"{lock.image}/{lock.path.name}"] = lock.path
         chosen |= {f"wheels/{file.name}": file for file in wheels.fetch(lock, progress=progress)}
         if bases:
-            needed_bases.add(base.name_for(lock))
+            needed_bases.add(base.name_for(lock.image, lock.python))
     for release in dict.fromkeys([debian.RELEASE, *(debian.BASES[name] for name in sorted(needed_bases))]):
         locks[debian.lock_path(release).name] = debian.lock_path(release)
     for name in sorted(needed_bases):

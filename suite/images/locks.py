@@ -11,7 +11,7 @@ import msgspec
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, coherence, debian, registries, version_locks, wheels
+from suite.images import base, catalogue, coherence, debian, registries, version_locks, wheels
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.names import unknown
@@ -90,8 +90,8 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     Raises
     ------
     LevelfieldError
-        There is no such image or variant, it cannot be resolved or fetched, or the lock would hold what no lock may
-        (see `suite.images.coherence`): then the old one stays.
+        There is no such image or variant, or no base with its Python; it cannot be resolved or fetched; or it would
+        hold what no lock may (see `suite.images.coherence`): then the old one stays.
     """
     folder = images_root() / catalogue.image(image_name).name
     stem = catalogue.stem(variant, version)
@@ -99,6 +99,7 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     source = own if own.is_file() else catalogue.source(image_name, variant)
     found = registries.settings()
     python = catalogue.python_for(image_name, version)
+    base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "pylock.toml"
         arguments = _arguments(variant, source, found, python)
