@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from suite.backends import registry
 from suite.backends.checks import images_last, import_framework, require_supported
-from suite.backends.protocol import Arrays, Backend, Options, Source, Step, Unsupported
+from suite.backends.protocol import Arrays, Backend, Options, Source, Step, Trainer, TrainingSource, Unsupported
 from suite.zoo import models
 from suite.zoo.native import channels_last, definition
 
 
 class Keras:
-    """A model of Keras's own layers, asked by `predict_on_batch`: NumPy arrays in and out, as its guides have it.
+    """A model of Keras's own layers, used by `predict_on_batch` and `train_on_batch`: NumPy arrays in, as its guides have it.
 
     The engine is set up as its own backend here sets it up (threads, fp32 as fp32); what Keras makes of it is left as
     Keras has it: whether it compiles, and that images are channels last.
@@ -61,6 +61,17 @@ class Keras:
 
         step(source.example)
         return step
+
+    def load_training(self, source: TrainingSource) -> Trainer:
+        """Build the model's own definition in Keras with its loss and optimizer, and compile it by one throwaway step."""
+        from suite.backends.keras_training import KerasTrainer
+
+        self._network = None  # frees the model that was loaded before
+        if source.replica is not None:
+            raise Unsupported(f"{self.name} trains in one process here: ask for --processes 1.")
+        trainer = KerasTrainer(self._keras, source)
+        self._network = trainer.network
+        return trainer
 
     def settings(self) -> dict[str, str]:
         """Read back what can tilt the field: Keras's own, and the engine's."""

@@ -97,6 +97,7 @@ _KERAS = BackendInfo(
     layout="NHWC",
     ways={"cpu": {"fp32": FP32}},
     by_default=False,
+    trains=True,
     wraps="torch",
     profiler="torch",
     colours=("#8d2f23", "#e08a7d"),

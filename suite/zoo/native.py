@@ -18,7 +18,8 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
     definitions have `forward(weights, *inputs)`, with weights as `channels_last` returns them and images as (batch,
     height, width, channels), and `loss(weights, statistics, *batch)`, which also returns the new running statistics.
     Of a single operator, `of(model)` of these modules returns such a definition.
-    A `keras` definition has `build(weights)`, which returns the network with such weights in it, for inference alone.
+    A `keras` definition has `build(weights)`, which returns the network with such weights in it, and
+    `trainable(weights)`, which returns what is trained, what answers with the same variables, and the loss.
 
     Batches are in the order of `suite.zoo.training.batches.names`.
 

@@ -5,7 +5,11 @@ from typing import Any
 import keras
 
 from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS, SEQUENCE, TYPES, VOCABULARY
+from suite.zoo.keras_weights import fill
 from suite.zoo.weights import Arrays
+
+WORDS = "word_embeddings"
+"""Name of the layer whose table is also the head in training."""
 
 
 def build(w: Arrays) -> keras.Model:
@@ -19,16 +23,36 @@ def build(w: Arrays) -> keras.Model:
     names = ("input_ids", "token_type_ids", "attention_mask")
     inputs = [keras.Input((SEQUENCE,), dtype="int32", name=name) for name in names]
     input_ids, token_type_ids, attention_mask = inputs
-    words = embedding(w, "embeddings.word_embeddings", VOCABULARY, input_ids)
+    table = keras.layers.ReversibleEmbedding(VOCABULARY, HIDDEN, name=WORDS)
+    words = table(input_ids)
+    fill(table, w, "embeddings.word_embeddings.weight")
     types = embedding(w, "embeddings.token_type_embeddings", TYPES, token_type_ids)
     positions = Positions()
     x = positions(keras.layers.Add()([words, types]))
-    positions.set_weights([w["embeddings.position_embeddings.weight"]])
+    fill(positions, w, "embeddings.position_embeddings.weight")
     x = norm(w, "embeddings.LayerNorm", x)
     mask = keras.ops.cast(keras.ops.expand_dims(attention_mask, 1), "bool")
     for number in range(LAYERS):
         x = layer(w, f"encoder.layer.{number}", x, mask)
     return keras.Model(inputs, x)
+
+
+def trainable(w: Arrays) -> tuple[keras.Model, keras.Model, Any]:
+    """Return the network that is trained, the one that answers with the same variables, and the loss.
+
+    The head is the table of embeddings, asked for the masked words alone.
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    """
+    network = build(w)
+    positions = keras.Input((None,), dtype="int32", name="positions")
+    masked = keras.ops.take_along_axis(network.output, keras.ops.expand_dims(positions, -1), axis=1)
+    logits = network.get_layer(WORDS)(masked, reverse=True)
+    trained = keras.Model([*network.inputs, positions], logits)
+    return trained, network, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
 class Positions(keras.layers.Layer):  # type: ignore[misc,unused-ignore]
@@ -86,12 +110,9 @@ def attention(w: Arrays, name: str, x: Any, mask: Any) -> Any:  # noqa: ANN401
     """
     module = keras.layers.MultiHeadAttention(HEADS, HEAD)
     attended = module(x, x, attention_mask=mask)
-    split, joined = (HIDDEN, HEADS, HEAD), (HEADS, HEAD, HIDDEN)
     for part in ("query", "key", "value"):
-        kernel, bias = w[f"{name}.self.{part}.weight"], w[f"{name}.self.{part}.bias"]
-        getattr(module, f"{part}_dense").set_weights([kernel.reshape(split), bias.reshape(HEADS, HEAD)])
-    kernel = w[f"{name}.output.dense.weight"].reshape(joined)
-    module.output_dense.set_weights([kernel, w[f"{name}.output.dense.bias"]])
+        fill(getattr(module, f"{part}_dense"), w, f"{name}.self.{part}.weight", f"{name}.self.{part}.bias")
+    fill(module.output_dense, w, f"{name}.output.dense.weight", f"{name}.output.dense.bias")
     return attended
 
 
@@ -107,7 +128,7 @@ def dense(w: Arrays, name: str, width: int, x: Any) -> Any:  # noqa: ANN401
     """
     module = keras.layers.Dense(width)
     out = module(x)
-    module.set_weights([w[f"{name}.weight"], w[f"{name}.bias"]])
+    fill(module, w, f"{name}.weight", f"{name}.bias")
     return out
 
 
@@ -125,7 +146,7 @@ def embedding(w: Arrays, name: str, rows: int, ids: Any) -> Any:  # noqa: ANN401
     """
     module = keras.layers.Embedding(rows, HIDDEN)
     out = module(ids)
-    module.set_weights([w[f"{name}.weight"]])
+    fill(module, w, f"{name}.weight")
     return out
 
 
@@ -139,5 +160,5 @@ def norm(w: Arrays, name: str, x: Any) -> Any:  # noqa: ANN401
     """
     module = keras.layers.LayerNormalization(epsilon=EPSILON)
     out = module(x)
-    module.set_weights([w[f"{name}.weight"], w[f"{name}.bias"]])
+    fill(module, w, f"{name}.weight", f"{name}.bias")
     return out

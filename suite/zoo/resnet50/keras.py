@@ -4,7 +4,9 @@ from typing import Any
 
 import keras
 
+from suite.zoo.keras_weights import fill
 from suite.zoo.resnet50.spec import EPSILON, sizes_of
+from suite.zoo.training.recipe import BATCH_NORM
 from suite.zoo.weights import Arrays
 
 
@@ -25,8 +27,38 @@ def build(w: Arrays) -> keras.Model:
         x = bottleneck(w, block, x, stride)
     layer = keras.layers.Dense(len(w["fc.bias"]))
     logits = layer(keras.layers.GlobalAveragePooling2D()(x))
-    layer.set_weights([w["fc.weight"], w["fc.bias"]])
+    fill(layer, w, "fc.weight", "fc.bias")
     return keras.Model(images, logits)
+
+
+def trainable(w: Arrays) -> tuple[keras.Model, keras.Model, Any]:
+    """Return the network that is trained, the one that answers with the same variables, and the loss.
+
+    Parameters
+    ----------
+    w
+        Weights by name, as `suite.zoo.native.channels_last` returns them.
+    """
+    network = build(w)
+    return network, network, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc,unused-ignore]
+    """Keras's layer, whose moving variance follows the unbiased variance of a batch, as the recipe has it.
+
+    Keras follows the biased one, and no argument changes that; what is normalised by is the same.
+    """
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # noqa: ANN401
+        """Normalise, and in training correct what the moving variance was given."""
+        if not training:
+            return super().call(inputs, training=training, mask=mask)
+        kept = keras.ops.convert_to_tensor(self.moving_variance) * self.momentum
+        normal = super().call(inputs, training=training, mask=mask)
+        batch, height, width, _ = keras.ops.shape(inputs)
+        others = keras.ops.cast(batch * height * width - 1, "float32")
+        self.moving_variance.assign_add((self.moving_variance - kept) / others)
+        return normal
 
 
 def bottleneck(w: Arrays, name: str, x: Any, stride: int) -> Any:  # noqa: ANN401  (Keras's symbolic tensors)
@@ -69,19 +101,19 @@ def conv(w: Arrays, name: str, x: Any, stride: int = 1) -> Any:  # noqa: ANN401
     padding = "same" if stride == 1 else "valid"
     layer = keras.layers.Conv2D(kernel.shape[3], size, strides=stride, padding=padding, use_bias=False)
     convolved = layer(x)
-    layer.set_weights([kernel])
+    fill(layer, w, f"{name}.weight")
     return convolved
 
 
 def norm(w: Arrays, name: str, x: Any) -> Any:  # noqa: ANN401
-    """Apply BatchNorm with its stored statistics.
+    """Apply BatchNorm, in inference with its stored statistics.
 
     Parameters
     ----------
     w, name, x
         As in `bottleneck`.
     """
-    layer = keras.layers.BatchNormalization(epsilon=EPSILON)
+    layer = BatchNorm(epsilon=EPSILON, momentum=1 - BATCH_NORM.update)
     normal = layer(x)
-    layer.set_weights([w[f"{name}.{part}"] for part in ("weight", "bias", "running_mean", "running_var")])
+    fill(layer, w, *(f"{name}.{part}" for part in ("weight", "bias", "running_mean", "running_var")))
     return normal
