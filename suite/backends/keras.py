@@ -15,7 +15,7 @@ from suite.zoo.native import channels_last, definition
 
 
 class Keras:
-    """A model of Keras's own layers, used by `predict_on_batch` and `train_on_batch`: NumPy arrays in, as its guides have it.
+    """A model of Keras's own layers, used by `predict_on_batch` and `train_on_batch`, as its guides have it.
 
     The engine is set up as its own backend here sets it up (threads, fp32 as fp32); what Keras makes of it is left as
     Keras has it: whether it compiles, and that images are channels last.
@@ -63,7 +63,7 @@ class Keras:
         return step
 
     def load_training(self, source: TrainingSource) -> Trainer:
-        """Build the model's own definition in Keras with its loss and optimizer, and compile it by one throwaway step."""
+        """Build the model's own definition in Keras with loss and optimizer; compile it by one throwaway step."""
         from suite.backends.keras_training import KerasTrainer
 
         self._network = None  # frees the model that was loaded before

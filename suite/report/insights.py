@@ -317,8 +317,9 @@ def waiting(found: Waiting) -> str:
 
 
 def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
-    """Say, case by case, what each wrapper takes over the framework that it computes by."""
-    for case in dict.fromkeys(each.case for each in found):
+    """Say, case by case, what each wrapper takes over the framework that it computes by; training comes last."""
+    cases = dict.fromkeys(each.case for each in found)
+    for case in sorted(cases, key=lambda case: case.trains):
         costs = (
             f"{each.arm} takes {_times(each.ratio)} as long as {each.against}" for each in found if each.case == case
         )

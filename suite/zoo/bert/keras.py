@@ -27,7 +27,7 @@ def build(w: Arrays) -> keras.Model:
     words = table(input_ids)
     fill(table, w, "embeddings.word_embeddings.weight")
     types = embedding(w, "embeddings.token_type_embeddings", TYPES, token_type_ids)
-    positions = Positions()
+    positions = Positions(name="position_embeddings")
     x = positions(keras.layers.Add()([words, types]))
     fill(positions, w, "embeddings.position_embeddings.weight")
     x = norm(w, "embeddings.LayerNorm", x)

@@ -67,6 +67,13 @@ def test_it_is_one_sentence_for_each_case() -> None:
     assert "as long as torch;" in said
 
 
+def test_inference_and_training_are_apart() -> None:
+    run = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), noise_scale=0.0)
+    said = list(insights.wrappers(derived(keras_in_place_of("tensorflow", "jax", run)).wrappers))
+    assert ["training" in sentence for sentence in said] == [False, False, True, True]
+    assert all("keras-jax takes" in sentence for sentence in said)
+
+
 def test_without_its_engine_nothing_is_said() -> None:
     run = make_run(models=("resnet50",), scenarios=("latency",))
     assert derived(run).wrappers == ()
