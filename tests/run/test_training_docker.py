@@ -29,10 +29,12 @@ TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
 @pytest.mark.parametrize(
     ("model", "precision", "backends"),
     # Compilers take a minute and more for these; what they compile is the same network, and the MLP below.
+    # Keras is the same on all its engines.
     [
         ("resnet50", "fp32", ("torch", "tensorflow", "tensorflow-xla", "jax")),
         ("bert", "fp32", ("torch", "tensorflow", "jax")),
         ("mlp", "bf16", ("torch", "tensorflow", "jax")),
+        ("mlp", "fp32", ("keras-jax",)),
     ],
 )
 def test_every_training_equals_the_reference(
