@@ -50,7 +50,15 @@ class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc,unused-ig
     """
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # noqa: ANN401
-        """Normalise, and in training correct what the moving variance was given."""
+        """Normalise, and in training correct what the moving variance was given.
+
+        Parameters
+        ----------
+        inputs
+            Shape (batch, height, width, channels).
+        training, mask
+            As Keras's layer takes them.
+        """
         if not training:
             return super().call(inputs, training=training, mask=mask)
         kept = keras.ops.convert_to_tensor(self.moving_variance) * self.momentum
