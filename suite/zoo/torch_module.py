@@ -36,6 +36,17 @@ def load(model: Model, weights: Arrays) -> torch.nn.Module:
     return module.eval().requires_grad_(requires_grad=False)
 
 
+def for_loss(logits: torch.Tensor) -> torch.Tensor:
+    """Return logits as a loss takes them: in float32, whatever the precision.
+
+    Parameters
+    ----------
+    logits
+        Any shape. Those in float64, in which gradients are held against the reference's, stay as they are.
+    """
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
 class Lowered(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """A network in a lower precision, between inputs and an output in float32."""
 

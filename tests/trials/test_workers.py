@@ -54,7 +54,7 @@ def test_a_wrong_answer_leaves_no_worker_behind(place: RunResources) -> None:
 
     chosen = plan("latency").blocks[0]
     with pytest.raises(LevelfieldError, match="not equal to the reference"):
-        launch(msgspec.structs.replace(place, artifacts=Lying()), chosen.case, chosen.arms)
+        launch(msgspec.structs.replace(place, artifacts=Lying(), compared={}), chosen.case, chosen.arms)
     assert not workers()
 
 

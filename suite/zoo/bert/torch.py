@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, VOCABULARY
 from suite.zoo.spec import Model
+from suite.zoo.torch_module import for_loss
 
 
 class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
@@ -164,5 +165,4 @@ def loss(
     rows = torch.arange(len(hidden), device=hidden.device)[:, None]
     masked = hidden[rows, positions.long()].flatten(0, 1)
     logits = functional.linear(masked, network.embeddings.word_embeddings.weight)
-    # A loss is in float32, whatever the precision.
-    return functional.cross_entropy(logits.float(), labels.long().flatten())
+    return functional.cross_entropy(for_loss(logits), labels.long().flatten())

@@ -7,6 +7,7 @@ from torch import nn
 
 from suite.zoo.mlp.spec import widths
 from suite.zoo.spec import Model
+from suite.zoo.torch_module import for_loss
 
 
 class MLP(nn.Module):  # type: ignore[misc,unused-ignore]
@@ -54,7 +55,7 @@ def loss(network: nn.Module, features: torch.Tensor, labels: torch.Tensor) -> to
     labels
         Classes, shape (batch,); 0 or 1 where the network gives one logit.
     """
-    z = network.logits(features).float()  # a loss is in float32, whatever the precision
+    z = for_loss(network.logits(features))
     if network.binary:
         return nn.functional.binary_cross_entropy_with_logits(z[:, 0], labels)
     return nn.functional.cross_entropy(z, labels.long())

@@ -5,6 +5,7 @@ from torch import nn
 
 from suite.zoo.resnet50.spec import EPSILON, EXPANSION, Sizes, sizes_of
 from suite.zoo.spec import Model
+from suite.zoo.torch_module import for_loss
 from suite.zoo.training.recipe import BATCH_NORM
 
 
@@ -89,5 +90,4 @@ def loss(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> torc
     labels
         Classes, int32, shape (batch,).
     """
-    logits = network(images).float()  # a loss is in float32, whatever the precision
-    return nn.functional.cross_entropy(logits, labels.long())
+    return nn.functional.cross_entropy(for_loss(network(images)), labels.long())

@@ -141,7 +141,7 @@ def test_a_wrong_answer_ends_the_trial(place: RunResources) -> None:
         def reference(self, model: str, count: int, **how: Any) -> object:
             return honest(model, count, **how) * 1.01
 
-    wrong = msgspec.structs.replace(place, artifacts=Lying())
+    wrong = msgspec.structs.replace(place, artifacts=Lying(), compared={})
     with pytest.raises(LevelfieldError, match="not equal to the reference"):
         measure(begun(), wrong, 1, lambda _: None, seconds=300)
     assert not workers()
