@@ -74,7 +74,7 @@ def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
     """
     reasons = [precisions.why_not(arm.backend, precision, device, training=True) for arm in arms]
     raise LevelfieldError(
-        f"Nobody here trains in {precision}. {' '.join(filter(None, dict.fromkeys(reasons)))}",
+        f"No backend here trains in {precision}. {' '.join(filter(None, dict.fromkeys(reasons)))}",
         fix=f"Choose --precision {','.join(trained(arms, PRECISIONS, device))}, or other scenarios.",
     )
 

@@ -323,7 +323,7 @@ def judge_training(
     model
         Whose training it is.
     precision
-        That the worker was asked for.
+        In which the worker was asked to compute.
     """
     found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
     judgement = training_parity.judge(found, reference, model, precision)
@@ -369,7 +369,7 @@ def judge_convergence(
     goal
         What was trained.
     precision
-        That the worker was asked for.
+        In which the worker was asked to compute.
     """
     found = convergence.error(converged.losses, expected.losses, own=bool(goal.images))
     whole = math.isfinite(found)
@@ -383,7 +383,7 @@ def judge_convergence(
             f"It does not train as the reference does: the losses of the first ten steps are {off} "
             f"({expected.tolerance:.0e} allowed)."
         )
-    # Of one kind of error: the others are told apart by no sensitivity of their own.
+    # Only the losses of such a training have a known sensitivity in each precision.
     finding = claims.judge(
         precision,
         _only_losses(found),

@@ -179,7 +179,7 @@ def test_training_has_the_precisions_in_which_somebody_trains() -> None:
     )
     assert [block.case.precision for block in to_target.blocks] == ["fp32", "bf16"]
     only = Selection(scenarios=("training", "latency"), models=("mlp",), precisions=("int8",))
-    with pytest.raises(LevelfieldError, match="Nobody here trains in int8"):
+    with pytest.raises(LevelfieldError, match="No backend here trains in int8"):
         make(only, available=FOUR_CPUS)
 
 

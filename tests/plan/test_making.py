@@ -76,12 +76,12 @@ def test_every_profile_makes_a_plan(name: str) -> None:
         ),
         (
             Selection(scenarios=("training",), precisions=("int8",)),
-            "Nobody here trains in int8. torch trains in fp32, bf16 here, not in int8: 8 bits hold no gradient",
+            "No backend here trains in int8. torch trains in fp32, bf16 here, not in int8: 8 bits hold no gradient",
             "Choose --precision fp32,bf16, or other scenarios.",
         ),
         (
             Selection(scenarios=("convergence", "training"), precisions=("fp32", "int8"), backends=("jax", "openvino")),
-            "Nobody here trains in int8. jax trains in fp32, bf16 here",
+            "No backend here trains in int8. jax trains in fp32, bf16 here",
             "Choose --precision fp32,bf16",
         ),
         (

@@ -227,7 +227,7 @@ def judge(found: Trajectory, reference: Trajectory, model: str, precision: str =
     model
         Name of the model.
     precision
-        That the worker was asked for.
+        In which the worker was asked to compute.
     """
     errors, limits = compare(found, reference), tolerances(model, precision)
     return Judgement(not (reason := _reason(found, errors, limits)), errors, limits, reason)
