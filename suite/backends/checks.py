@@ -1,7 +1,7 @@
 """Checks that every backend makes before it starts, so that all refuse with the same messages."""
 
 import importlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
 
@@ -138,6 +138,15 @@ def require_names(backend: str, expected: Collection[str], found: Collection[str
             f"{backend} was given an ONNX file with inputs {', '.join(sorted(found))} and needs "
             f"{', '.join(sorted(expected))}: export the model again."
         )
+
+
+def as_defined(model: Model) -> Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]:
+    """Return what shows an output as the model defines it, where it was computed with channels last."""
+    return images_first if len(model.output.shape) == IMAGE_DIMENSIONS else _unchanged
+
+
+def _unchanged(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    return array
 
 
 def images_first(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suite.backends import cuda, hlo
 from suite.backends.checks import (
-    IMAGE_DIMENSIONS,
+    as_defined,
     images_first,
     images_last,
     import_framework,
@@ -87,9 +87,8 @@ class JAX:
             # asarray waits for the result, and on the CPU shows it without a copy.
             return np.asarray(compiled(*weights, *[images_last(inputs[name]) for name in names]))
 
-        if len(models.get(source.model).output.shape) == IMAGE_DIMENSIONS:
-            return lambda inputs: images_first(step(inputs))
-        return step
+        shown = as_defined(models.get(source.model))
+        return (lambda inputs: shown(step(inputs))) if shown is images_first else step
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for arrays that stay on the device."""
@@ -102,7 +101,8 @@ class JAX:
         def run(placed: list[Any]) -> Any:  # noqa: ANN401 (an array of JAX's)
             return compiled(*weights, *placed).block_until_ready()
 
-        return Resident(place=place, run=run, fetch=np.asarray)
+        shown = as_defined(models.get(source.model))
+        return Resident(place=place, run=run, fetch=lambda output: shown(np.asarray(output)))
 
     def _compiled(self, source: Source) -> tuple[Any, tuple[Any, ...], tuple[str, ...]]:
         """Return the compiled function, the weights to call it with, and the names of its inputs in order.

@@ -38,6 +38,10 @@ _FROZEN: dict[str, tuple[str, ...]] = {"frozen": ("on", "off")}
 _EAGER: dict[str, tuple[str, ...]] = {"frozen": ("off", "on"), "linear": ("aten", "onednn")}
 """Eager mode prepares nothing. `frozen=on` traces and freezes the module; `linear=onednn` packs the weights of linear
 layers for oneDNN, where ATen would choose the library."""
+_SEARCH: dict[str, tuple[str, ...]] = {"search": ("on", "off")}
+"""Whether cuDNN tries its algorithms for each convolution and keeps the fastest. No effect on a CPU."""
+_GRAPHS: dict[str, tuple[str, ...]] = {"graphs": ("off", "on")}
+"""Whether inductor records the kernels of a call in a CUDA graph, and replays it. No effect on a CPU."""
 
 _TORCH = BackendInfo(
     name="torch",
@@ -60,7 +64,7 @@ _TORCH = BackendInfo(
     process_bytes=1024 << 20,
     feed="torch_loader",
     profiler="torch",
-    settings=_CAST | _EAGER,
+    settings=_CAST | _EAGER | _SEARCH,
     instead_of_mkl="linear=onednn",
     control_rank=3,
     colours=("#cf4a0c", "#ff8a50"),
@@ -117,7 +121,7 @@ _BACKENDS = {
                 )
             },
             process_bytes=1280 << 20,
-            settings=_CAST | _FROZEN,
+            settings=_CAST | _FROZEN | _SEARCH | _GRAPHS,
             instead_of_mkl="",
             control_rank=None,
             colours=("#a86f00", "#e3ae3f"),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suite.backends import cuda, hlo
 from suite.backends.checks import (
-    IMAGE_DIMENSIONS,
+    as_defined,
     images_first,
     images_last,
     import_framework,
@@ -93,9 +93,8 @@ class TensorFlow:
         if self._device == cuda.DEVICE:
             self._require_on_gpu(self._constants(source.example))
         step(source.example)
-        if len(models.get(source.model).output.shape) == IMAGE_DIMENSIONS:
-            return lambda inputs: images_first(step(inputs))
-        return step
+        shown = as_defined(models.get(source.model))
+        return (lambda inputs: shown(step(inputs))) if shown is images_first else step
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for tensors that stay on the device.
@@ -121,7 +120,8 @@ class TensorFlow:
         if self._device == cuda.DEVICE:
             self._require_on_gpu(placed)
         run(placed)
-        return Resident(place=place, run=run, fetch=lambda output: output.numpy())
+        shown = as_defined(models.get(source.model))
+        return Resident(place=place, run=run, fetch=lambda output: shown(output.numpy()))
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Trace the model's function of tokens, which writes into caches that are variables."""

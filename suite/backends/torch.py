@@ -49,9 +49,9 @@ class Torch:
     def _configure(self) -> None:
         """Fix the threads, and let fp32 be fp32, or TF32 where that is asked for.
 
-        On CUDA cuDNN tries its algorithms for each convolution in the first call and keeps the fastest, as PyTorch's
-        tuning guide advises where shapes stay the same; XLA, TensorFlow, ONNX Runtime and TensorRT search too, by
-        default (https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).
+        On CUDA cuDNN tries its algorithms for each convolution in the first call and keeps the fastest (unless
+        `search=off`), as PyTorch's tuning guide advises where shapes stay the same; XLA, TensorFlow, ONNX Runtime and
+        TensorRT search too, by default (https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html).
 
         One thread between operators: the models are chains. `ieee` forbids bf16 and TF32 inside fp32 products and
         convolutions (https://docs.pytorch.org/docs/stable/notes/mkldnn.html,
@@ -71,7 +71,7 @@ class Torch:
                 why = f"torch {torch.__version__}, made for CUDA {torch.version.cuda or 'none'}"
                 raise cuda.sees_none(self.name, why)
             choose_tf32(torch, on=self._options.precision == "tf32")
-            torch.backends.cudnn.benchmark = True
+            torch.backends.cudnn.benchmark = self._options.settings.get("search", "on") == "on"
 
     def load(self, source: Source) -> Step:
         """Fill the model's own module with the weights, and return the timed call.

@@ -17,6 +17,8 @@ from suite.zoo.honesty import Computed
 class TorchCompile(Torch):
     """torch.compile with static shapes and frozen weights (`frozen=off`: weights that may change).
 
+    On CUDA `graphs=on` replays the kernels of a call as one CUDA graph, as the mode `reduce-overhead` does.
+
     Freezing lets inductor fold BatchNorm, and lay weights out and pack them beforehand. A frozen graph is traced,
     frozen and lowered anew at every launch, since inductor keeps none in its cache; the C++ kernels that come of it are
     compiled once a run (docs/method.md, "What is prepared once"). On CUDA, where inductor writes Triton kernels, it is
@@ -25,6 +27,7 @@ class TorchCompile(Torch):
     References
     ----------
     https://docs.pytorch.org/tutorials/intermediate/inductor_debug_cpu.html
+    https://docs.pytorch.org/docs/stable/generated/torch.compile.html
     """
 
     name = "torch-compile"
@@ -72,6 +75,7 @@ class TorchCompile(Torch):
         from torch._inductor import config
 
         config.freezing = self._options.settings.get("frozen", "on") == "on"
+        config.triton.cudagraphs = self._device == cuda.DEVICE and self._options.settings.get("graphs") == "on"
         return self._torch.compile(function, dynamic=False)
 
     def _prepared(self, source: Source) -> Any:  # noqa: ANN401 (a module of torch's)
@@ -92,11 +96,12 @@ class TorchCompile(Torch):
     def _mode(self) -> dict[str, str]:
         from torch._inductor import config
 
-        return {
+        found = {
             "mode": "torch.compile, inductor, static shapes",
             "freezing": "on" if config.freezing else "off",
             "compile cache": "kept" if self._options.cache else "empty at start",
         }
+        return found if self._device == "cpu" else found | {"CUDA graphs": "on" if config.triton.cudagraphs else "off"}
 
 
 def _require_compiler() -> None:

@@ -23,6 +23,8 @@ _PMUS = {"cpu_core": "performance", "cpu_atom": "efficiency", "cpu_lowpower": "l
 _SAME_KIND = 0.9
 """Cores whose capacity is at least this share of the fastest core's are of its kind: clusters of equal cores differ by
 some percent where their highest clocks do."""
+_LEAST_SHOWN = 0.9
+"""Share of the machine's memory that its nodes have together, at the least, where their sizes mean something."""
 _MEMORY = re.compile(r"MemTotal:\s+(\d+) kB")
 _GIB = 2**30
 _NOT_CHOSEN = Absent("none were chosen: all that are allowed")
@@ -225,7 +227,14 @@ def _core(number: int, root: Path) -> int:
 def _nodes(numbers: Sequence[int], root: Path) -> tuple[Node, ...]:
     folders = (folder.name.removeprefix("node") for folder in (root / _NODE).glob("node[0-9]*"))
     found = sorted(int(name) for name in folders if name.isdecimal())
-    return tuple(_node(number, found, numbers, root) for number in found)
+    nodes = tuple(_node(number, found, numbers, root) for number in found)
+    total = _MEMORY.search(str(text(root / "proc/meminfo")))
+    shown = sum(node.memory_bytes for node in nodes if not isinstance(node.memory_bytes, Absent))
+    if total is None or shown >= _LEAST_SHOWN * int(total[1]) * 1024:
+        return nodes
+    # A hypervisor adds memory while it is used, and the kernel counts what is there now: the size is another soon.
+    growing = Absent("the nodes hold less than the machine: a hypervisor adds memory as it is used")
+    return tuple(msgspec.structs.replace(node, memory_bytes=growing) if node.memory_bytes else node for node in nodes)
 
 
 def _node(number: int, nodes: Sequence[int], numbers: Sequence[int], root: Path) -> Node:

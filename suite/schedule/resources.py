@@ -124,7 +124,7 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         model=case.model,
         batch=case.batch,
         threads=case.threads,
-        scenario=case.definition.loaded_as or case.scenario,
+        scenario=_loaded_as(case),
         precision=case.precision,
         device=case.device,
         weights_path=weights,
@@ -137,6 +137,13 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         depth=case.depth,
         own=store.description(own.model, worker_paths.artifacts) if own is not None else None,
     )
+
+
+def _loaded_as(case: Case) -> str:
+    """Return the scenario that a worker loads for. On a GPU an operator's arrays stay there, or copies were timed."""
+    if case.definition.operators and case.device != "cpu":
+        return "latency-device"
+    return case.definition.loaded_as or case.scenario
 
 
 def _dataset(resources: RunResources, case: Case) -> str:

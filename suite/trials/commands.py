@@ -14,6 +14,8 @@ from rich.markup import escape
 
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher, connect
+from suite.launchers.host import HostLauncher
+from suite.launchers.protocol import Launcher
 from suite.launchers.venv import VenvLauncher
 from suite.plan import Plan, Selection, make
 from suite.record.schema import Warning_
@@ -177,6 +179,12 @@ def selection(models: Sequence[str], backends: Sequence[str], threads: int | Non
     return Selection(models=tuple(models), backends=tuple(backends), threads=numbers, **fields)
 
 
+def _launcher(name: str) -> Launcher:
+    if name == "host":
+        return HostLauncher()
+    return VenvLauncher() if name == "venv" else DockerLauncher(connect())
+
+
 @contextmanager
 def prepared(selected: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, RunResources]]:
     """Make everything that a trial needs, and remove its compile caches afterwards.
@@ -188,7 +196,7 @@ def prepared(selected: Selection, listener: Terminal, launcher: str = "docker") 
     listener : Terminal
         Display of the progress.
     launcher : str
-        Where workers run: `docker` or `venv`.
+        Where workers run: `docker`, `venv` or `host`.
 
     Yields
     ------
@@ -200,7 +208,7 @@ def prepared(selected: Selection, listener: Terminal, launcher: str = "docker") 
         No engine answers, or something cannot be made.
     """
     plan = make(selected)
-    chosen = DockerLauncher(connect()) if launcher == "docker" else VenvLauncher()
+    chosen = _launcher(launcher)
     chosen.sweep()
     resources = prepare(plan, chosen, listener)
     try:

@@ -20,6 +20,8 @@ _KEPT = re.compile(
 )
 """Variables that may change speed or numbers; no other variable is recorded."""
 _UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,}")
+_RUN_FOLDER = re.compile(r"[^\s:]*/levelfield-run-\w+")
+"""Where a launcher without containers keeps a run's compile caches: another folder in every run."""
 """The identifier of one GPU."""
 _PRIVATE = re.compile(
     r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|(CUDA|TRITON)_CACHE_|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)|"
@@ -145,13 +147,25 @@ def _linked(place: Path) -> list[str]:
 
 
 def environment(variables: dict[str, str]) -> dict[str, str]:
-    """Return the variables that may change speed or numbers, without home folders and secrets."""
+    """Return the variables that may change speed or numbers, without secrets.
+
+    Folders that another machine, or the next run, has elsewhere are named `~`, `{python}` and `{run}`.
+    """
     home = variables.get("HOME", "")
+    folders = {sys.prefix: "{python}"} | ({home: "~"} if len(home) > 1 else {})
     return {
-        name: _UUID.sub("GPU-…", value.replace(home, "~") if len(home) > 1 else value)
+        name: _UUID.sub("GPU-…", _without(folders, _RUN_FOLDER.sub("{run}", value)))
         for name, value in sorted(variables.items())
         if _KEPT.fullmatch(name) and not _PRIVATE.search(name)
     }
+
+
+def _without(folders: dict[str, str], value: str) -> str:
+    """Name folders of this machine otherwise, the longest first: an interpreter may lie in a home."""
+    for folder in sorted(folders, key=len, reverse=True):
+        value = value.replace(f"{folder}/", f"{folders[folder]}/") if folder not in {"/", "/usr"} else value
+        value = folders[folder] if value == folder else value
+    return value
 
 
 def affinity() -> tuple[int, ...]:

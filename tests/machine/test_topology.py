@@ -180,6 +180,23 @@ def test_facts_of_nodes(tmp_path: Path) -> None:
     assert unmeasured["NUMA distances"] == Absent("the kernel does not say")
 
 
+def test_a_node_that_grows_has_no_size(tmp_path: Path) -> None:
+    """As seen on a virtual machine: 126 GiB in all, and a node of 5 GiB that had 28 GiB two minutes later."""
+    folder = "sys/devices/system/node/node0"
+    files = {
+        "sys/devices/system/cpu/online": "0-15\n",
+        "proc/meminfo": "MemTotal:       131981020 kB\n",
+        f"{folder}/cpulist": "0-15\n",
+    }
+    found = []
+    for number, size in enumerate((5_242_880, 29_360_128)):
+        root = write(tmp_path / str(number), {**files, f"{folder}/meminfo": f"Node 0 MemTotal: {size} kB\n"})
+        found.append(read(root))
+    assert found[0] == found[1]
+    assert layout(found[0])["NUMA layout"] == "node 0: CPUs 0-15, memory unknown"
+    assert found[0].has_memory(0)
+
+
 def test_where_the_kernel_shows_nothing_every_cpu_is_a_core(tmp_path: Path) -> None:
     topology = read(write(tmp_path, {"sys/devices/system/cpu/online": "0-2\n"}))
     assert msgspec.structs.replace(topology) == unknown((0, 1, 2))

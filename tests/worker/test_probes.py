@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from suite.launchers import owned_folders
 from suite.worker.messages import Probed
 from suite.worker.probes import affinity, distributions, environment, memory, probe, threads, usage
 from tests.worker.interpreters import fresh
@@ -93,6 +94,24 @@ def test_only_what_matters_of_the_environment_is_reported() -> None:
         "OMP_NUM_THREADS": "2",
         "TF_ENABLE_ONEDNN_OPTS": "1",
         "TORCHINDUCTOR_CACHE_DIR": "~/.cache",
+    }
+
+
+def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:
+    """Else two runs of one thing would differ in their environments, and a public record would name private paths."""
+    run = f"/tmp/{owned_folders._PREFIX}k3_x9/caches"
+    found = environment(
+        {
+            "HOME": "/home/someone",
+            "TORCHINDUCTOR_CACHE_DIR": f"{run}/torch-compile-mlp",
+            "TRITON_PTXAS_PATH": f"{sys.prefix}/lib/ptxas",
+            "LD_LIBRARY_PATH": f"{sys.prefix}/lib:/home/someone/lib:/usr/local/nvidia/lib64",
+        }
+    )
+    assert found == {
+        "LD_LIBRARY_PATH": "{python}/lib:~/lib:/usr/local/nvidia/lib64",
+        "TORCHINDUCTOR_CACHE_DIR": "{run}/caches/torch-compile-mlp",
+        "TRITON_PTXAS_PATH": "{python}/lib/ptxas",
     }
 
 
