@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import msgspec
 import psutil
 
+from suite.backends.registry import CANARY
 from suite.record import files
 from suite.record.schema import Run
 from suite.trials.gpu import load as loads
@@ -21,6 +22,7 @@ LEFT_FREE_BYTES = 1200 << 20
 """Beside a process that holds everything else: less than a framework with BERT takes."""
 DEADLINE_S = 90.0
 SETTLE_S = 10.0
+_OUTPUT = "output.txt"
 _LEVELFIELD = "from suite.cli.main import main; main()"
 
 
@@ -40,9 +42,9 @@ class Fault(msgspec.Struct, frozen=True):
     words: str
     """The end of what the run printed."""
     left_processes: int
-    """On the GPU, afterwards, beyond those of before."""
+    """Of the run's own on the GPU, afterwards."""
     left_bytes: int
-    """Of the GPU's memory, afterwards, beyond what was used before."""
+    """Of the GPU's memory, which those hold."""
     released_s: float
     """How long it took until nothing was left; the whole wait where something is."""
 
@@ -71,53 +73,55 @@ def cause(gpu: int, names: tuple[str, ...]) -> Faults:
     return Faults(tuple(fault for name in names for fault in FAULTS[name](gpu)))
 
 
-class _State(msgspec.Struct, frozen=True):
-    processes: frozenset[int]
-    used: int
-
-
-def _state(gpu: int) -> _State:
-    return _State(frozenset(loads.processes_on(gpu)), loads.used_bytes(gpu))
-
-
-def _after(gpu: int, before: _State) -> tuple[int, int, float]:
-    """Wait until the GPU is as it was; return processes and bytes that are left, and how long it took."""
+def _after(gpu: int, workers: Collection[int]) -> tuple[int, int, float]:
+    """Wait until a GPU lists none of these processes; return how many are left, their bytes, and how long it took."""
     began = time.monotonic()
     while True:
-        now = _state(gpu)
-        left, more = len(now.processes - before.processes), max(0, now.used - before.used)
+        left = {pid: held for pid, held in loads.processes_on(gpu).items() if pid in workers}
         waited = time.monotonic() - began
-        if (not left and more < 64 << 20) or waited > SETTLE_S:
-            return left, more, waited
-        time.sleep(0.1)
+        if not left or waited > SETTLE_S:
+            return len(left), sum(left.values()), waited
+        time.sleep(0.05)
 
 
-class _Started(msgspec.Struct, frozen=True):
-    process: "subprocess.Popen[str]"
-    reports: Path
+class _Started(msgspec.Struct):
+    process: "subprocess.Popen[bytes]"
+    folder: Path
+    workers: set[int] = set()
+    """Every worker process that was seen."""
+
+    def watch(self, until: Callable[[set[int]], bool] = lambda _: False) -> bool:
+        """Look for workers until the run has ended (False) or those that live now are as asked for (True)."""
+        end = time.monotonic() + DEADLINE_S
+        while self.process.poll() is None and time.monotonic() < end:
+            found = set(_workers(self.process.pid))
+            self.workers |= found
+            if until(found):
+                return True
+            time.sleep(0.02)
+        return False
 
     def finish(self) -> tuple[int, str, Run | None]:
         """Wait for the run; return its exit code, its last words, and its record."""
-        try:
-            words, _ = self.process.communicate(timeout=DEADLINE_S)
-        except subprocess.TimeoutExpired:
+        self.watch()
+        if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            words, _ = self.process.communicate(timeout=DEADLINE_S)
-        folders = [folder for folder in self.reports.iterdir() if (folder / files.NAME).is_file()]
-        return self.process.returncode, words[-1500:], files.read(folders[0]) if folders else None
+        code = self.process.wait(timeout=DEADLINE_S)
+        words = (self.folder / _OUTPUT).read_text(encoding="utf-8", errors="replace")
+        found = [each for each in self.folder.iterdir() if (each / files.NAME).is_file()]
+        return code, words[-1500:], files.read(found[0]) if found else None
 
 
 @contextlib.contextmanager
-def _bench(gpu: int, model: str, *words: str) -> Iterator[_Started]:
+def _bench(gpu: int, model: str) -> Iterator[_Started]:
     with tempfile.TemporaryDirectory(prefix="levelfield-trial-") as folder:
         command = [sys.executable, "-c", _LEVELFIELD, "bench", "--launcher", "host", "--gpu", str(gpu)]
         command += ["--models", model, "--backends", "torch", "--scenarios", "latency", "--profile", "smoke"]
-        with subprocess.Popen(
-            [*command, "--control", "none", "--reports", folder, *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as process:
+        command += ["--control", "none", "--budget", "30s", "--reports", folder]
+        with (
+            (Path(folder) / _OUTPUT).open("wb") as output,
+            subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as process,
+        ):
             try:
                 yield _Started(process, Path(folder))
             finally:
@@ -142,7 +146,7 @@ def _found(name: str, done: str, ended: tuple[int, str, Run | None], left: tuple
         done=done,
         exit_code=code,
         failures=tuple(f"{one.stage}, {one.kind}: {one.message}" for one in failures),
-        windows=sum(turn.window is not None for turn in turns),
+        windows=sum(turn.window is not None and turn.arm != CANARY for turn in turns),
         warnings=tuple(warning.message for warning in run.warnings) if run else (),
         words=words,
         left_processes=left[0],
@@ -152,26 +156,21 @@ def _found(name: str, done: str, ended: tuple[int, str, Run | None], left: tuple
 
 
 def _out_of_memory(gpu: int) -> Iterator[Fault]:
-    before = _state(gpu)
     with loads.running(loads.MEMORY, str(LEFT_FREE_BYTES)), _bench(gpu, "bert") as run:
         ended = run.finish()
     done = f"another process held all but {LEFT_FREE_BYTES >> 20} MiB of the GPU's memory"
-    yield _found("out of memory", done, ended, _after(gpu, before))
+    yield _found("out of memory", done, ended, _after(gpu, run.workers))
 
 
 def _killed_worker(gpu: int) -> Iterator[Fault]:
-    before = _state(gpu)
-    with _bench(gpu, "mlp", "--budget", "30s") as run:
-        end = time.monotonic() + DEADLINE_S
-        victim = None
-        while victim is None and time.monotonic() < end and run.process.poll() is None:
-            victim = next((each for each in _workers(run.process.pid) if each in loads.processes_on(gpu)), None)
-            time.sleep(0.02)
-        if victim is not None:
-            os.kill(victim, signal.SIGKILL)
+    with _bench(gpu, "mlp") as run:
+        done = "no worker was seen on the GPU"
+        if run.watch(lambda alive: bool(alive & loads.processes_on(gpu).keys())):
+            for victim in run.workers & loads.processes_on(gpu).keys():
+                os.kill(victim, signal.SIGKILL)
+            done = "the worker was killed (SIGKILL) as soon as it held memory of the GPU"
         ended = run.finish()
-    done = "the worker was killed (SIGKILL) as soon as it held memory of the GPU" if victim else "no worker was found"
-    yield _found("killed worker", done, ended, _after(gpu, before))
+    yield _found("killed worker", done, ended, _after(gpu, run.workers))
 
 
 def _workers(pid: int) -> list[int]:
@@ -186,24 +185,21 @@ def _workers(pid: int) -> list[int]:
 
 
 def _hung_kernel(gpu: int) -> Iterator[Fault]:
-    before = _state(gpu)
     with loads.running(loads.ENDLESS) as process:
         time.sleep(1)
         listed = process.pid in loads.processes_on(gpu)
         process.kill()
         process.wait(timeout=SETTLE_S)
-    left = _after(gpu, before)
+    left = _after(gpu, {process.pid})
     done = f"a process in an endless kernel ({'listed' if listed else 'not listed'} by NVML) was killed (SIGKILL)"
     yield Fault("hung kernel", done, None, (), 0, (), "", *left)
 
 
 def _two_runs(gpu: int) -> Iterator[Fault]:
-    before = _state(gpu)
     with _bench(gpu, "mlp") as one, _bench(gpu, "mlp") as other:
-        ended = [one.finish(), other.finish()]
-    left = _after(gpu, before)
-    for each in ended:
-        yield _found("two runs at once", "two runs of one model began at the same time", each, left)
+        ended = [(each, each.finish()) for each in (one, other)]
+    for run, end in ended:
+        yield _found("two runs at once", "two runs of one model began at the same time", end, _after(gpu, run.workers))
 
 
 FAULTS: dict[str, Callable[[int], Iterator[Fault]]] = {

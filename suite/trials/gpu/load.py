@@ -98,18 +98,6 @@ def processes_on(gpu: int) -> dict[int, int]:
         return {int(one.pid): int(one.usedGpuMemory or 0) for one in nvml.nvmlDeviceGetComputeRunningProcesses(device)}
 
 
-def used_bytes(gpu: int) -> int:
-    """Return how much of a GPU's memory is in use; raises as `processes_on` does.
-
-    Parameters
-    ----------
-    gpu : int
-        Its index.
-    """
-    with _nvml() as nvml:
-        return int(nvml.nvmlDeviceGetMemoryInfo(nvml.nvmlDeviceGetHandleByIndex(gpu)).used)
-
-
 @contextlib.contextmanager
 def _nvml() -> Iterator[Any]:
     with session() as nvml:
