@@ -13,6 +13,7 @@ from suite.plan.batches import FP32
 from suite.plan.names import CANARY, known, names_of_models
 from suite.plan.profiles import Profile
 from suite.plan.types import Selection, answers
+from suite.record.references import DEFAULT_VARIANT
 from suite.record.schema import Arm, Block, Case
 from suite.scenarios import ScenarioName, get, in_order
 from suite.zoo import models
@@ -111,6 +112,7 @@ def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, p
         The backend named as control, or the arm to slow down, is none of these.
     """
     latencies = [case for case in cases if case.scenario == "latency"]
+    latencies = latencies or [case for case in cases if case.definition.on_device][:1]
     controlled = next((case for case in latencies if case.model == CONTROLLED), next(iter(latencies), None))
     return tuple(
         _block(case, _slowed(_with_control(arms, case, selection) if case == controlled else arms, selection), profile)
@@ -136,8 +138,22 @@ def _slowed(arms: tuple[Arm, ...], selection: Selection) -> tuple[Arm, ...]:
     if selection.inject is None:
         return arms
     amount, name = selection.inject
-    known("arm", [name], {arm.id for arm in arms} | {f"{arm.id}#2" for arm in arms if arm.ordinal == 1})
+    if not any(arm.id == name for arm in arms):
+        chosen = [arm.id for arm in arms if _without_variant(arm) == name]
+        name = chosen[0] if len(chosen) == 1 else name
+    known("arm", [name], {each for arm in arms for each in _spellings(arm)})
     return tuple(msgspec.structs.replace(arm, inject=amount) if arm.id == name else arm for arm in arms)
+
+
+def _spellings(arm: Arm) -> set[str]:
+    """Return an arm's id, with and without its CUDA variant, and those of a control that another block may have."""
+    plain = {arm.id, _without_variant(arm)}
+    return plain | ({f"{each}#2" for each in plain} if arm.ordinal == 1 else set())
+
+
+def _without_variant(arm: Arm) -> str:
+    """Return an arm's id as it is typed where the variant is chosen by the machine."""
+    return msgspec.structs.replace(arm, variant=DEFAULT_VARIANT).id
 
 
 def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
