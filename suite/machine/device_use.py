@@ -14,7 +14,7 @@ Z. Yang, K. Adamek, W. Armour (2024). Part-time Power Measurements: nvidia-smi's
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Self
 
 import msgspec
@@ -47,6 +47,7 @@ POLICIES = {
 """NVML's policies that lower clocks, in words. It counts for how long each did: right after a window the GPU idles
 already, and the reasons of that moment may say no more than this."""
 _RELOADED = "the counter went backwards: the driver was loaded again"
+_NOT_LISTED = "NVML does not list the worker's process: it may count in another namespace of process ids"
 HELD_DOWN = 0.01
 """Least share of a window for which a policy held the clocks down before it is reported."""
 
@@ -142,6 +143,28 @@ class Device:
         """Return how much of the GPU's memory is free now."""
         return if_known(lambda memory: int(memory.free), self._ask("nvmlDeviceGetMemoryInfo"))
 
+    def others(self, pids: Collection[int]) -> dict[int, int] | Absent:
+        """Return the processes on the GPU that are not among these, with the bytes that each holds (0: not told).
+
+        Parameters
+        ----------
+        pids
+            Process ids, as this host sees them, of workers that are alive on this GPU.
+
+        Returns
+        -------
+        dict of int to int or Absent
+            By process id; absent where NVML does not list these workers, since it then counts in another namespace of
+            process ids, and theirs would pass for those of others.
+        """
+        found = self._processes()
+        if isinstance(found, Absent):
+            return found
+        held = {int(process.pid): int(process.usedGpuMemory or 0) for process in found}
+        if not pids or not held.keys() >= set(pids):
+            return Absent(_NOT_LISTED)
+        return {pid: used for pid, used in held.items() if pid not in pids}
+
     def _energy_mj(self) -> Value:
         return self._ask("nvmlDeviceGetTotalEnergyConsumption")  # type: ignore[no-any-return]
 
@@ -172,14 +195,17 @@ class Device:
     def _memory_of(self, pid: int) -> Value:
         if not pid:
             return Absent("the worker's process id is not known on this host")
-        # By name and version: without one, NVML's bindings refuse a driver of another age than theirs.
-        found = self._ask_first("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
+        found = self._processes()
         if isinstance(found, Absent):
             return found
         used = [process.usedGpuMemory for process in found if int(process.pid) == pid]
         if not used:
-            return Absent("NVML does not list the worker's process: it may count in another namespace of process ids")
+            return Absent(_NOT_LISTED)
         return Absent("the driver does not tell it by process") if used[0] is None else int(used[0])
+
+    def _processes(self) -> Any:  # noqa: ANN401  (a list of NVML's structures, or why there is none)
+        # By name and version: without one, NVML's bindings refuse a driver of another age than theirs.
+        return self._ask_first("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
 
     def _ask_first(self, name: str, older: str) -> Any:  # noqa: ANN401  (NVML answers with many types)
         """Call a function of NVML's; where it does not answer, the one that older drivers have."""

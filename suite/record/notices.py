@@ -574,6 +574,25 @@ def gpu_memory_short(needed_bytes: int, room_bytes: int) -> str:
     )
 
 
+@_notice_about(
+    "gpu-shared", "Stop them for the time of the run (nvidia-smi lists them), or take another GPU with --gpu."
+)
+def gpu_shared(processes: int, held_bytes: int) -> str:
+    """Processes that are not of this run were on the GPU while it was measured.
+
+    Parameters
+    ----------
+    processes, held_bytes
+        The most at a time, and the most memory that they held together.
+    """
+    which = "Another process was" if processes == 1 else f"{processes} other processes were"
+    held = f", with {held_bytes / 2**30:.1f} GiB of its memory" if held_bytes else ""
+    return (
+        f"{which} on the GPU while this was measured{held}. The GPU divides its time between processes, so that calls "
+        "of some microseconds may take milliseconds; no counter tells which windows that concerns."
+    )
+
+
 @_notice_about("gpu-one-process", "Let several in for the time of the run: nvidia-smi -c DEFAULT (as root).")
 def gpu_one_process() -> str:
     return (

@@ -3,7 +3,7 @@
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -67,6 +67,8 @@ class Generations:
         gpu = run.settings.gpu
         self._device = Device(gpu) if gpu is not None else None
         self._sharing = sharing_of(run, self._device)
+        self._others: dict[str, int] = {}
+        """The most processes of others that were on the GPU at a time, by id of the case."""
         self._profile = PROFILES[run.settings.profile]
         self._seed = run.settings.seed
         self._canary: Outcome | None = None
@@ -255,8 +257,10 @@ class Generations:
             watch=self._resources.watch,
         )
         launched = time.monotonic()
+        before = self._others_on_gpu(case, outcomes)
         with self._phase("around windows"):
             lost = scheduler.measure_rounds(pace)
+        self._warn_of_others_on_gpu(case, (before, self._others_on_gpu(case, outcomes)))
         self._sharing.record_memory_use(case, scheduler.held_bytes)
         self._costs[case.id] = Cost(
             launch_s=(launched - began) / len(outcomes),
@@ -334,6 +338,21 @@ class Generations:
         for warning in warnings:
             self._warn(warning)
         return found
+
+    def _others_on_gpu(self, case: Case, outcomes: Sequence[Outcome]) -> dict[int, int]:
+        """Return the processes on the GPU that are not of this run, and the bytes that each holds."""
+        if self._device is None or case.device == "cpu":
+            return {}
+        own = {each.worker.pid for each in outcomes if each.worker is not None and each.worker.pid is not None}
+        found = self._device.others(own)
+        return {} if isinstance(found, Absent) else found
+
+    def _warn_of_others_on_gpu(self, case: Case, seen: Sequence[Mapping[int, int]]) -> None:
+        """Warn of them once a case, with the most that any generation saw."""
+        most = max(seen, key=len)
+        if len(most) > self._others.get(case.id, 0):
+            self._others[case.id] = len(most)
+            self._warn(notices.gpu_shared(case.id, len(most), sum(most.values())))
 
     def _warn_of_xid_errors(self, case: Case) -> None:
         """Warn of errors that NVIDIA's driver reported outside of windows: a turn's own are in its record."""

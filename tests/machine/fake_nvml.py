@@ -173,12 +173,12 @@ EXPORT int nvmlDeviceGetTotalEccErrors(struct gpu *device, int kind, int counter
 }
 EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct gpu *device, unsigned *count, process_t *found) {
     (void)device;
-    unsigned pid = now("pid", 0);
-    if (!pid) { *count = 0; return OK; }
-    if (!found || *count < 1) { *count = 1; return INSUFFICIENT_SIZE; }
-    *count = 1;
-    found[0].pid = pid;
-    found[0].used = now("process-bytes", 1 << 30);
+    unsigned pid = now("pid", 0), other = now("other-pid", 0), there = (pid != 0) + (other != 0);
+    if (!there) { *count = 0; return OK; }
+    if (!found || *count < there) { *count = there; return INSUFFICIENT_SIZE; }
+    *count = there;
+    if (other) { found[there - 1].pid = other; found[there - 1].used = now("other-bytes", 1 << 30); }
+    if (pid) { found[0].pid = pid; found[0].used = now("process-bytes", 1 << 30); }
     return OK;
 }
 #endif

@@ -191,3 +191,37 @@ def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> Non
         },
     )
     assert json.loads(answer.stdout) == 3 << 30
+
+
+_OTHERS = """
+import json, sys, msgspec
+from suite.machine.device_use import Device
+with Device(0) as device:
+    print(json.dumps(msgspec.to_builtins(device.others(json.loads(sys.argv[1])))))
+"""
+
+
+@pytest.mark.parametrize(
+    ("there", "own", "expected"),
+    [
+        ({"pid": 7}, [7], {}),
+        ({"pid": 7, "other-pid": 9, "other-bytes": 3 << 30}, [7], {"9": 3 << 30}),
+        ({"pid": 7, "other-pid": 9}, [7, 9], {}),
+        ({"other-pid": 9}, [7], None),  # NVML counts otherwise: the one that is listed may be our own
+        ({"other-pid": 9}, [], None),
+    ],
+)
+def test_processes_of_others(
+    there: dict[str, int], own: list[int], expected: dict[str, int] | None, tmp_path: Path
+) -> None:
+    library = compile_library(tmp_path / "nvml")
+    (tmp_path / "now").write_text("".join(f"{name}={value}\n" for name, value in there.items()), encoding="utf-8")
+    answer = subprocess.run(
+        [sys.executable, "-c", _OTHERS, json.dumps(own)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FAKE_NVML": str(tmp_path / "now"), **environment(library)},
+    )
+    found = json.loads(answer.stdout)
+    assert found == expected if expected is not None else "namespace" in found["reason"]

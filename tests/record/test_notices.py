@@ -49,6 +49,7 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.gpu_memory_divided("mlp/latency", [["torch"], ["jax"]], 9 << 30, 8 << 30, []),
     lambda: notices.gpu_memory_short("torch/mlp", 9 << 30, 8 << 30),
     lambda: notices.gpu_one_process("mlp/latency"),
+    lambda: notices.gpu_shared("mlp/latency", 2, 3 << 30),
     lambda: notices.not_divided("resnet50", "It has BatchNorm."),
     lambda: notices.not_installed(["jax", "tensorflow"]),
     lambda: notices.gpu_not_used("its driver is too old.", "Install a newer one."),
@@ -70,6 +71,12 @@ def test_every_warning_is_a_sentence_with_a_remedy(make: Callable[[], Warning_])
     assert warning.remedy
     assert "  " not in warning.message
     assert msgspec.json.decode(msgspec.json.encode(warning), type=Warning_) == warning
+
+
+def test_others_on_a_gpu_are_counted() -> None:
+    assert notices.gpu_shared("", 1, 0).message.startswith("Another process was on the GPU while this was measured. ")
+    two = notices.gpu_shared("", 2, 3 << 30).message
+    assert two.startswith("2 other processes were on the GPU while this was measured, with 3.0 GiB of its memory. ")
 
 
 def test_codes_are_unique_and_every_warning_is_tested() -> None:
