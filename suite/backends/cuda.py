@@ -1,7 +1,8 @@
 """What backends on NVIDIA GPUs have in common: one GPU, no silent way back to the CPU.
 
-Written against the frameworks' documentation. Nothing in this package has been run on a GPU yet: what is here of CUDA
-is unverified, and its first run on one is the test.
+torch, torch.compile and JAX were run on an NVIDIA H200 (docs/gpu-verification.md). TensorFlow, ONNX Runtime and
+TensorRT are written against the frameworks' documentation: on CUDA they are unverified, and their first run there is
+the test.
 """
 
 from suite.backends.protocol import Unsupported

@@ -16,7 +16,7 @@ _STORED = Way("weights and activations stored in bf16, sums inside products in f
 _STORED_FP16 = Way("weights and activations stored in fp16")
 _FP16_FILE = Way("the ONNX file's own tensors in fp16", file="fp16")
 _QDQ = Way("post-training static quantisation, 8-bit products and convolutions", file="int8")
-# The ways on CUDA are written against the frameworks' documentation and unverified: see `suite.backends.cuda`.
+# Which of the ways on CUDA were seen on a GPU, `suite.backends.cuda` says.
 _AUTOCAST = Way("weights and update in fp32; torch.autocast chooses what is computed in bf16")
 _AUTOCAST_FP16 = Way("weights and update in fp32; torch.autocast chooses what is computed in fp16, with a loss scale")
 _CASTING = Way(

@@ -1,4 +1,4 @@
-"""PyTorch, eager. The part on CUDA is unverified (see `suite.backends.cuda`)."""
+"""PyTorch, eager. Its inference and training were run on an NVIDIA H200 (docs/gpu-verification.md)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -102,6 +102,11 @@ class Case(msgspec.Struct, frozen=True):
         return self.definition.timed
 
     @property
+    def stays_on_device(self) -> bool:
+        """Whether inputs and outputs stay in the GPU's memory: else copies would be most of what is timed."""
+        return self.definition.on_device or (self.definition.operators and self.device != "cpu")
+
+    @property
     def per_item(self) -> bool:
         """Whether what counts is the time of an item, not of a call."""
         return self.definition.per_item

@@ -296,6 +296,19 @@ def where_measured(run: Run) -> str:
     return f"{where}{reason}{others}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
 
 
+def timed_region(run: Run) -> str:
+    """Return where inputs and outputs of timed calls are, in host memory or on the GPU."""
+    timed = [block.case for block in run.blocks if block.case.timed]
+    there = [case for case in timed if case.stays_on_device]
+    on_device = "array in the GPU's memory in, completed array in the GPU's memory out"
+    if not there:
+        return run.settings.timed_region
+    if len(there) == len(timed):
+        return on_device
+    names = join([*dict.fromkeys(case.definition.title for case in there)])
+    return f"{run.settings.timed_region}; {names}: {on_device}"
+
+
 def _other_launchers(run: Run) -> str:
     """Return the arms with another launcher than the run's: `; onnxruntime+launcher=venv in …`."""
     launchers = {

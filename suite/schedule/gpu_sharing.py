@@ -7,8 +7,9 @@ group take turns with one another, and not with those of the next. A warning say
 drifts in the meantime drifts between them.
 
 What an arm needs is what NVML reported that its process held for the same case earlier in this run, or else an
-estimate. The estimate is rough and unverified on a GPU; it errs to the high side, where it costs interleaving and not a
-failure. An arm that ran out of memory beside others is given the GPU to itself the next time.
+estimate. The estimate is rough and errs to the high side, where it costs interleaving and not a failure (on an H200:
+1.9 GiB for torch with BERT, which held 1.1). An arm that ran out of memory beside others is given the GPU to itself the
+next time.
 """
 
 import random

@@ -140,8 +140,8 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
 
 
 def _loaded_as(case: Case) -> str:
-    """Return the scenario that a worker loads for. On a GPU an operator's arrays stay there, or copies were timed."""
-    if case.definition.operators and case.device != "cpu":
+    """Return the scenario that a worker loads for."""
+    if case.definition.operators and case.stays_on_device:
         return "latency-device"
     return case.definition.loaded_as or case.scenario
 

@@ -12,6 +12,7 @@ from tests.figures import (
     forms,
     gates,
     goals,
+    gpu,
     gradient_mean,
     overhead,
     padding,
@@ -44,6 +45,7 @@ FIGURES: list[Figure] = [
     *goals.FIGURES,
     *gradient_mean.FIGURES,
     *gates.FIGURES,
+    *gpu.FIGURES,
     *beyond.FIGURES,
 ]
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite import scenarios
+from suite.compatibility.devices import Gpu, Nvidia
 from suite.plan import Selection, make
 
 CPUS = (0, 1, 2, 3)
@@ -43,6 +44,22 @@ def test_a_slowdown_is_given_to_one_arm_and_labelled() -> None:
     assert made.injected == ("onnxruntime#2",)
     assert {arm.inject for block in made.blocks for arm in block.arms if arm.id == "onnxruntime#2"} == {"5%"}
     assert not make(Selection(), available=CPUS).injected
+
+
+@pytest.mark.parametrize("name", ["torch#2", "torch@cu13#2"])
+def test_an_arm_is_named_with_or_without_the_variant_that_the_machine_chose(name: str) -> None:
+    gpu = Gpu(0, "NVIDIA H100", "9.0")
+    here = Nvidia(driver="580.159.04", cuda="13.0", gpus=(gpu,))
+    selected = Selection(
+        models=("mlp",),
+        backends=("torch", "jax"),
+        scenarios=("latency-device",),
+        variant="auto",
+        control="torch",
+        inject=("5%", name),
+    )
+    made = make(selected, available=CPUS, here=here)
+    assert made.injected == ("torch@cu13#2",), "a run on the GPU alone has a control too"
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,15 @@ def test_the_place_is_reported_and_why() -> None:
     assert host.endswith("torch, tensorflow, jax, onnxruntime and openvino (the current interpreter's own packages).")
 
 
+def test_the_timed_region_is_that_of_the_scenarios() -> None:
+    host = "NumPy array in host memory in, completed NumPy array in host memory out"
+    there = "array in the GPU's memory in, completed array in the GPU's memory out"
+    assert sentences.timed_region(make_run(generations=1)) == host
+    assert sentences.timed_region(make_run(generations=1, scenarios=("latency-device",))) == there
+    both = make_run(generations=1, scenarios=("latency", "latency-device"))
+    assert sentences.timed_region(both) == f"{host}; Latency on the device: {there}"
+
+
 def test_batches_are_distinguished_only_where_there_are_several() -> None:
     run = make_run(models=("resnet50",), scenarios=("throughput",), noise_scale=0.0)
     other = msgspec.structs.replace(run.blocks[0], case=msgspec.structs.replace(run.blocks[0].case, batch=16))

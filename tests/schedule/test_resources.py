@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker
 from suite.record.schema import Arm, Case
+from suite.scenarios import ScenarioName
 from suite.schedule.listener import SilentListener
 from suite.schedule.preparation import prepare
 from suite.schedule.resources import cache_folder, task_for
@@ -47,6 +49,24 @@ def test_a_task_names_files_as_the_worker_sees_them() -> None:
     assert task.weights_path.startswith("/artifacts/weights/mlp-")
     assert task.cache_path == "/cache"
     assert task.onnx_path is None
+    site.caches.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "device", "loaded"),
+    [
+        ("operators", "cpu", "latency"),
+        ("operators", "cuda", "latency-device"),
+        ("latency", "cuda", "latency"),
+        ("latency-device", "cuda", "latency-device"),
+    ],
+)
+def test_on_a_gpu_the_arrays_of_an_operator_stay_there(scenario: ScenarioName, device: str, loaded: str) -> None:
+    site = canaries.site(canaries.plan("latency"))
+    case = Case("mlp", scenario, "fp32", 1, 1, device=device)
+    paths = WorkerPaths(artifacts="/artifacts", cache="/cache", export=None)
+    assert task_for(site, case, Arm("jax", "jax"), paths).scenario == loaded
+    assert case.stays_on_device == (loaded == "latency-device")
     site.caches.rmdir()
 
 

@@ -12,7 +12,7 @@ from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
 from suite.record.files import write_atomically
 from suite.trials import commands
-from suite.trials.gpu import answers, ceilings, faults, sensors, turns
+from suite.trials.gpu import answers, ceilings, faults, parities, sensors, turns
 
 out_option = click.option("--out", type=click.Path(path_type=Path), required=True, help="JSON file of the record.")
 gpu_option = click.option("--gpu", type=click.IntRange(0), default=0, show_default=True, help="Index of the GPU.")
@@ -55,6 +55,14 @@ def answers_command(models: tuple[str, ...], out: Path) -> None:
 def ceilings_command(out: Path) -> None:
     """Multiply large matrices in each precision and copy memory, as fast as torch does."""
     _keep(out, ceilings.measure)
+
+
+@main.command("parities")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@out_option
+def parities_command(runs: tuple[Path, ...], out: Path) -> None:
+    """Put the errors of all arms of some runs side by side."""
+    _keep(out, lambda: parities.collect(runs))
 
 
 @main.command("turns")

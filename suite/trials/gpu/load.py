@@ -73,8 +73,10 @@ def running(program: str, *arguments: str, timeout_s: float = 90.0) -> Iterator[
             line = process.stdout.readline() if process.stdout is not None else ""
             if line.strip() != "ready" or time.monotonic() > end:
                 process.kill()
-                words = process.stderr.read()[-500:] if process.stderr is not None else ""
-                raise LevelfieldError(f"A program that loads the GPU did not begin: {words.strip() or 'no reason'}.")
+                words = process.stderr.read().strip().splitlines() if process.stderr is not None else []
+                raise LevelfieldError(
+                    f"A program that loads the GPU did not begin: {words[-1] if words else 'it gave no reason'}."
+                )
             yield process
         finally:
             process.kill()
