@@ -285,11 +285,22 @@ def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path |
     -------
     int
         Exit code.
+
+    Raises
+    ------
+    LevelfieldError
+        It was interrupted: the measurements are kept, and the report can be written later.
     """
-    run = journal.fold(journal.read(folder / files.JOURNAL))
-    record = files.write(run, folder)
-    result = analysis.analyse(run)
-    show_result(record, run, result, console, measured=True, sign=sign)
+    try:
+        run = journal.fold(journal.read(folder / files.JOURNAL))
+        record = files.write(run, folder)
+        result = analysis.analyse(run)
+        show_result(record, run, result, console, measured=True, sign=sign)
+    except KeyboardInterrupt:
+        raise LevelfieldError(
+            "Interrupted while the report was written; everything measured is kept.",
+            fix=f"Write the report with: levelfield report {folder.name}.",
+        ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE
     return result.exit_code

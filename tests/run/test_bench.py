@@ -174,6 +174,21 @@ def test_what_was_cut_off_is_a_whole_record_with_a_page(begun: canaries.Harness)
     check_run(begun.folder)
 
 
+class Interrupted(Console):
+    """A terminal at which somebody presses Ctrl-C while results are printed."""
+
+    def print(self, *objects: object, **options: object) -> None:
+        del objects, options
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_the_report_is_written_loses_nothing(begun: canaries.Harness) -> None:
+    with pytest.raises(LevelfieldError, match="everything measured is kept") as caught:
+        finish(begun.folder, Interrupted())
+    assert f"levelfield report {begun.folder.name}" in caught.value.fix
+    assert files.read(begun.folder).blocks == begun.record().blocks
+
+
 @pytest.mark.parametrize(("generations", "strict_code"), [(5, 0), (2, INCONCLUSIVE)])
 def test_what_is_not_decided_changes_the_code_of_a_strict_run_alone(
     reports: Path, monkeypatch: pytest.MonkeyPatch, generations: int, strict_code: int
