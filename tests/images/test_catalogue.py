@@ -145,7 +145,7 @@ def test_the_version_of_the_current_lock_is_the_current_lock() -> None:
     assert current is not None
     assert catalogue.lock("onnxruntime", "cpu", current) == catalogue.lock("onnxruntime")
     assert catalogue.current_version("torch") == catalogue.lock("torch").versions["torch"].removesuffix("+cpu")
-    assert catalogue.versions("onnxruntime")[-1] == current
+    assert current in catalogue.versions("onnxruntime"), "a newer one may be locked beside it, to be compared"
     assert catalogue.current_version("canary") is None
     assert catalogue.current_version("exporter") is None
 
