@@ -15,10 +15,12 @@ from suite.backends import registry
 from suite.record import files
 from suite.record.schema import Absent, Run
 from suite.statistics.arrays import Floats
+from suite.statistics.ending import EndedBy
+from suite.statistics.student import fewest_launches
 from suite.trials.device_clock import BARE, OURS, compare
 from suite.zoo import models
 from suite.zoo.parity import TOLERANCES
-from tests.figures import records
+from tests.figures import prints, records
 from tests.figures.checking import Figure
 
 PAGE = "docs/gpu-verification.md"
@@ -77,8 +79,7 @@ def _facts() -> list[object]:
 
 def _power() -> list[object]:
     load = _trial("sensors")["load"]
-    assert load["seconds"] == 4
-    return [f"{load['nvml_power_w']:.0f}", f"{load['smi_power_w']:.0f}"]
+    return [prints.in_words(load["seconds"]), f"{load['nvml_power_w']:.0f}", f"{load['smi_power_w']:.0f}"]
 
 
 def _ceilings() -> list[object]:
@@ -107,7 +108,8 @@ def _hidden() -> list[object]:
     assert all(found[model, False]["equal"] for model, _ in found)
     refused = [found[model, True] for model in ("resnet50", "bert")]
     assert not any(one["equal"] for one in refused)
-    return [_power_of_ten(one["relative_error"]) for one in refused]
+    (gate,) = {one["tolerance"] for one in refused}
+    return [*(_power_of_ten(one["relative_error"]) for one in refused), f"{gate:.0e}".replace("e-0", "e-")]
 
 
 def _power_of_ten(value: float) -> str:
@@ -130,7 +132,7 @@ def _identical() -> list[object]:
     control = analyse(records.run(AA)).identical
     assert control is not None
     (block,) = records.run(AA).blocks
-    return [f"{control.ratio.value:.3f}", len(block.generations)]
+    return [block.case.batch, f"{control.ratio.value:.3f}", len(block.generations), fewest_launches(EndedBy.PLAN)]
 
 
 def _errors(precision: str) -> list[object]:
@@ -194,7 +196,8 @@ def _injected() -> list[object]:
     (block,) = run.blocks
     levels = level_matrix(block)
     ratio = statistics.geometric_mean([float(value) for value in _ratios(run, levels)])
-    return [f"{ratio:.3f}", {2: "two"}[len(block.generations)]]
+    (amount,) = {arm.inject for arm in block.arms if arm.inject}
+    return [amount.removesuffix("%"), f"{ratio:.3f}", prints.in_words(len(block.generations))]
 
 
 def _ratios(run: Run, levels: Floats) -> list[float]:
@@ -213,7 +216,7 @@ FIGURES = [
     Figure(PAGE, "CUDA graphs, JAX; {} launches, so nothing is ranked", _settings),
     Figure(PAGE, "Operators on the GPU: {} of {} was measured, equal", _operators),
     Figure(PAGE, "releases it runs; {} of {} facts by NVML are those of `nvidia-smi`", _facts),
-    Figure(PAGE, "multiplied for four seconds: {} W by NVML's energy counter, {} W by the samples", _power),
+    Figure(PAGE, "multiplied for {} seconds: {} W by NVML's energy counter, {} W by the samples", _power),
     Figure(PAGE, "products of bf16 {}, fp16 {}, TF32 {} and fp32 {} TFLOP/s; copies {} TB/s", _ceilings),
     Figure(PAGE, "| {} arms of cases, {} equal to the float64 reference:", _answers),
     Figure(
@@ -223,14 +226,14 @@ FIGURES = [
     ),
     Figure("README.md", "JAX on one {} (driver {}, {}), without", lambda: _setup()[:3]),
     Figure(PAGE, "| The other {} | the MLP in TF32", _unequal),
-    Figure(PAGE, "refused for ResNet-50 and BERT (errors {} and {}, the gate is 1e-5)", _hidden),
+    Figure(PAGE, "refused for ResNet-50 and BERT (errors {} and {}, the gate is {})", _hidden),
     Figure(
         PAGE,
         "| Clocks | ResNet-50, batch {}, one call {} ms: a window of Levelfield's is {} ({}–{}) times a bare loop, "
         "{} ({}–{}) times `torch.utils.benchmark`, {} ({}–{}) times CUDA's own events",
         _clock,
     ),
-    Figure(PAGE, "batch 64 on the device: {} after {} launches; a verdict takes 5", _identical),
+    Figure(PAGE, "batch {} on the device: {} after {} launches; a verdict takes {}", _identical),
     Figure(
         PAGE,
         "In fp16 the errors were {} to {}, in TF32 {} to {}, in bf16 {} to {}. The gates of TF32 and fp16 had been "
@@ -240,5 +243,5 @@ FIGURES = [
     Figure(PAGE, "loads for some {} s in every launch, JAX for {} to {} s and once for {} s", _starting),
     Figure(PAGE, "held {} GB (torch) and up to {} GB (JAX); the allowances before a model are {} and {} GB", _memory),
     Figure(PAGE, "BERT ran in the {} that another process had left", _left),
-    Figure(PAGE, "with 5 % injected, the ratio was {} after {} launches", _injected),
+    Figure(PAGE, "with {} % injected, the ratio was {} after {} launches", _injected),
 ]

@@ -127,6 +127,13 @@ def compare(gpu: int, seconds: float) -> Comparison:
 def as_smi(name: str, value: object) -> str:
     """Spell a fact as nvidia-smi does.
 
+    Parameters
+    ----------
+    name : str
+        Key of `FIELDS`.
+    value : object
+        As the fingerprint has it.
+
     Examples
     --------
     >>> as_smi("power limit mW", 700000), as_smi("ECC", True), as_smi("memory bytes", 85520809984)
@@ -157,7 +164,15 @@ def query(gpu: int, fields: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse(text: str, fields: tuple[str, ...]) -> list[dict[str, str]]:
-    """Read its lines, one sample each."""
+    """Read its lines, one sample each; lines with another number of fields are left out.
+
+    Parameters
+    ----------
+    text : str
+        What it printed, as comma-separated values.
+    fields : tuple of str
+        Names of the columns.
+    """
     rows = csv.reader(io.StringIO(text), skipinitialspace=True)
     return [dict(zip(fields, (cell.strip() for cell in row), strict=True)) for row in rows if len(row) == len(fields)]
 
