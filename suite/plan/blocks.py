@@ -54,8 +54,10 @@ def cases(
     Raises
     ------
     LevelfieldError
-        No model that was asked for can be measured in any of the scenarios.
+        No model that was asked for can be measured in any of the scenarios; or one is an operator, and operators are
+        not asked for.
     """
+    _refuse_operators(scenarios, chosen)
     found = tuple(
         Case(model, scenario, precision, batch, count, device, together, hosts, depth)
         for scenario in in_order(scenarios)
@@ -69,7 +71,7 @@ def cases(
         for depth in (depths.get(model, ()) if get(scenario).decodes else (0,))
     )
     if not found:
-        _refuse_operators(scenarios, chosen)
+        _refuse_networks(scenarios, chosen)
         from_dataset = [name for name in scenarios if get(name).from_dataset]
         raise LevelfieldError(
             f"{', '.join(chosen)}: {from_dataset[0]} reads images or features, and this model takes neither."
@@ -81,11 +83,15 @@ def cases(
 
 
 def _refuse_operators(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
-    """Refuse networks as operators, and operators as networks."""
+    """Refuse operators as networks."""
     single = [name for name in chosen if name in models.operators()]
     if single and not any(get(scenario).operators for scenario in scenarios):
         raise LevelfieldError(f"{single[0]} is a single operator.", fix="Ask for --scenarios operators.")
-    if not single and all(get(scenario).operators for scenario in scenarios):
+
+
+def _refuse_networks(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
+    """Refuse networks as operators."""
+    if all(get(scenario).operators for scenario in scenarios):
         raise LevelfieldError(
             f"{', '.join(chosen)}: no operator here has the shape of a layer of it.",
             fix="Leave --models out, or name operators that `levelfield list` shows.",

@@ -1,15 +1,19 @@
 """Which models answer token by token, in which batches, and at which depths."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
+from suite.machine.findings import gibibytes
 from suite.plan.names import names_of_backends, names_of_models, rising
 from suite.plan.types import Selection
 from suite.record.schema import Arm, Case
 from suite.scenarios import Scenario
 from suite.zoo import models as zoo
 from suite.zoo.decoding import Call, why_not
+
+FLOAT_BYTES = 4
 
 
 def decoders() -> tuple[str, ...]:
@@ -74,5 +78,41 @@ def models_of(
         found[name] = rising("--depths", selection.depths) or decoding.depths[profile]
         calls = [Call(each.decodes, depth) for each in asked for depth in found[name] if each.decodes]
         for why in filter(None, (why_not(decoding, call) for call in calls)):
-            raise LevelfieldError(why, fix="Choose other --depths.")
+            most = min(Call(call.kind, 1).depth + decoding.context - Call(call.kind, 1).length for call in calls)
+            raise LevelfieldError(why, fix=f"Choose --depths from 1 to {most}.")
+    if not found:
+        raise LevelfieldError(
+            f"{', '.join(models)}: {asked[0].name} is of models that answer token by token, and none of these does.",
+            fix=f"Leave {asked[0].name} out, or ask for {', '.join(decoders())} as well.",
+        )
     return found
+
+
+def check_room(batches: Mapping[str, Sequence[int]], most_bytes: int) -> None:
+    """Refuse batches whose caches do not fit into a worker's memory.
+
+    Parameters
+    ----------
+    batches
+        By model, of those that answer token by token.
+    most_bytes
+        That a worker may take.
+
+    Raises
+    ------
+    LevelfieldError
+        The weights and one cache, of float32, take more. A backend may still need more than that.
+    """
+    for name, sizes in batches.items():
+        model = zoo.get(name)
+        if model.decoding is None or not sizes:
+            continue
+        weights = model.parameter_count * FLOAT_BYTES
+        cache = sum(math.prod(tensor.shape) for tensor in model.decoding.caches) * FLOAT_BYTES
+        batch = max(sizes)
+        if weights + batch * cache > most_bytes:
+            raise LevelfieldError(
+                f"The cache of {name} takes {gibibytes(batch * cache)} in a batch of {batch}, and a worker may take "
+                f"{gibibytes(most_bytes)} here.",
+                fix=f"Choose --batch {max(1, (most_bytes - weights) // cache)} or less.",
+            )

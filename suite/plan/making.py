@@ -9,10 +9,10 @@ from suite import scenarios as registered
 from suite.backends import registry
 from suite.compatibility.devices import Nvidia
 from suite.errors import LevelfieldError
-from suite.machine import devices, driver, topology
+from suite.machine import devices, driver, topology, worker_memory
 from suite.machine.topology import Topology
 from suite.plan import arms as arm_names
-from suite.plan import batches, cpu_pinning, decoding, installed, operators, precision, processes
+from suite.plan import batches, cpu_pinning, decoding, definitions, installed, operators, precision, processes
 from suite.plan.blocks import blocks, cases
 from suite.plan.names import default_models, known, names_of_backends, names_of_models
 from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
@@ -226,21 +226,24 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         support.check(own, selection.models, arms)
         models, scenarios = (own.model,), support.scenarios(own, selection.scenarios, profile.scenarios)
         precisions = support.precisions(own, selection.precisions)
-    definitions = [registered.get(name) for name in scenarios]
-    _check_device(definitions, placement)
+    requested = [registered.get(name) for name in scenarios]
+    _check_device(requested, placement)
     precisions = precision.chosen(precisions, arms, placement.device)
-    precision.check_fp32(definitions, precisions)
+    precision.check_fp32(requested, precisions)
     if own is None:
         precision.check_quantized(models, precisions)
+        definitions.check(models, arms)
     pool = cpu_pinning.pool(selection.cpus, _arranged(available))
     together = processes.counts(selection, scenarios, placement.device)
     threads = processes.threads(selection, together, pool)
-    sizes = batches.by_scenario(selection, profile, models, definitions, arms, precisions, placement.device)
+    sizes = batches.by_scenario(selection, profile, models, requested, arms, precisions, placement.device)
     left_out: tuple[Warning_, ...] = ()
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     divided = processes.divisions(selection, together)
-    depths = decoding.models_of(selection, profile.name, models, definitions, arms)
+    depths = decoding.models_of(selection, profile.name, models, requested, arms)
+    cached = next((sizes[each.name] for each in requested if each.decodes), {})
+    decoding.check_room({name: cached[name] for name in depths}, worker_memory.limit_bytes())
     measured = cases(
         scenarios,
         models,
@@ -259,16 +262,14 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
         scenarios=tuple(dict.fromkeys(case.scenario for case in measured)),
         precisions=precisions,
-        batches=next((sizes[each.name] for each in definitions if each.batched), {}),
+        batches=next((sizes[each.name] for each in requested if each.batched), {}),
         threads=threads,
         processes=together,
         hosts=tuple(dict.fromkeys(hosts for _, hosts in divided)),
         cpus=tuple(sorted(pool.cpus[: max(threads) * max(number // hosts for number, hosts in divided)])),
         cpus_requested=selection.cpus,
         training_batches=sizes.get("training", {}),
-        decoding_batches=next(
-            ({name: sizes[each.name][name] for name in depths} for each in definitions if each.decodes), {}
-        ),
+        decoding_batches={name: cached[name] for name in depths},
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
         own=own,

@@ -80,7 +80,7 @@ def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
 
 
 def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None:
-    """Refuse decoding and single operators where fp32 is not among the precisions, and nothing else is asked.
+    """Refuse decoding and single operators where fp32 is not among the precisions.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None
     Raises
     ------
     LevelfieldError
-        Nothing would be measured.
+        Nothing of such a scenario would be measured.
     """
     single = [each for each in scenarios if each.decodes or each.operators]
-    if DEFAULT not in precisions and len(single) == len(scenarios):
+    if DEFAULT not in precisions and single:
         raise LevelfieldError(
             f"{single[0].name} is measured in fp32 alone.",
             fix="Add fp32 to --precision, or ask for other scenarios.",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from suite.backends import precisions, registry
+from suite.plan import definitions
 from suite.plan.cpu_pinning import Requested
 from suite.plan.names import CANARY
 from suite.plan.profiles import Profile
@@ -133,12 +134,24 @@ def file_form(case: Case, arm: Arm) -> str:
     return CACHED if case.depth else precisions.way(arm.backend, case.precision, case.device).file
 
 
-def answers(case: Case, arm: Arm) -> bool:
-    """Return whether an arm computes in a case's precision on its device; `suite.backends.precisions` has the reasons.
+def why_absent(case: Case, arm: Arm) -> str:
+    """Say why an arm does not answer a case, as far as it is known before a launch; empty where it is not.
 
     Parameters
     ----------
     case, arm
         What is asked, and what may answer.
+
+    Returns
+    -------
+    str
+        A sentence: there is no definition of the model, or it does not compute in this precision on this device.
     """
-    return not precisions.why_not(arm.backend, case.precision, case.device, training=case.learns)
+    return definitions.why_not(arm.backend, case.model) or precisions.why_not(
+        arm.backend, case.precision, case.device, training=case.learns
+    )
+
+
+def answers(case: Case, arm: Arm) -> bool:
+    """Return whether an arm may answer a case: there is no reason in `why_absent`."""
+    return not why_absent(case, arm)

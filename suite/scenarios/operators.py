@@ -7,6 +7,7 @@ SCENARIO = Scenario(
     title="Operators",
     phrase="latency of an operator",
     operators=True,
+    profiled=True,
     loaded_as="latency",
     not_of_a_file="a file is a network",
 )

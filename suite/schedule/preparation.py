@@ -4,12 +4,11 @@ import functools
 from collections.abc import Mapping
 
 import msgspec
-import psutil
 
 from suite.hosts.remote import RemoteHosts
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
-from suite.machine import devices, topology
+from suite.machine import devices, topology, worker_memory
 from suite.plan import CANARY, EXPORTER, Plan
 from suite.plan.decoding import call_of
 from suite.prepare.artifacts import Artifacts, Onnx
@@ -23,9 +22,6 @@ from suite.schedule.time_spent import Stopwatch
 from suite.schedule.verification import verify_count
 from suite.zoo import models, weights
 
-MEMORY_SHARE = 0.75
-"""Share of the memory of the machine, or of one NUMA node, that one worker may take at the most."""
-MEMORY_BYTES = 12 << 30
 IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
 
@@ -110,7 +106,7 @@ def prepare(
             cpus=plan.cpus,
             topology=arranged,
             memory_unbound=unbound,
-            memory_bytes=_memory_limit(arranged.least_memory_bytes(() if unbound else nodes)),
+            memory_bytes=worker_memory.limit_bytes(arranged.least_memory_bytes(() if unbound else nodes)),
             caches=scratch.make_folder(),
             gpu=gpu,
             launchers=dict(launchers),
@@ -133,7 +129,7 @@ def _own(
         image=image,
         threads=len(plan.cpus),
         cpus=plan.cpus,
-        memory_bytes=_memory_limit(),
+        memory_bytes=worker_memory.limit_bytes(),
         artifacts=Artifacts().root,
     )
     batches = [block.case.batch for block in plan.blocks]
@@ -171,11 +167,6 @@ def _exports(
         return {}
     exporter = launcher.prepare(EXPORTER, "cpu", None, listener.say)
     return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher) for key in plan.files}
-
-
-def _memory_limit(node_bytes: int | None = None) -> int:
-    """Return what a worker may take, in bytes: a share of the NUMA node that it is bound to, or of the machine."""
-    return min(MEMORY_BYTES, int((node_bytes or psutil.virtual_memory().total) * MEMORY_SHARE))
 
 
 def canary_arm() -> Arm:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from suite.backends import registry
 from suite.backends.protocol import Arrays, Options
+from suite.worker import decoding
 from suite.worker.messages import Measure, Task
 from suite.worker.sources import initial_weights, inputs_of, source_of
 from suite.worker.window import measure_window
@@ -159,11 +160,18 @@ def request_of(step: Callable[..., object]) -> Any:  # noqa: ANN401  (OpenVINO's
     LookupError
         The step holds none.
     """
-    for value in inspect.getclosurevars(step).nonlocals.values():
+    held = [*inspect.getclosurevars(step).nonlocals.values()]
+    for value in filter(inspect.isfunction, tuple(held)):  # a step of a decoder calls a function that holds it
+        held += inspect.getclosurevars(value).nonlocals.values()
+    for value in held:
         for each in (value, getattr(value, "__self__", None)):
             if hasattr(each, "latency"):
                 return each
     raise LookupError("This step holds no inference request with a clock of its own.")
+
+
+def _unchanged(x: Any) -> Any:  # noqa: ANN401  (arrays of any kind)
+    return x
 
 
 class _Form(msgspec.Struct):
@@ -171,6 +179,8 @@ class _Form(msgspec.Struct):
     """Timed."""
     output: Callable[[Any], Any]
     """The same computation, its result as an array; never timed. None: it has no weights of ours to compare."""
+    place: Call = _unchanged
+    """Makes what is timed of the inputs, untimed: a decoder fills its cache with the prompt."""
 
 
 def _torch_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
@@ -306,12 +316,21 @@ def fairly(task: Task) -> _Form:
         cache=Path(task.cache_path) if task.cache_path else None,
         settings=task.settings,
     )
-    step = registry.create(task.backend, options).load(source_of(task))
+    backend, call = registry.create(task.backend, options), decoding.call_of(task)
+    step: Call
+    place: Call = _unchanged
+    if call is None:
+        step = backend.load(source_of(task))
+    else:
+        resident = decoding.load(backend, task, source_of(task), call)
+        step, place = resident.run, resident.place
 
     def output(_: Arrays) -> Any:  # noqa: ANN401  (an array)
-        return np.concatenate([np.array(step(inputs_of(task, first))) for first in range(0, VERIFIED, task.batch)])
+        return np.concatenate(
+            [np.array(step(place(inputs_of(task, first)))) for first in range(0, VERIFIED, task.batch)]
+        )
 
-    return _Form(step, output)
+    return _Form(step, output, place)
 
 
 def _nothing(x: Batch) -> None:
@@ -362,9 +381,10 @@ def main() -> None:
         array = np.zeros((0,), "<f4") if output is None else np.asarray(output).astype("<f4")
         answers.append(Answer(name, array.shape, array.tobytes()))
     say(answers)
+    placed = {name: form.place(x) for name, form in made.items()}
     for line in lines:
         windows = msgspec.json.decode(line, type=Windows)
-        say([window_of(loop, made[form].call, x, windows) for form, loop in windows.turns])
+        say([window_of(loop, made[form].call, placed[form], windows) for form, loop in windows.turns])
     os._exit(0)  # frameworks may hang in their exit handlers; everything has been said
 
 

@@ -6,7 +6,8 @@ import pytest
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make, pair
-from suite.plan.decoding import call_of
+from suite.plan.decoding import call_of, check_room
+from suite.zoo import models
 from suite.zoo.decoding import Call
 
 CPUS = (0, 1)
@@ -78,8 +79,28 @@ def test_a_plan_is_made_again_from_what_a_record_says() -> None:
         (Selection(scenarios=("decode",), precisions=("bf16",)), "decode is measured in fp32 alone"),
         (Selection(scenarios=("training",), models=("decoder",)), "decoder cannot be trained"),
         (Selection(scenarios=("decode",), batches=(0,)), "A batch of 0"),
+        (Selection(scenarios=("decode", "latency"), precisions=("bf16",)), "decode is measured in fp32 alone"),
+        (Selection(scenarios=("decode", "latency"), models=("vit",)), "and none of these does"),
+        (Selection(scenarios=("decode",), depths=(512,)), "Choose --depths from 1 to 511"),
+        (Selection(scenarios=("prefill", "generate"), depths=(513,)), "Choose --depths from 1 to 384"),
+        (Selection(scenarios=("decode",), batches=(1, 65536)), "takes 256.0 GiB in a batch of 65536"),
     ],
 )
 def test_what_cannot_be_is_refused(selection: Selection, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         make(selection, available=CPUS)
+
+
+def test_the_largest_batch_that_is_named_fits() -> None:
+    """8 layers of keys and values, 512 tokens of 2 heads of 64 float32 each: 4 MiB a sequence."""
+    gibibyte = 1 << 30
+    with pytest.raises(
+        LevelfieldError, match=r"takes 4\.0 GiB in a batch of 1024, and a worker may take 1\.0 GiB"
+    ) as no:
+        check_room({"decoder": (4, 1024)}, gibibyte)
+    largest = int(no.value.fix.split()[2])
+    weights = 4 * models.get("decoder").parameter_count
+    assert largest == (gibibyte - weights) // (4 << 20)
+    check_room({"decoder": (largest,)}, gibibyte)
+    with pytest.raises(LevelfieldError, match=f"in a batch of {largest + 1}"):
+        check_room({"decoder": (largest + 1,)}, gibibyte)

@@ -57,6 +57,8 @@ def test_no_default_run_measures_them() -> None:
         (Selection(models=("gemm-35x700",)), "There is no model called 'gemm-35x700'"),
         (Selection(models=(ONE,), precisions=("bf16",)), "operators is measured in fp32 alone"),
         (Selection(models=(ONE,), scenarios=("latency",)), f"{ONE} is a single operator"),
+        (Selection(models=("mlp", ONE), scenarios=("latency",)), f"{ONE} is a single operator"),
+        (Selection(scenarios=("latency", "operators"), precisions=("bf16",)), "operators is measured in fp32 alone"),
         (Selection(models=(ONE,), scenarios=("training",)), "cannot be trained"),
         (Selection(models=("mlp",), scenarios=("operators",)), "mlp: no operator here has the shape of a layer of it"),
     ],

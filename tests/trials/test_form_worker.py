@@ -62,6 +62,21 @@ def test_the_clock_of_the_request_is_found_behind_its_bound_method() -> None:
     assert own_clock(step, {}, 1, 3) == [250_000, 500_000, 750_000]
 
 
+def test_the_clock_of_a_decoder_is_found_behind_the_function_that_its_step_calls() -> None:
+    class Request:
+        latency = 0.0
+
+    request = Request()
+
+    def extend(x: Arrays) -> float:
+        return request.latency + len(x)
+
+    def step(x: Arrays) -> float:
+        return extend(x)
+
+    assert request_of(step) is request
+
+
 def test_a_step_without_a_request_is_refused() -> None:
     with pytest.raises(LookupError, match="no inference request"):
         request_of(sleeping)

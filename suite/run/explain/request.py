@@ -9,6 +9,7 @@ from suite.errors import LevelfieldError
 from suite.plan import Plan, Selection, arms
 from suite.plan.cpu_pinning import Requested
 from suite.record.schema import Arm, Case
+from suite.zoo import models
 
 EXAMPLE = "onnxruntime/resnet50/latency/fp32/b1/t2/cpu"
 PROFILED = tuple(name for name in scenarios.NAMES if scenarios.get(name).profiled)
@@ -30,7 +31,9 @@ class ExplainRequest(msgspec.Struct, frozen=True):
 
 
 def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
-    """Read the id of a result; parts left out at its end are those of `latency`, fp32, one thread for every core.
+    """Read the id of a result; parts left out at its end are those of the plain case.
+
+    That is `latency` (of an operator, `operators`), fp32, one thread for every core.
 
     Parameters
     ----------
@@ -60,11 +63,18 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
             f"{text!r} names a case, and nobody who answers it.", fix=f"Put a backend before it: onnxruntime/{text}."
         )
     arm = arms.parse(parts["arm"])
-    scenario = parts.get("scenario", "latency")
+    usual = "operators" if parts["model"] in models.operators() else "latency"
+    scenario = parts.get("scenario", usual)
     if scenario in scenarios.NAMES and scenario not in PROFILED:
         raise LevelfieldError(
-            f"{scenario} is not a matter of operators, or not of the CPU's.",
-            fix=f"Explain {arm.id}/{parts['model']}/latency instead; {', '.join(PROFILED)} can be.",
+            _not_profiled(scenario),
+            fix=f"Explain {arm.id}/{parts['model']}/{usual} instead; {', '.join(PROFILED)} can be.",
+        )
+    operators = scenario in scenarios.NAMES and scenarios.get(scenario).operators
+    if operators and parts["model"] in plan.names_of_models():
+        raise LevelfieldError(
+            f"{parts['model']} is a network: each of its operators is a result of its own.",
+            fix=f"Explain {arm.id}/{parts['model']}/latency, or an operator that `levelfield list` shows.",
         )
     _on_cpu(text, arm, parts.get("device", "cpu"))
     batch, threads = _number(parts, "batch"), _number(parts, "threads")
@@ -84,10 +94,17 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
     if batch not in {None, block.case.batch}:
         raise LevelfieldError(
             f"{scenario} is measured at batch {block.case.batch} alone.",
-            fix=f"Leave /b{batch} out, or ask for throughput/{block.case.precision}/b{batch}.",
+            fix=f"Leave /b{batch} out"
+            + ("." if operators else f", or ask for throughput/{block.case.precision}/b{batch}."),
         )
     single = msgspec.structs.replace(made, blocks=(block,))
     return ExplainRequest(id=f"{arm.id}/{block.case.id}", arm=block.arms[0], case=block.case, plan=single)
+
+
+def _not_profiled(scenario: str) -> str:
+    if scenarios.get(scenario).decodes:
+        return f"{scenario} is not profiled here: several profilers load the model a second time, with another cache."
+    return f"{scenario} is not a matter of operators, or not of the CPU's."
 
 
 def _on_cpu(text: str, arm: Arm, device: str) -> None:

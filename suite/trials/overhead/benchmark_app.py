@@ -3,8 +3,14 @@
 It gets three options beyond `-hint latency -api sync -infer_precision f32`, so that both sides answer the same
 question: the number of threads (in a file, since it refuses `-nthreads` beside `-hint`), the type of image inputs
 (it would make the network take bytes and convert them), and the inputs themselves.
+
+Of a decoder it gets a step with a cache: the stateful model that Levelfield's backend compiles, saved as a file
+(`stateful`), and one token at its position. The number of tokens stays open in that file, as the backend leaves it, so
+the shape of what is given is an option too, and `benchmark_app` binds its inputs anew in every iteration, outside the
+time that it reports.
 """
 
+import os
 import re
 import shutil
 import tempfile
@@ -14,13 +20,23 @@ import msgspec
 import numpy as np
 
 from suite.errors import LevelfieldError
+from suite.launchers.docker import NOBODY
+from suite.launchers.protocol import WorkerPaths
+from suite.plan.decoding import call_of
 from suite.record.schema import Case
-from suite.trials.overhead.contestants import Pace, Reading, Target, plain_container, python_of
-from suite.zoo import inputs, models
+from suite.schedule.resources import task_for
+from suite.trials import form_worker
+from suite.trials.overhead import stateful
+from suite.trials.overhead.contestants import Pace, Reading, Target, plain_container, python_of, require_equal
+from suite.worker.messages import Verified
+from suite.zoo import decoding, inputs, models
+from suite.zoo.weights import Arrays
 
 _UNITS_NS = {"us": 1e3, "ms": 1e6}
 _SETTINGS = ("INFERENCE_NUM_THREADS", "INFERENCE_PRECISION_HINT", "PERFORMANCE_HINT", "NUM_STREAMS")
 TIMEOUT_S = 300
+CACHE = "empty in benchmark_app, which computes no prompt first; as long in the file, so a step computes as much"
+"""How a decoder's cache differs between the two, in words."""
 
 
 class BenchmarkApp:
@@ -30,13 +46,37 @@ class BenchmarkApp:
     pid: int | None = None
 
     def __init__(self, target: Target) -> None:
-        case = target.case
         self._target = target
-        self._onnx = target.resources.onnx[case.model, case.precision, case.batch].path
+        self._decodes = call_of(target.case) is not None
         self._folder = Path(tempfile.mkdtemp(prefix="levelfield-trial-"))
         self._folder.chmod(0o755)
-        self._inputs = _write_inputs(case, self._folder)
         self.notes: dict[str, str] = {}
+        try:
+            self._model = self._stateful() if self._decodes else f"/artifacts/{self._onnx}"
+            self._inputs = given(target.case)
+            _write(self._inputs, target.case.threads, self._folder)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def _onnx(self) -> str:
+        return self._target.resources.file_of(self._target.case, self._target.arm).path
+
+    def _stateful(self) -> str:
+        """Write a decoder's stateful file; refuse one that does not compute what the reference does."""
+        paths = WorkerPaths(artifacts="/artifacts", cache=None, export=None)
+        task = task_for(self._target.resources, self._target.case, self._target.arm, paths)
+        made = self._folder / "stateful"
+        made.mkdir()
+        if os.getuid() == 0:
+            os.chown(made, NOBODY, NOBODY)
+        code = Path(stateful.__file__).read_text(encoding="utf-8")
+        arguments = (msgspec.json.encode(task).decode(), "/made", str(form_worker.VERIFIED))
+        self._run("the writer of the stateful file", [python_of(self._target), "-P", "-c", code, *arguments], made)
+        logits = np.load(made / stateful.LOGITS_FILE, allow_pickle=False).astype("<f4")
+        require_equal(self._target, "The file for benchmark_app", Verified(logits.shape, logits.tobytes()))
+        return f"/trial/{made.name}/{stateful.MODEL_FILE}"
 
     def window(self, pace: Pace) -> Reading:
         """Run it once.
@@ -47,7 +87,7 @@ class BenchmarkApp:
             It failed, computed something else than Levelfield does, or said something that is not understood.
         """
         command = self._command(max(1, round(pace.window_ns / 1e9)))
-        output = self._run(command)
+        output = self._run("benchmark_app", command)
         found = {name: re.search(rf"\s{name}: (.+)", output) for name in _SETTINGS}
         settings = {name: match[1].strip() for name, match in found.items() if match}
         threads = self._target.case.threads
@@ -55,23 +95,28 @@ class BenchmarkApp:
             raise LevelfieldError(f"benchmark_app did not use {threads} threads: {settings}.")
         if "float32" not in settings.get("INFERENCE_PRECISION_HINT", ""):
             raise LevelfieldError(f"benchmark_app did not compute in float32: {settings}.")
-        self.notes = {"command": " ".join(command), **settings}
+        self.notes = {"command": " ".join(command), **settings, **({"cache": CACHE} if self._decodes else {})}
         return parse(output)
 
     def _command(self, seconds: int) -> list[str]:
         app = str(Path(python_of(self._target)).with_name("benchmark_app"))
+        kinds = {name: f"{array.dtype.kind}{8 * array.dtype.itemsize}" for name, array in self._inputs.items()}
+        shapes = {name: list(array.shape) for name, array in self._inputs.items()}
+        shaped = ("-data_shape", ",".join(f"{name}{shape}" for name, shape in shapes.items())) if self._decodes else ()
         return [
-            *(app, "-m", f"/artifacts/{self._onnx}", "-d", "CPU"),
+            *(app, "-m", self._model, "-d", "CPU", *shaped),
             *("-hint", "latency", "-api", "sync", "-infer_precision", "f32"),
             *("-t", str(seconds), "-load_config", "/trial/config.json"),
-            *("-iop", ",".join(f"{name}:{kind}" for name, kind in self._inputs.items())),
+            *("-iop", ",".join(f"{name}:{kind}" for name, kind in kinds.items())),
             *("-i", *(f"{name}:/trial/{name}.npy" for name in self._inputs)),
         ]
 
-    def _run(self, command: list[str]) -> str:
+    def _run(self, name: str, command: list[str], made: Path | None = None) -> str:
         # Without a home, which is among a worker's variables, its telemetry takes over the log, and its results are not
         # printed.
         folders = {"/artifacts": (self._target.resources.artifacts.root, "ro"), "/trial": (self._folder, "ro")}
+        if made is not None:
+            folders["/made"] = (made, "rw")
         container = plain_container(self._target, command, folders, attached=False)
         try:
             container.start()
@@ -80,7 +125,7 @@ class BenchmarkApp:
         finally:
             container.remove(force=True)
         if code:
-            raise LevelfieldError(f"benchmark_app ended with code {code}.", fix=f"Its last words: {output[-800:]}")
+            raise LevelfieldError(f"{name} ended with code {code}.", fix=f"Its last words: {output[-800:]}")
         return str(output)
 
     def close(self) -> None:
@@ -102,14 +147,29 @@ def parse(output: str) -> Reading:
     return Reading(median_ns=round(float(median[1]) * _UNITS_NS[median[2]], 3), calls=int(count[1]))
 
 
-def _write_inputs(case: Case, folder: Path) -> dict[str, str]:
-    """Write the case's own inputs and the configuration; return each input's type as OpenVINO calls it."""
-    kinds: dict[str, str] = {}
-    for name, array in inputs.make(models.get(case.model), 0, case.batch).items():
+def given(case: Case) -> Arrays:
+    """Return the case's own inputs, as its file names them; of a decoder's step, the token and its position.
+
+    Parameters
+    ----------
+    case
+        What is asked.
+    """
+    model, call = models.get(case.model), call_of(case)
+    if call is None:
+        return inputs.make(model, 0, case.batch)
+    ids = decoding.inputs(model, call, 0, case.batch)[decoding.INPUT]
+    return {
+        decoding.INPUT: np.ascontiguousarray(ids[:, call.prompt :]),
+        decoding.POSITIONS: np.arange(call.prompt, call.length),
+    }
+
+
+def _write(arrays: Arrays, threads: int, folder: Path) -> None:
+    """Write the inputs and the configuration."""
+    for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        kinds[name] = f"{array.dtype.kind}{8 * array.dtype.itemsize}"
-    config = {"CPU": {"INFERENCE_NUM_THREADS": str(case.threads)}}
-    (folder / "config.json").write_bytes(msgspec.json.encode(config))
+    (folder / "config.json").write_bytes(msgspec.json.encode({"CPU": {"INFERENCE_NUM_THREADS": str(threads)}}))
     for file in folder.iterdir():
-        file.chmod(0o644)
-    return kinds
+        if file.is_file():
+            file.chmod(0o644)

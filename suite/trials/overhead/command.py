@@ -24,6 +24,7 @@ from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
 from suite.launchers.worker import WorkerError
 from suite.plan import cpu_pinning
+from suite.plan.decoding import decoders
 from suite.record.schema import Block
 from suite.schedule.resources import RunResources
 from suite.trials import commands
@@ -59,20 +60,21 @@ def contrasts_with_benchmark_app(model: str) -> tuple[Contrast, ...]:
 
     OpenVINO's own clock, which `benchmark_app` reads, starts and stops inside the library; Levelfield's goes from NumPy
     to NumPy. What lies between is nothing beside ResNet-50, and as much as the MLP's inference itself: the first
-    contrast of the MLP is shown without a limit.
+    contrast of the MLP is shown without a limit. A decoder's step has a limit of 3 %.
     """
     small = model == "mlp"
+    share = Limit(share=0.03 if model in decoders() else 0.02)
     return (
         Contrast(
             "worker",
             "benchmark_app",
-            Limit() if small else Limit(share=0.02),
+            Limit() if small else share,
             "from NumPy to NumPy against OpenVINO's own clock",
         ),
         Contrast(
             "OpenVINO's clock",
             "benchmark_app",
-            Limit(ns=2000.0) if small else Limit(share=0.02),
+            Limit(ns=2000.0) if small else share,
             "the same step by the same clock",
         ),
         Contrast(
@@ -108,8 +110,10 @@ def run(
         Writes the record, after every cell.
     listener : commands.Terminal
         Display of the progress.
-    models, backends : tuple of str
-        What to compare with a bare loop.
+    models : tuple of str
+        What is called; of a decoder, one step with a cache is, and beside `benchmark_app` alone.
+    backends : tuple of str
+        What to compare with a bare loop; empty: all of them, or none for a decoder.
     effort : Effort
         Of these cells; turns are added by model.
     app_effort : Effort or None
@@ -126,12 +130,15 @@ def run(
     Raises
     ------
     LevelfieldError
-        No engine answers, or the images cannot be made.
+        No engine answers, or the images cannot be made; or a decoder is asked for beside something else.
     """
+    decodes = require_alone(models, backends, app=app_effort is not None)
+    backends = backends or (() if decodes else registry.names())
     with_app = (APP,) if app_effort else ()
-    selected = commands.selection(models, tuple(dict.fromkeys((*backends, *with_app))), threads)
+    asked = ("decode",) if decodes else ("latency",)
+    selected = commands.selection(models, tuple(dict.fromkeys((*backends, *with_app))), threads, scenarios=asked)
     with commands.prepared(selected, listener) as (plan, resources):
-        settings = _settings({"bare loop": effort, "benchmark_app": app_effort})
+        settings = _settings({"bare loop": effort if backends else None, "benchmark_app": app_effort})
         trial = begin(Trial, resources, seed=seed, settings=settings)
         todo = [(block, backend, False) for block in plan.blocks for backend in backends]
         todo += [(block, backend, True) for block in plan.blocks for backend in with_app]
@@ -141,6 +148,37 @@ def run(
             trial = trial.updated(cells=cells, pooled=pool(cells))
             keep(trial)
     return trial
+
+
+def require_alone(models: Sequence[str], backends: Sequence[str], *, app: bool) -> bool:
+    """Return whether decoders are measured; refuse them beside other models, or against a bare loop.
+
+    Parameters
+    ----------
+    models, backends
+        That were named.
+    app
+        Whether OpenVINO is compared with `benchmark_app`.
+
+    Raises
+    ------
+    LevelfieldError
+        A decoder was named beside something else.
+    """
+    some = [name for name in models if name in decoders()]
+    if not some:
+        return False
+    if len(some) < len(models):
+        raise LevelfieldError(
+            f"{', '.join(some)} is measured in steps with a cache, and the other models in whole calls.",
+            fix=f"Ask for it in a trial of its own: --models {','.join(some)}.",
+        )
+    if backends or not app:
+        raise LevelfieldError(
+            f"A step of {', '.join(some)} is compared with benchmark_app alone.",
+            fix="Leave --backends and --no-app out.",
+        )
+    return True
 
 
 def _cell(
@@ -215,8 +253,13 @@ def exit_code(cells: Sequence[Cell]) -> int:
 
 
 @click.command(context_settings=commands.SETTINGS)
-@click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
-@click.option("--backends", type=NAMES, default=registry.names(), help="Backends to compare with a bare loop.")
+@click.option(
+    "--models",
+    type=NAMES,
+    default=("mlp", "resnet50", "bert"),
+    help="Only these, separated by commas; or decoder, for a step with a cache beside benchmark_app.",
+)
+@click.option("--backends", type=NAMES, default=(), help="Backends to compare with a bare loop; default: all.")
 @click.option("--app/--no-app", default=True, help="Compare OpenVINO with benchmark_app as well.")
 @click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell.")
 @click.option("--rounds", type=click.IntRange(1), default=2, show_default=True, help="Windows of each process.")
@@ -241,5 +284,6 @@ def main(
         effort = Effort(2, 2, Pace(50_000_000, min_calls=3), turns=3)
         app_effort = Effort(2, 1, Pace(1_000_000_000, min_calls=3))
     measured = partial(run, effort=effort, app_effort=app_effort if app else None, **requested)
+    out = out or commands.default_path(Trial.TRIAL, "-decode" if set(requested["models"]) & set(decoders()) else "")
     trial = commands.conduct(Trial, measured, lambda trial: trial, markdown, out=out)
     sys.exit(exit_code(trial.cells))

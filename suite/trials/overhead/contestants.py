@@ -20,6 +20,7 @@ from suite.launchers.container import ContainerChannel, LocalProcess
 from suite.launchers.docker import NOBODY
 from suite.launchers.environment import worker_environment
 from suite.launchers.protocol import WorkerPaths
+from suite.plan.decoding import call_of
 from suite.record.schema import Arm, Case
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.outcomes import end_workers
@@ -227,10 +228,31 @@ class BareProcess(InlineProcess):
     def _verify(self, target: Target) -> None:
         """Time nothing that does not compute the same thing."""
         (answer,) = self.ask(form_worker.FormsRequest(self.task), list[form_worker.Answer], LOAD_TIMEOUT_S)
-        reference = target.resources.artifacts.reference(target.case.model, form_worker.VERIFIED)
-        parity = compare_outputs(Verified(answer.shape, answer.output), reference, target.case.precision)
-        if not parity.equal:
-            raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
+        require_equal(target, f"The {self._name}", Verified(answer.shape, answer.output))
+
+
+def require_equal(target: Target, name: str, answered: Verified) -> None:
+    """Refuse what does not compute the same thing.
+
+    Parameters
+    ----------
+    target
+        What was asked.
+    name
+        Of what answered, in the message.
+    answered
+        Its answers to the first `form_worker.VERIFIED` inputs.
+
+    Raises
+    ------
+    LevelfieldError
+        They are not equal to the reference.
+    """
+    case = target.case
+    reference = target.resources.artifacts.reference(case.model, form_worker.VERIFIED, call=call_of(case))
+    parity = compare_outputs(answered, reference, case.precision)
+    if not parity.equal:
+        raise LevelfieldError(f"{name} is not equal to the reference: {parity.reason}.")
 
 
 class Loop:

@@ -56,7 +56,9 @@ def markdown(trial: Trial) -> str:
         f"average {trial.load_before[0]:.1f} before, {trial.load_after[0]:.1f} after. Started {trial.started}."
     )
     lines = table(columns, _rows(trial, len(columns)))
-    return "\n".join((*lines, "", *([found, ""] if found else []), surroundings, ""))
+    caches = dict.fromkeys(f"The cache is {cell.notes['cache']}." for cell in trial.cells if "cache" in cell.notes)
+    texts = (*([found] if found else []), *caches, surroundings)
+    return "\n".join((*lines, *(line for text in texts for line in ("", text)), ""))
 
 
 def _rows(trial: Trial, columns: int) -> Iterator[tuple[str, ...]]:

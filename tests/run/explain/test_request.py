@@ -17,6 +17,11 @@ CORES = len(os.sched_getaffinity(0))
         "torch-compile/bert/throughput/fp32/b8/t1/cpu",
         "openvino/mlp/latency/bf16/b1/t1/cpu",
         "jax/mlp/training/fp32/b64/t1/cpu",
+        "jax/decoder/latency/fp32/b1/t1/cpu",
+        "tensorflow-xla/vit/latency/bf16/b1/t1/cpu",
+        "openvino/mobilenet/latency/int8/b1/t1/cpu",
+        "torch/embedder/throughput/fp32/b8/t1/cpu",
+        "torch/gemm-768x128x768/operators/fp32/b1/t1/cpu",
         "onnxruntime@1.30.0+spinning=off/mlp/throughput/int8/b100/t1/cpu",
     ],
 )
@@ -34,6 +39,12 @@ def test_what_is_left_out_is_the_plain_case() -> None:
     assert (found.case.precision, found.case.batch, found.case.device) == ("fp32", 1, "cpu")
     assert 1 <= found.case.threads <= CORES
     assert parse(" torch/mlp/throughput ").case.batch == parse("torch/mlp/throughput").case.batch
+
+
+def test_of_an_operator_it_is_the_operator_alone() -> None:
+    found = parse("onnxruntime/gemm-768x128x768")
+    assert (found.case.model, found.case.scenario) == ("gemm-768x128x768", "operators")
+    assert [model for model, _, _ in found.plan.files] == ["gemm-768x128x768"]
 
 
 def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
@@ -69,6 +80,14 @@ def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
         ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU only"),
         ("torch/mlp/training/fp32/b8/t1/cpu/p2", "instead: torch/mlp/training/fp32/b8/t1/cpu."),
         ("jax/decoder/decode/fp32/b1/t1/cpu/d128", "Explain jax/decoder/latency instead"),
+        ("jax/decoder/generate", "several profilers load the model a second time"),
+        ("jax/gemm-768x128x768/decode", "Explain jax/gemm-768x128x768/operators instead"),
+        ("jax/gemm-768x128x768/latency", "is a single operator"),
+        ("jax/gemm-768x128x768/operators/fp32/b8", "Leave /b8 out."),
+        ("jax/vit/operators", "each of its operators is a result of its own"),
+        ("keras-jax/vit", "there is no definition of vit here"),
+        ("onnxruntime/vit/latency/int8", "what would be quantised is not defined"),
+        ("torch/embedder/training", "there is no recipe"),
         ("torch@cu13/mlp", "on the CPU only"),
         ("tensorrt/mlp", "tensorrt"),
     ],

@@ -3,6 +3,7 @@
 import msgspec
 
 from suite.record.schema import Case
+from suite.trials.overhead.benchmark_app import CACHE
 from suite.trials.overhead.record import Cell, Trial
 from suite.trials.overhead.show import markdown, summary
 from suite.trials.record import read
@@ -22,6 +23,12 @@ def test_the_worst_contrast_is_named() -> None:
 def test_the_committed_table_of_every_backend_follows_from_its_record() -> None:
     path = ROOT / "reports" / "trials" / "every-backend-2026-11-22.json"
     assert markdown(read(path, Trial)) == path.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_how_the_caches_differ_is_said_once() -> None:
+    cells = (msgspec.structs.replace(cell("within"), notes={"cache": CACHE}),) * 2
+    text = markdown(msgspec.structs.replace(EMPTY, cells=cells))
+    assert text.count(f"The cache is {CACHE}.") == 1
 
 
 def test_what_could_not_be_measured_is_a_row() -> None:

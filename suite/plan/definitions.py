@@ -1,0 +1,77 @@
+"""Which models a backend has a definition of: a wrapper of frameworks, such as Keras, has them of some."""
+
+import functools
+import importlib.util
+from collections.abc import Sequence
+
+from suite.backends import registry
+from suite.backends.info import BackendInfo
+from suite.errors import LevelfieldError
+from suite.plan.names import names_of_backends, names_of_models
+from suite.record.schema import Arm
+from suite.zoo import models as zoo
+
+OPERATORS = "single operators"
+
+
+def why_not(backend: str, model: str) -> str:
+    """Say why a backend does not compute a model; empty where it does.
+
+    Parameters
+    ----------
+    backend
+        Name of the backend.
+    model
+        Name of a model of the zoo, or of a user's own file.
+
+    Returns
+    -------
+    str
+        A sentence.
+    """
+    info = registry.get(backend)
+    if info.reads != "native" or model not in zoo.operators() + names_of_models() or _has(info, model):
+        return ""
+    return f"{backend} has no definition of {_called(model)} here: it has those of {', '.join(_there(info))}."
+
+
+def check(models: Sequence[str], arms: Sequence[Arm]) -> None:
+    """Refuse models of which no arm has a definition.
+
+    Parameters
+    ----------
+    models, arms
+        All of the run.
+
+    Raises
+    ------
+    LevelfieldError
+        Nothing would answer for a model.
+    """
+    left = [name for name in models if all(why_not(arm.backend, name) for arm in arms)]
+    if left:
+        backends = list(dict.fromkeys(arm.backend for arm in arms))
+        there = list(dict.fromkeys(name for each in backends for name in _there(registry.get(each))))
+        others = [name for name in names_of_backends() if not any(why_not(name, each) for each in left)]
+        raise LevelfieldError(
+            f"{', '.join(backends)}: there is no definition of {', '.join(dict.fromkeys(map(_called, left)))} here.",
+            fix=f"Ask for {', '.join(there)}, or name another backend: {', '.join(others)}.",
+        )
+
+
+def _called(model: str) -> str:
+    return OPERATORS if model in zoo.operators() else model
+
+
+def _there(info: BackendInfo) -> list[str]:
+    return [name for name in names_of_models() if _has(info, name)]
+
+
+def _has(info: BackendInfo, model: str) -> bool:
+    framework = "keras" if info.wraps else info.name.partition("-")[0]
+    return _written(zoo.get(model).package, framework)
+
+
+@functools.cache
+def _written(package: str, framework: str) -> bool:
+    return importlib.util.find_spec(f"suite.zoo.{package}.{framework}") is not None

@@ -1,0 +1,57 @@
+"""Which models a backend has a definition of: others are refused before anything is built, or absent."""
+
+import pytest
+
+from suite.backends import registry
+from suite.errors import LevelfieldError
+from suite.plan import Selection, make
+from suite.plan.definitions import why_not
+from suite.plan.names import names_of_models
+from suite.zoo import models
+
+CPUS = (0, 1)
+OPERATOR = "gemm-768x128x768"
+
+
+def test_every_framework_has_every_model_and_operator() -> None:
+    for name in registry.names():
+        if not registry.get(name).wraps:
+            assert not [each for each in (*names_of_models(), *models.operators()) if why_not(name, each)]
+
+
+@pytest.mark.parametrize("backend", ["keras-torch", "keras-jax", "keras-tensorflow"])
+def test_keras_has_the_core_models_alone(backend: str) -> None:
+    assert [name for name in names_of_models() if not why_not(backend, name)] == ["mlp", "resnet50", "bert"]
+    assert why_not(backend, OPERATOR) == (
+        f"{backend} has no definition of single operators here: it has those of mlp, resnet50, bert."
+    )
+
+
+def test_of_a_file_of_the_users_own_and_of_the_canary_nothing_is_said() -> None:
+    assert not why_not("onnxruntime", "own:net")
+    assert not why_not("canary", "canary")
+    assert not why_not("keras-torch", "digits_resnet")
+
+
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        (Selection(models=("vit",), backends=("keras-jax",)), "no definition of vit here"),
+        (Selection(models=("mlp", "mobilenet"), backends=("keras-jax",)), "no definition of mobilenet here"),
+        (Selection(models=("decoder",), scenarios=("decode",), backends=("keras-torch",)), "no definition of decoder"),
+        (Selection(models=("embedder",), scenarios=("training",), backends=("keras-torch",)), "of embedder here"),
+        (Selection(models=(OPERATOR,), backends=("keras-torch",)), "no definition of single operators here"),
+        (Selection(scenarios=("operators",), backends=("keras-torch",)), "no definition of single operators here"),
+    ],
+)
+def test_what_nobody_has_is_refused(selection: Selection, says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says) as caught:
+        make(selection, available=CPUS)
+    assert caught.value.fix.startswith("Ask for mlp, resnet50, bert, or name another backend: torch, ")
+
+
+def test_beside_a_framework_it_is_absent_and_needs_no_image() -> None:
+    selection = Selection("smoke", models=("vit",), backends=("keras-torch", "jax"), control="none")
+    made = make(selection, available=CPUS)
+    assert [arm.id for arm in made.blocks[0].arms] == ["keras-torch", "jax"]
+    assert made.images == ("jax", "canary")
