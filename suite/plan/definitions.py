@@ -30,7 +30,7 @@ def why_not(backend: str, model: str) -> str:
         A sentence.
     """
     info = registry.get(backend)
-    if info.reads != "native" or model not in zoo.operators() + names_of_models() or _has(info, model):
+    if model not in (*zoo.operators(), *names_of_models()) or _has(info, model):
         return ""
     return f"{backend} has no definition of {_called(model)} here: it has those of {', '.join(_there(info))}."
 
@@ -68,8 +68,8 @@ def _there(info: BackendInfo) -> list[str]:
 
 
 def _has(info: BackendInfo, model: str) -> bool:
-    framework = "keras" if info.wraps else info.name.partition("-")[0]
-    return _written(zoo.get(model).package, framework)
+    """Return whether a wrapper's definition is in the model's folder; every other backend has all models."""
+    return not info.wraps or _written(zoo.get(model).package, info.distribution)
 
 
 @functools.cache

@@ -153,5 +153,11 @@ def why_absent(case: Case, arm: Arm) -> str:
 
 
 def answers(case: Case, arm: Arm) -> bool:
-    """Return whether an arm may answer a case: there is no reason in `why_absent`."""
+    """Return whether an arm may answer a case: there is no reason why it is absent.
+
+    Parameters
+    ----------
+    case, arm
+        As in `why_absent`.
+    """
     return not why_absent(case, arm)
