@@ -17,7 +17,7 @@ from suite.plan.blocks import blocks, cases
 from suite.plan.names import default_models, known, names_of_backends, names_of_models
 from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
 from suite.plan.profiles import PROFILES
-from suite.plan.types import Plan, Selection
+from suite.plan.types import Plan, Selection, why_absent
 from suite.prepare.own_model import store, support
 from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
@@ -125,6 +125,12 @@ def several(
     if not blocks:
         raise LevelfieldError(
             f"Of {' and '.join(arm.id for arm in named)} only one can do that.", fix="Ask for another scenario."
+        )
+    reasons = [[why for arm in block.arms if (why := why_absent(block.case, arm))] for block in blocks]
+    if all(reasons):
+        raise LevelfieldError(
+            f"There is nothing that {' and '.join(arm.id for arm in named)} both do. {reasons[0][0]}",
+            fix="Ask for what both do, or compare other backends.",
         )
     made = msgspec.structs.replace(
         made,

@@ -4,7 +4,7 @@ import pytest
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.plan import Selection, make
+from suite.plan import Selection, make, pair
 from suite.plan.definitions import why_not
 from suite.plan.names import names_of_models
 from suite.zoo import models
@@ -55,3 +55,23 @@ def test_beside_a_framework_it_is_absent_and_needs_no_image() -> None:
     made = make(selection, available=CPUS)
     assert [arm.id for arm in made.blocks[0].arms] == ["keras-torch", "jax"]
     assert made.images == ("jax", "canary")
+
+
+@pytest.mark.parametrize(
+    ("selection", "says"),
+    [
+        (Selection(models=("vit",), scenarios=("latency",)), "keras-torch has no definition of vit here"),
+        (
+            Selection(models=("mlp",), scenarios=("latency",), precisions=("bf16",)),
+            "keras-torch runs fp32 here, not bf16",
+        ),
+    ],
+)
+def test_a_pair_of_which_one_alone_answers_is_refused(selection: Selection, says: str) -> None:
+    with pytest.raises(LevelfieldError, match=f"nothing that torch and keras-torch both do. {says}"):
+        pair(selection, "torch", "keras-torch", available=CPUS)
+
+
+def test_a_pair_is_compared_in_what_both_do() -> None:
+    made = pair(Selection(models=("mlp", "vit"), scenarios=("latency",)), "torch", "keras-torch", available=CPUS)
+    assert [block.case.model for block in made.blocks] == ["mlp", "vit"]
