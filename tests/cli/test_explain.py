@@ -36,7 +36,11 @@ def test_two_formats_do_not_share_the_terminal(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    cases = ("onnxruntime/mlp/latency/fp32/b1/t1/cpu", "jax/mlp/throughput/fp32/b100/t1/cpu")
+    cases = (
+        "onnxruntime/mlp/latency/fp32/b1/t1/cpu",
+        "jax/mlp/throughput/fp32/b100/t1/cpu",
+        "onnxruntime/gemm-512x1x512/operators/fp32/b1/t1/cpu",
+    )
     command = run("explain", *cases, "--by-layer", "--json", "all.json", "--csv", "all.csv", folder=tmp_path)
     assert command.code == 0, command.err
     assert none_left(engine, command.pid)
@@ -52,7 +56,8 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
         assert result["account"]["slowdown"] > 0.5
     rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text(encoding="utf-8"))))
     assert {row["result"] for row in rows} == set(cases)
-    assert sum("node_linear" in row["layer"] for row in rows) == 6
+    assert sum("node_linear" in row["layer"] for row in rows if "/mlp/" in row["result"]) == 6
+    assert [row["operator"] for row in rows if row["result"] == cases[-1]] == ["MatMul"]
 
 
 @pytest.mark.docker
