@@ -74,7 +74,7 @@ def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
         arm=arm.id,
         backend=arm.backend,
         windows=len(uses),
-        energy_per_item_j=energy.per_item(turns, block.case.items, _of_device, MIN_ENERGY_S),
+        energy_per_item_j=energy.per_item(turns, block.case.items, of_device, MIN_ENERGY_S),
         power_w=_power_w(uses),
         utilisation=_over(uses, lambda use: use.utilisation_percent, np.median, 1e-2),
         sm_clock_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.median),
@@ -90,7 +90,8 @@ def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
     )
 
 
-def _of_device(turn: Turn) -> tuple[float | Absent, int] | None:
+def of_device(turn: Turn) -> tuple[float | Absent, int] | None:
+    """Return the GPU's joules in a turn, and the nanoseconds that they are of; None: not read."""
     if turn.device is None:
         return None
     spent = turn.device.energy_mj

@@ -43,7 +43,7 @@ def _block(block: Block) -> EnergyBlock:
     for arm, turns in counted_by_arm(block):
         recorded = [turn.noise for turn in turns if turn.noise and not isinstance(turn.noise.package_energy_uj, Absent)]
         if recorded:
-            energy = per_item(turns, block.case.items, _of_packages, MIN_RAPL_S)
+            energy = per_item(turns, block.case.items, of_packages, MIN_RAPL_S)
             power = collect.per_ns((noise.package_energy_uj, noise.elapsed_ns) for noise in recorded)
             power_w = power if isinstance(power, Absent) else 1e3 * power
             rows.append(EnergyRow(arm.id, arm.backend, len(recorded), energy, power_w))
@@ -55,6 +55,21 @@ def counted_by_arm(block: Block) -> Iterator[tuple[Arm, list[Turn]]]:
     yield from ((arm, counted(block, arm.id)) for arm in block.arms if arm.id != block.canary)
 
 
+def counted_by_launch(block: Block, arm: str) -> dict[int, list[Turn]]:
+    """Return the `counted` turns of each of an arm's launches, by generation.
+
+    Parameters
+    ----------
+    block, arm
+        As in `counted`.
+    """
+    found: dict[int, list[Turn]] = {}
+    for generation, round_, turn in collect.turns(block, arm):
+        if turn.window is not None and not round_.disturbed:
+            found.setdefault(generation.index, []).append(turn)
+    return found
+
+
 def counted(block: Block, arm: str) -> list[Turn]:
     """Return an arm's turns that gave a window, except those of disturbed rounds.
 
@@ -63,7 +78,7 @@ def counted(block: Block, arm: str) -> list[Turn]:
     block, arm
         A block of the record, and the id of one of its arms.
     """
-    return [turn for _, round_, turn in collect.turns(block, arm) if turn.window is not None and not round_.disturbed]
+    return [turn for turns in counted_by_launch(block, arm).values() for turn in turns]
 
 
 def per_item(
@@ -106,7 +121,8 @@ def per_item(
     return energy_j / items
 
 
-def _of_packages(turn: Turn) -> tuple[float | Absent, int] | None:
+def of_packages(turn: Turn) -> tuple[float | Absent, int] | None:
+    """Return the joules of the processor's packages in a turn, and the nanoseconds that they are of; None: not read."""
     if turn.noise is None:
         return None
     energy = turn.noise.package_energy_uj

@@ -64,6 +64,7 @@ _TORCH = BackendInfo(
     process_bytes=1024 << 20,
     feed="torch_loader",
     profiler="torch",
+    traces=("chrome",),
     settings=_CAST | _EAGER | _SEARCH,
     instead_of_mkl="linear=onednn",
     control_rank=3,
@@ -87,6 +88,7 @@ _TENSORFLOW = BackendInfo(
     },
     feed="tf_data",
     profiler="tensorflow",
+    traces=("xplane",),
     settings=_FROZEN,
     colours=("#1565b0", "#6aa9f0"),
 )
@@ -104,6 +106,7 @@ _KERAS = BackendInfo(
     trains=True,
     wraps="torch",
     profiler="torch",
+    traces=("chrome",),
     colours=("#8d2f23", "#e08a7d"),
 )
 _BACKENDS = {
@@ -150,6 +153,7 @@ _BACKENDS = {
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,
             profiler="jax",
+            traces=("xplane", "chrome"),
             settings=_FROZEN,
             control_rank=2,
             colours=("#7a4fb0", "#b794f0"),
@@ -172,6 +176,7 @@ _BACKENDS = {
             process_bytes=1024 << 20,
             decodes=True,
             profiler="onnxruntime",
+            traces=("chrome",),
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
             control_rank=1,
             colours=("#0d7f5b", "#4fc99a"),
@@ -206,6 +211,7 @@ _BACKENDS = {
             imports=("keras", "jax"),
             wraps="jax",
             profiler="jax",
+            traces=("xplane", "chrome"),
             colours=("#5a3d8a", "#9d84cf"),
         ),
         msgspec.structs.replace(
@@ -217,6 +223,7 @@ _BACKENDS = {
             imports=("keras", "tensorflow"),
             wraps="tensorflow",
             profiler="tensorflow",
+            traces=("xplane",),
             colours=("#27517c", "#7fa6d0"),
         ),
         BackendInfo(

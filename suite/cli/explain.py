@@ -21,6 +21,13 @@ from suite.safety import terminals
 @click.option("--top", type=click.IntRange(0), default=15, help="Rows of a table on the terminal; 0: all.")
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON to this file; - for the terminal.")
 @CSV
+@click.option(
+    "--trace",
+    "trace_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write the profiler's own timeline of one CASE: .json (Perfetto) or .xplane.pb (TensorBoard).",
+)
 @CPUS
 @LAUNCHER
 @BASE
@@ -30,6 +37,7 @@ def explain(
     top: int,
     json_file: str | None,
     csv_file: str | None,
+    trace_file: Path | None,
     cpus: tuple[int, ...] | Literal["all"],
     launcher: str | None,
     base: Literal["debian", "registry"],
@@ -43,11 +51,14 @@ def explain(
     from suite.launchers.choice import choose
     from suite.report.export.writing import write_csv
     from suite.report.progress import Terminal
-    from suite.run.explain import measure, request, show
+    from suite.run.explain import measure, request, show, timeline
 
     if json_file == csv_file == "-":
         raise click.UsageError("Either JSON or CSV can go to the terminal, not both.")
     requested = list({each.id: each for each in (request.parse(case, cpus) for case in cases)}.values())
+    if trace_file is not None and len(requested) > 1:
+        raise click.UsageError("--trace writes the timeline of one CASE: explain the others in calls of their own.")
+    form = timeline.wanted(trace_file, requested[0].arm.backend) if trace_file is not None else None
     progress = terminals.console(stderr=True)
     chosen, reason = choose(launcher, base=base)
     if reason:
@@ -59,7 +70,7 @@ def explain(
     for each in requested:
         try:
             with Terminal(progress) as listener:
-                found.append(measure.explain(each, chosen, listener))
+                found.append(measure.explain(each, chosen, listener, form))
         except LevelfieldError as error:
             if len(requested) == 1:
                 raise
@@ -68,6 +79,9 @@ def explain(
             continue
         if "-" not in {json_file, csv_file}:
             show.show(found[-1], console, by_layer=by_layer, top=top)
+        if trace_file is not None and form is not None:
+            said = timeline.write(trace_file, found[-1].profiled.trace, form)
+            progress.print(escape(printable(said)), highlight=False, soft_wrap=True)
     if json_file is not None:
         with _open(json_file) as stream:
             stream.write(show.as_json(found, failed, by_layer=by_layer).decode())

@@ -26,6 +26,7 @@ from suite.cli.measuring import on_nodes, options_of, selection
 from suite.cli.options import (
     BASE,
     BUDGET,
+    CARBON,
     DATA,
     FIELD_OUTPUT,
     IDENTIFY,
@@ -37,6 +38,7 @@ from suite.cli.options import (
     PEER_KEY,
     PEERS,
     PERCENT,
+    PRICE,
     REPORTS,
     SEED,
     SIGN,
@@ -95,6 +97,8 @@ def cli() -> None:
 @IDENTIFY
 @DATA
 @click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
+@PRICE
+@CARBON
 @SIGN
 def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
     """Measure backends on the same models, and write a report.

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeVar, cast
 import click
 
 from suite.record.bounds import LONGEST_S, SEED_BITS
-from suite.report.units import parse_share
+from suite.record.schema import Price
+from suite.report.units import parse_carbon, parse_price, parse_share
 
 LARGEST_NUMBER = 1_000_000
 """Largest batch, and largest number of threads or processes, that is accepted."""
@@ -99,6 +100,20 @@ def _percent(text: str) -> float:
     if share is None:
         raise ValueError(f"{text!r} is not a share such as 2% or 0.02.")
     return share
+
+
+def _price(text: str) -> Price:
+    price = parse_price(text)
+    if price is None:
+        raise ValueError(f"{text!r} is not a price of an hour such as 1.20/h, '1.20 EUR/h' or '$1.20/h'.")
+    return price
+
+
+def _carbon(text: str) -> float:
+    grams = parse_carbon(text)
+    if grams is None:
+        raise ValueError(f"{text!r} is not a carbon intensity such as 380g/kWh or 0.38kg/kWh.")
+    return grams
 
 
 def _injection(text: str) -> tuple[str, str]:
@@ -244,6 +259,19 @@ SIGN = click.option(
     metavar="KEY",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Sign the run's statement with this SSH key.",
+)
+
+
+PRICE = click.option(
+    "--price",
+    type=Parsed("amount/h", _price),
+    help="What an hour of this machine costs, such as 1.20/h or 1.20EUR/h: shows the cost of a million items.",
+)
+CARBON = click.option(
+    "--carbon",
+    "carbon_g_per_kwh",
+    type=Parsed("grams/kwh", _carbon),
+    help="CO2 equivalents of its electricity, such as 380g/kWh: shows the emissions of measured energy.",
 )
 
 

@@ -3,15 +3,18 @@
 import json
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from suite.cli.options import BASE, GPU, REPORTS, SIGN
+from suite.cli.options import BASE, CARBON, GPU, PRICE, REPORTS, SIGN
 from suite.errors import LevelfieldError
 from suite.safety import terminals
+
+if TYPE_CHECKING:
+    from suite.record.schema import Price
 
 
 @click.command()
@@ -135,21 +138,30 @@ def list_() -> None:
 @click.command()
 @click.argument("run")
 @REPORTS
+@PRICE
+@CARBON
 @SIGN
-def report(run: str, reports: Path, sign: Path | None) -> None:
+def report(run: str, reports: Path, price: "Price | None", carbon_g_per_kwh: float | None, sign: Path | None) -> None:
     """Render the report of a run again, and show its result.
 
-    RUN is a run's id, its folder or its run.json.
+    RUN is a run's id, its folder or its run.json. With --price or --carbon only the costs are shown, at that price: the
+    record and its page stay as they are.
     """
-    from suite.analysis import guarded
+    from suite.analysis import guarded, money
     from suite.compare import sides
     from suite.compare.ab import comparison
+    from suite.report import terminal
     from suite.run import ab
     from suite.run.results import show_result
 
     console = terminals.console()
     record = guarded.read(sides.find(run, reports))
     with guarded.computing(record.name):
+        if price is not None or carbon_g_per_kwh is not None:
+            priced = money.at(record.run, price, carbon_g_per_kwh)
+            for part in terminal.show_costs(priced, record.analysis):
+                console.print(part, highlight=False, markup=False)
+            return
         if comparison.LABEL in record.run.labels:
             sys.exit(ab.show(ab.of_record(record.file), console, measured=False, sign=sign))
         show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from suite.backends.profiling.protocol import MAX_TRACE_BYTES
 from suite.worker.messages import Converged, Failed, Loaded, Measured, Profiled, Reply, RooflineMeasured, Verified
 
 MAX_NUMBER = 2**62
@@ -75,6 +76,8 @@ def _times(reply: Reply, most_ns: float) -> str:
             return _window(calls, most_ns)
         case Converged():
             return _training(reply, most_ns)
+        case Profiled() if len(reply.trace) > MAX_TRACE_BYTES:
+            return "a timeline without end"
         case Profiled():
             return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
         case RooflineMeasured():

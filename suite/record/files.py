@@ -18,6 +18,9 @@ MAX_BYTES = 512 * 1024 * 1024
 """Largest record that is read. A full run on a fast machine has some tens of megabytes."""
 MAX_VALUES = 50_000_000
 """Most values that a record may have: each takes some forty bytes of memory once it is read."""
+LEAST_AMOUNT, HIGHEST_AMOUNT = 1e-9, 1e10
+"""Of a price, and of a carbon intensity: what can be typed."""
+MAX_CURRENCY_CHARS = 8
 DAMAGED = "The file was changed or damaged."
 NAME = "run.json"
 JOURNAL = "journal.jsonl"
@@ -241,12 +244,19 @@ def check(run: Run, name: str) -> None:
     Raises
     ------
     LevelfieldError
-        The margin is not between 0 and 1, the counts of a calibration contradict each other, a batch or a number of
-        threads or processes is below one, there is not one process on each host, a depth is missing or of no use, or
-        something is not unique that must be.
+        The margin is not between 0 and 1, a price is not above zero, the counts of a calibration contradict each other,
+        a batch or a number of threads or processes is below one, there is not one process on each host, a depth is
+        missing or of no use, or something is not unique that must be.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
+    price, carbon = run.settings.price, run.settings.carbon_g_per_kwh
+    if price is not None and not (
+        LEAST_AMOUNT <= price.per_hour <= HIGHEST_AMOUNT and len(price.currency) <= MAX_CURRENCY_CHARS
+    ):
+        raise _impossible(name, f"a price of {price.per_hour:g} an hour")
+    if carbon is not None and not LEAST_AMOUNT <= carbon <= HIGHEST_AMOUNT:
+        raise _impossible(name, f"{carbon:g} g of CO2 a kilowatt-hour")
     known = run.calibrated
     if known is not None and not (0 <= known.different <= known.runs and 0 <= known.same <= known.runs > 0):
         raise _impossible(name, f"a calibration with {known.different} and {known.same} of {known.runs} runs")

@@ -652,6 +652,14 @@ class OwnImages(msgspec.Struct, frozen=True):
     """Why they could not be trained on; empty: they were."""
 
 
+class Price(msgspec.Struct, frozen=True):
+    """What an hour of one machine costs, as the user said."""
+
+    per_hour: float
+    currency: str = ""
+    """A sign or a code (`€`, `EUR`), which nothing converts; empty: none was named."""
+
+
 class Settings(msgspec.Struct, frozen=True):
     """The requested settings, from which the same plan can be made again."""
 
@@ -708,6 +716,10 @@ class Settings(msgspec.Struct, frozen=True):
     version did not record it, and chose from all."""
     memory_nodes: Integers | Absent | None = None
     """NUMA nodes that the memory of the largest worker was bound to; None: an earlier version did not record it."""
+    price: Price | None = None
+    """Of this machine, to show what times cost; None: none was given."""
+    carbon_g_per_kwh: float | None = None
+    """Grams of CO2 equivalents that a kilowatt-hour emits here, to show what measured energy does; None: not given."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -18,6 +18,7 @@ from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent, Run
 from suite.report import (
     charts,
+    costs,
     curves,
     embedded_record,
     field_outputs,
@@ -85,6 +86,7 @@ def _environment() -> jinja2.Environment:
     environment = pages.templates(TEMPLATES)
     environment.globals |= {
         "charts": charts,
+        "costs": costs,
         "curves": curves,
         "device": device,
         "disturbances": disturbances,

@@ -4,6 +4,7 @@ import shlex
 
 from suite.record.cpu_lists import as_text
 from suite.record.schema import Arm, OwnFile, Run
+from suite.report import units
 
 
 def command(run: Run) -> str:
@@ -44,6 +45,10 @@ def command(run: Run) -> str:
         words += ["--data", "FOLDER"]  # its path is private; `reproduce` checks its digest
     if settings.target is not None:
         words += ["--target", f"{100 * settings.target:g}%"]
+    if settings.price is not None:
+        words += ["--price", units.price(settings.price).replace(units.NBSP, "")]
+    if settings.carbon_g_per_kwh is not None:
+        words += ["--carbon", f"{units.plain(settings.carbon_g_per_kwh)}g/kWh"]
     words += ["--seed", str(settings.seed)]
     words += ["--launcher", settings.launcher]
     # Left to choose, a machine with a GPU would take it.

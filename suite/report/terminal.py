@@ -27,7 +27,8 @@ from suite.analysis.types import (
 )
 from suite.errors import printable
 from suite.record.schema import Absent, Run, Warning_
-from suite.report import insights, names, operators, sentences, separation, units
+from suite.report import costs, insights, names, operators, sentences, separation, units
+from suite.report.costs import CostTable
 from suite.report.operators import OperatorTable
 from suite.report.separation import IN_THESE_MINUTES
 
@@ -132,6 +133,7 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     for sums in all_reduce.summarise(run):
         yield Text()
         yield _all_reduce(sums)
+    yield from show_costs(run, analysis)
     yield from _insights(analysis)
     yield Text()
     for warning in analysis.warnings:
@@ -142,6 +144,34 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     spent = time_spent.summarise(run)
     if spent is not None:
         yield _text(sentences.time_spent(spent), "dim")
+
+
+def show_costs(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
+    """Yield the tables of costs with what they are computed from; nothing where no price was given.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
+    found = costs.tables(run, analysis)
+    for table in found:
+        yield Text()
+        yield _costs(table)
+        yield from (_text(note, "dim") for note in table.notes)
+    if found:
+        yield _text(costs.lead(run), "dim")
+
+
+def _costs(found: CostTable) -> Table:
+    table = _table(f"{costs.TITLE}: {found.title}")
+    _add_columns(table, "arm", right=False)
+    for heading in found.headings:
+        table.add_column(_text(f"{heading} (95 %)"), justify="right", no_wrap=True)
+    for line in found.lines:
+        cells = (f"{value} ({bounds})" if bounds else value for value, bounds in line.cells)
+        table.add_row(*map(_text, (line.arm, *cells)))
+    return table
 
 
 def _insights(analysis: Analysis) -> Iterator[Text]:

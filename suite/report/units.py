@@ -4,10 +4,13 @@ All values of one table column or one interval share a unit (`scale_ns`), so tha
 """
 
 import math
+import re
+import unicodedata
 
 import msgspec
 
 from suite.analysis.types import Estimate
+from suite.record.schema import Price
 
 NO_VALUE = "–"
 """Shown where there is no number; the reason is shown beside it."""
@@ -229,6 +232,43 @@ def parse_share(text: str) -> float | None:
     except ValueError:
         return None
     return share if 0 < share < 1 else None
+
+
+_CURRENCY = r"[A-Za-z]{1,8}|[^\w\s.,:;/+\-()'\"\\]"
+_PRICE = re.compile(
+    rf"(?P<before>{_CURRENCY})?\s?(?P<amount>[0-9]{{1,7}}(?:\.[0-9]{{1,9}})?)\s?(?P<after>{_CURRENCY})?/h"
+)
+_CARBON = re.compile(r"(?P<amount>[0-9]{1,7}(?:\.[0-9]{1,9})?)\s?(?P<unit>k?g)/kWh")
+
+
+def parse_price(text: str) -> Price | None:
+    """Return the price that people write as `1.20/h`, `1.20 EUR/h` or `$1.20/h`; None where it is none.
+
+    The currency is a code of letters or a sign of Unicode's category Sc. It is kept and shown, never converted.
+    """
+    found = _PRICE.fullmatch(text.strip())
+    if found is None or (found["before"] and found["after"]):
+        return None
+    amount, currency = float(found["amount"]), found["before"] or found["after"] or ""
+    is_sign = not currency or currency.isalpha() or unicodedata.category(currency) == "Sc"
+    return Price(amount, currency) if amount > 0 and is_sign else None
+
+
+def parse_carbon(text: str) -> float | None:
+    """Return the grams a kilowatt-hour that people write as `380g/kWh` or `0.38 kg/kWh`; None where it is none."""
+    found = _CARBON.fullmatch(text.strip())
+    grams = float(found["amount"]) * (1000 if found["unit"] == "kg" else 1) if found else 0.0
+    return grams if grams > 0 else None
+
+
+def plain(value: float) -> str:
+    """Write a number as people type it: `1.2`, `380`, `0.000001`, up to nine decimals."""
+    return f"{value:.9f}".rstrip("0").rstrip(".")
+
+
+def price(price: Price) -> str:
+    """Write a price so that it can be typed again: `1.2 EUR/h`, `1.2/h`."""
+    return f"{plain(price.per_hour)}{NBSP if price.currency else ''}{price.currency}/h"
 
 
 def percent_range(low: float, high: float) -> str:

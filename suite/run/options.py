@@ -7,7 +7,7 @@ import msgspec
 from suite.images.base import Kind
 from suite.plan import Selection
 from suite.prepare.training_data import TrainingDataRequest
-from suite.record.schema import FieldOutput
+from suite.record.schema import FieldOutput, Price
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -50,3 +50,6 @@ class Options(msgspec.Struct, frozen=True):
     """File with the key that they share."""
     field_outputs: tuple[FieldOutput, ...] = ()
     """Recorded outputs of other tools, which become part of the record."""
+    price: Price | None = None
+    """Of an hour of this machine."""
+    carbon_g_per_kwh: float | None = None

@@ -94,6 +94,8 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             target=resources.trained.target if resources.trained is not None else None,
             cpus_requested=plan.cpus_requested,
             memory_nodes=_memory_nodes(plan, resources),
+            price=options.price,
+            carbon_g_per_kwh=options.carbon_g_per_kwh,
         ),
         machine=machine,
         images=tuple(resources.images.values()),

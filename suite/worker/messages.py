@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from suite.backends.info import TraceFormat
 from suite.backends.profiling.operators import Operator
 from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
@@ -159,6 +160,8 @@ class Profile(msgspec.Struct, frozen=True, tag="profile"):
     max_calls: int
     """Of what is profiled: every call leaves some hundred lines in a trace."""
     rewarm_ns: int
+    trace: TraceFormat | None = None
+    """Format in which the profiler's own timeline is wanted too; None: it is not."""
 
 
 class ComputeLayers(msgspec.Struct, frozen=True, tag="compute-layers"):
@@ -391,6 +394,8 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     profiled_ns: tuple[int, ...]
     note: str
     """What must be known to read it."""
+    trace: bytes = b""
+    """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
 class Layer(msgspec.Struct, frozen=True):

@@ -54,6 +54,18 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--data": (LONG, "/dev/null"),
     "--target": ("1e-300", "99.999999%"),
     "--sign": (LONG, "/dev/null"),
+    "--price": (
+        "1.20/h",
+        "0/h",
+        "0.000000001€/h",
+        "9999999.999999999 EUR/h",
+        "-1/h",
+        "1e5/h",
+        "1\u202e/h",
+        LONG,
+        "nan/h",
+    ),
+    "--carbon": ("380g/kWh", "0g/kWh", "0.000000001g/kWh", "9999999kg/kWh", "inf", LONG),
     "--field-output": (LONG, "/dev/null"),
 }
 """Option to values: least and most of what is taken, and what lies beyond."""

@@ -66,9 +66,9 @@ def _python(*words: str) -> list[bytes]:
     return done.stdout.splitlines()
 
 
-def ask(task: Task) -> tuple[Reply, Reply]:
+def ask(task: Task, request: Profile = REQUEST) -> tuple[Reply, Reply]:
     """Let a worker of its own load a task and profile it."""
-    said = b"\n".join(map(msgspec.json.encode, (Load(task), REQUEST)))
+    said = b"\n".join(map(msgspec.json.encode, (Load(task), request)))
     # A worker ends with its stdin, so that stays open until both replies are there.
     with subprocess.Popen(
         [sys.executable, "-m", "suite.worker"],
@@ -100,7 +100,8 @@ def test_it_says_where_the_time_goes(backend: str, files: Path) -> None:
         weights_path=None if reads_onnx else str(files / "weights"),
         onnx_path=str(files / "model.onnx") if reads_onnx else None,
     )
-    loaded, found = ask(task)
+    info = registry.get(backend)
+    loaded, found = ask(task, msgspec.structs.replace(REQUEST, trace=info.traces[0] if info.traces else None))
     assert isinstance(loaded, Loaded), loaded
     assert isinstance(found, Profiled), found
     calls = len(found.profiled_ns)
@@ -116,6 +117,7 @@ def test_it_says_where_the_time_goes(backend: str, files: Path) -> None:
     assert 0 < sum(each.self_ns for each in found.operators) < 2 * middle + 10_000
     assert found.source
     assert found.note
+    assert bool(found.trace) == bool(info.traces)
 
 
 @pytest.mark.parametrize("backend", ["torch", "jax", "tensorflow"])

@@ -1,12 +1,27 @@
 """What people type, as values."""
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 import pytest
 
 from suite.cli.main import bench
-from suite.cli.options import DURATION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, without_paths
+from suite.cli.options import CARBON, DURATION, NAMES, NUMBERS, PERCENT, PRICE, SIZE, VALUES, without_paths
+from suite.record.schema import Price
+
+
+def _type_of(option: Callable[[Callable[[], None]], Callable[[], None]]) -> click.ParamType[Any]:
+    """Return the type of an option's values."""
+
+    def command() -> None:
+        """Do nothing."""
+
+    (found,) = click.command()(option(command)).params
+    return found.type
+
+
+_PRICE, _CARBON = (_type_of(option) for option in (PRICE, CARBON))
 
 
 @pytest.mark.parametrize(
@@ -26,6 +41,13 @@ from suite.cli.options import DURATION, NAMES, NUMBERS, PERCENT, SIZE, VALUES, w
         (PERCENT, " 12.5 % ", 0.125),
         (SIZE, "tokens[1]=128", ("tokens[1]", "128")),
         (VALUES, "x=a=b.npy", ("x", "a=b.npy")),
+        (_PRICE, "1.20/h", Price(1.2)),
+        (_PRICE, "1.20 EUR/h", Price(1.2, "EUR")),
+        (_PRICE, "EUR 1.20/h", Price(1.2, "EUR")),
+        (_PRICE, "$0.000000001/h", Price(1e-9, "$")),
+        (_PRICE, "2€/h", Price(2.0, "€")),
+        (_CARBON, "380g/kWh", 380.0),
+        (_CARBON, "0.38 kg/kWh", 380.0),
     ],
 )
 def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
@@ -54,6 +76,19 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
         (PERCENT, "nan"),
         (PERCENT, "2"),
         (PERCENT, "%"),
+        (_PRICE, "1.20"),
+        (_PRICE, "0/h"),
+        (_PRICE, "-1/h"),
+        (_PRICE, "1e5/h"),
+        (_PRICE, "nan/h"),
+        (_PRICE, "$1€/h"),
+        (_PRICE, "1.20/day"),
+        (_PRICE, "1☃/h"),
+        (_PRICE, "1\u202e/h"),
+        (_PRICE, "٣/h"),
+        (_CARBON, "380"),
+        (_CARBON, "0g/kWh"),
+        (_CARBON, "380mg/kWh"),
     ],
 )
 def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:

@@ -48,6 +48,17 @@ def test_a_report_is_rendered_again(tmp_path: Path) -> None:
     assert "Traceback" not in command.err
 
 
+def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) -> None:
+    record = files.write(make_run(models=("mlp",), scenarios=("latency",)), tmp_path)
+    before = record.read_bytes()
+    command = run("report", tmp_path, "--price", "1.20EUR/h", "--carbon", "380g/kWh", folder=tmp_path)
+    assert command.code == 0, command.err
+    for said in ("EUR a million items", "No emissions: ", "380 g of CO₂e a kWh"):
+        assert said in " ".join(command.out.split())
+    assert record.read_bytes() == before
+    assert not (tmp_path / REPORT).exists()
+
+
 def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
     (tmp_path / "reports" / "a-run").mkdir(parents=True)
     files.write(make_run(), tmp_path / "reports" / "a-run")

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
+from suite.backends.profiling.protocol import MAX_TRACE_BYTES
 from suite.launchers import credible
 from suite.launchers.worker import WorkerError
 from suite.record.schema import Failure
@@ -74,6 +75,7 @@ def changed(reply: _R, **fields: Any) -> _R:
         (changed(ROOFLINE, copy_ns=()), "without a call"),
         (changed(ROOFLINE, gemm_ns=(0,)), "a call that took no time"),
         (Profiled("a", (), (), (), ""), "a profile without a call"),
+        (Profiled("a", (), (1,), (1,), "", bytes(MAX_TRACE_BYTES + 1)), "a timeline without end"),
         (Failed("interrupted by me", "x"), "a kind of failure that there is not"),
         (Failed("error", "x" * (credible.MAX_TEXT + 1)), "a text without end"),
         (Ready(1, -1, "3"), "a number that nothing counts"),

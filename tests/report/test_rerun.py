@@ -6,8 +6,9 @@ from typing import Literal
 import msgspec
 import pytest
 
+from suite.analysis import money
 from suite.cli.main import bench
-from suite.record.schema import Arm
+from suite.record.schema import Arm, Price
 from suite.report import rerun
 from tests.records_builder import make_run
 
@@ -38,6 +39,15 @@ def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
     assert parsed["gpu"] == "1"
     assert parsed["variant"] == "auto"
     assert parsed["backends"] == ("torch@cu13", "jax"), "cuda stands for what the host had"
+
+
+@pytest.mark.parametrize("price", [Price(1.2, "EUR"), Price(0.000000001, "$"), Price(9_999_999.5), None])
+def test_a_price_is_asked_for_again(price: Price | None) -> None:
+    run = money.at(make_run(), price, None if price is None else 380.5)
+    words = shlex.split(rerun.command(run))
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["price"] == price
+    assert parsed["carbon_g_per_kwh"] == run.settings.carbon_g_per_kwh
 
 
 @pytest.mark.parametrize(("requested", "typed"), [("all", "all"), ((0, 2), (0, 2)), ((), ()), (None, ())])

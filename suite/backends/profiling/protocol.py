@@ -12,8 +12,12 @@ from typing import Any, cast
 import msgspec
 
 from suite.backends import registry
+from suite.backends.info import TraceFormat
 from suite.backends.profiling.operators import Operator
 from suite.backends.protocol import Backend, Options, SaysCompiled, Unsupported
+
+MAX_TRACE_BYTES = 64 << 20
+"""Longest timeline that is handed on; half a second of the small operators of BERT is a few MB."""
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -38,6 +42,8 @@ class Subject(msgspec.Struct, frozen=True):
     warm: Callable[[Callable[[Any], object]], None]
     """Make a few calls that are not recorded."""
     budget: Budget
+    trace: TraceFormat | None = None
+    """Format in which the profiler's own timeline is wanted; None: it is not."""
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -50,6 +56,8 @@ class Profile(msgspec.Struct, frozen=True):
     """Each call's time, seen from outside, under the profiler."""
     note: str
     """What must be known to read it."""
+    trace: bytes = b""
+    """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
 def profile(name: str, subject: Subject) -> Profile:
@@ -65,15 +73,24 @@ def profile(name: str, subject: Subject) -> Profile:
     Raises
     ------
     Unsupported
-        The backend has no profiler, or it reported nothing.
+        The backend has no profiler, or it reported nothing, or not the timeline that was wanted.
     """
-    reader = registry.get(name).profiler
-    if not reader:
+    info = registry.get(name)
+    if not info.profiler:
         raise Unsupported(f"{name} has no profiler that is read here.")
-    module = importlib.import_module(f"suite.backends.profiling.{reader}")
+    if subject.trace is not None and subject.trace not in info.traces:
+        raise Unsupported(f"{name}'s profiler writes no timeline in the format {subject.trace}.")
+    module = importlib.import_module(f"suite.backends.profiling.{info.profiler}")
     found = cast("Profile", module.profile(subject))
     if not found.operators:
         raise Unsupported(f"{found.source} named no operator of {name}'s.")
+    if subject.trace is not None and not found.trace:
+        raise Unsupported(f"{found.source} left no timeline.")
+    if len(found.trace) > MAX_TRACE_BYTES:
+        raise Unsupported(
+            f"{found.source} wrote a timeline of {len(found.trace) >> 20} MiB for {len(found.calls_ns)} calls; up to "
+            f"{MAX_TRACE_BYTES >> 20} MiB are handed on."
+        )
     return found
 
 

@@ -41,8 +41,10 @@ def profile(subject: Subject) -> Profile:
             calls_ns = calls(step, subject.inputs, subject.budget)
         path = Path(folder) / "trace.json"
         recorded.export_chrome_trace(str(path))
-        operators = summed(spans(path.read_bytes()), len(calls_ns))
-    return Profile("torch.profiler", operators, calls_ns, COMPILED if compiled else NOTE)
+        written = path.read_bytes()
+    operators = summed(spans(written), len(calls_ns))
+    trace = written if subject.trace is not None else b""
+    return Profile("torch.profiler", operators, calls_ns, COMPILED if compiled else NOTE, trace)
 
 
 def _with_named_kernels(subject: Subject) -> Callable[[Any], object]:

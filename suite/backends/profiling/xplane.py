@@ -4,6 +4,7 @@ Since TensorFlow 2.11 it is the only one that TensorFlow writes (https://github.
 Its message, `XSpace`, is defined in `tsl/profiler/protobuf/xplane.proto` of https://github.com/openxla/xla.
 """
 
+import gzip
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from suite.backends import hlo
+from suite.backends.info import TraceFormat
 from suite.backends.profiling.operators import Span, summed
 from suite.backends.profiling.protocol import Profile, Subject, calls, compiled
 from suite.backends.protobuf import Field, MalformedError, fields
@@ -57,7 +59,31 @@ def profile(
         finally:
             stop()
         operators = summed(read(Path(folder), compiled(subject)), len(calls_ns))
-    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note)
+        trace = timeline(Path(folder), subject.trace) if subject.trace is not None else b""
+    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note, trace=trace)
+
+
+def timeline(folder: Path, wanted: TraceFormat) -> bytes:
+    """Return the one timeline that a profiler left somewhere in a folder; empty: there is none of that format.
+
+    Parameters
+    ----------
+    folder
+        Where the profiler wrote. Beside `*.xplane.pb`, JAX writes the same as trace events, `*.trace.json.gz`.
+    wanted
+        Its format.
+
+    Raises
+    ------
+    Unsupported
+        There are several.
+    """
+    paths = sorted(folder.rglob("*.xplane.pb" if wanted == "xplane" else "*.trace.json.gz"))
+    if len(paths) > 1:
+        raise Unsupported(f"The profiler left {len(paths)} timelines instead of one.")
+    if not paths:
+        return b""
+    return paths[0].read_bytes() if wanted == "xplane" else gzip.decompress(paths[0].read_bytes())
 
 
 def read(folder: Path, compiled: str = "") -> list[Span]:

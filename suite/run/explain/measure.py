@@ -2,6 +2,7 @@
 
 import msgspec
 
+from suite.backends.info import TraceFormat
 from suite.errors import LevelfieldError
 from suite.launchers.protocol import Launcher
 from suite.launchers.worker import WorkerError
@@ -30,7 +31,9 @@ class Explained(msgspec.Struct, frozen=True):
     profiled: Profiled
 
 
-def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListener) -> Explained:
+def explain(
+    request: ExplainRequest, launcher: Launcher, listener: ProgressListener, trace: TraceFormat | None = None
+) -> Explained:
     """Launch a worker, load as `bench` does, and profile.
 
     Parameters
@@ -41,6 +44,8 @@ def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListe
         How to run the worker.
     listener
         Display of the progress.
+    trace
+        Format in which the profiler's own timeline is kept too; None: it is not.
 
     Raises
     ------
@@ -53,7 +58,7 @@ def explain(request: ExplainRequest, launcher: Launcher, listener: ProgressListe
         (outcome,) = bring_up(resources, request.case, [request.arm], verify=False, launch_measured=False)
         try:
             listener.say(f"profiling {request.id}")
-            profiled = _profiled(request.id, outcome)
+            profiled = _profiled(request.id, outcome, trace)
         finally:
             end_workers([outcome])
         return Explained(request.id, outcome.launch.framework_version or "", resources.image(request.arm), profiled)
@@ -96,12 +101,12 @@ def profile_pairs(
     return found
 
 
-def _profiled(result: str, outcome: Outcome) -> Profiled:
+def _profiled(result: str, outcome: Outcome, trace: TraceFormat | None = None) -> Profiled:
     failure = outcome.launch.failure
     if outcome.worker is None:
         why = failure.message if failure is not None else "its worker is gone."
         raise LevelfieldError(f"{result} could not be loaded: {why}", fix="`levelfield doctor` looks at this machine.")
     try:
-        return outcome.worker.ask(REQUEST, Profiled, TIMEOUT_S)
+        return outcome.worker.ask(msgspec.structs.replace(REQUEST, trace=trace), Profiled, TIMEOUT_S)
     except WorkerError as error:
         raise LevelfieldError(f"{result} could not be profiled: {error.message}") from error

@@ -97,6 +97,8 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
         precision_target=_target(settings),
         margin=settings.margin,
+        price=settings.price,
+        carbon_g_per_kwh=settings.carbon_g_per_kwh,
         command=("levelfield", "reproduce", run.id),
     )
 
