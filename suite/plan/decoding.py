@@ -1,15 +1,18 @@
 """Which models answer token by token, in which batches, and at which depths."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.plan.names import names_of_backends, names_of_models, rising
+from suite.plan.names import known, names_of_backends, names_of_models, rising
 from suite.plan.types import Selection
-from suite.record.schema import Arm, Case
+from suite.record.schema import Arm, Case, KVCache
 from suite.scenarios import Scenario
 from suite.zoo import models as zoo
 from suite.zoo.decoding import Call, why_not
+
+STATIC: tuple[KVCache, ...] = ("static",)
 
 
 def decoders() -> tuple[str, ...]:
@@ -76,3 +79,35 @@ def models_of(
         for why in filter(None, (why_not(decoding, call) for call in calls)):
             raise LevelfieldError(why, fix="Choose other --depths.")
     return found
+
+
+def kv_caches_of(selection: Selection, scenarios: Sequence[Scenario], arms: Sequence[Arm]) -> tuple[KVCache, ...]:
+    """Return the caches that models answer token by token with, the static one first.
+
+    Parameters
+    ----------
+    selection
+        Caches that the user named; none: static ones.
+    scenarios, arms
+        All of the run.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such cache, no scenario has one, or no arm keeps one that grows.
+    """
+    asked = known("cache", selection.kv_caches, get_args(KVCache))
+    if asked and not any(each.decodes for each in scenarios):
+        raise LevelfieldError(
+            "--kv-cache is of prefill, decode and generate, and none of them is measured.",
+            fix="Ask for --scenarios prefill,decode,generate, or leave --kv-cache out.",
+        )
+    reasons = [info.no_growing_cache for info in (registry.get(arm.backend) for arm in arms) if info.decodes]
+    if "growing" in asked and all(reasons):
+        able = [
+            name for name in names_of_backends() if registry.get(name).decodes and not registry.get(name).why_static
+        ]
+        raise LevelfieldError(
+            " ".join(dict.fromkeys(reasons)), fix=f"Ask for {', '.join(able)}, or leave --kv-cache out."
+        )
+    return tuple(name for name in get_args(KVCache) if name in asked) or STATIC

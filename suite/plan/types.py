@@ -12,7 +12,7 @@ from suite.prepare.own_model import support
 from suite.record.references import suffix
 from suite.record.schema import Arm, Block, Case, OwnFile, Warning_
 from suite.scenarios import ScenarioName
-from suite.zoo.onnx_export import CACHED
+from suite.zoo.onnx_export import CACHED, GROWN
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -46,6 +46,8 @@ class Selection(msgspec.Struct, frozen=True):
     """Numbers of hosts that train together, with one process on each; empty: all processes are on this one."""
     depths: tuple[int, ...] = ()
     """Tokens of the prompt where models answer token by token, each a case of its own; empty: as the profile says."""
+    kv_caches: tuple[str, ...] = ()
+    """`static`, `growing` or both, where models answer token by token, each a case of its own; empty: static."""
     batches_of: dict[str, tuple[int, ...]] = {}
     """Batches of single models, as a record says them, where `batches` asks for none: profiles change. Models that are
     not named have none."""
@@ -130,15 +132,29 @@ def file_form(case: Case, arm: Arm) -> str:
     case, arm
         What is asked, and what answers.
     """
-    return CACHED if case.depth else precisions.way(arm.backend, case.precision, case.device).file
+    if case.depth:
+        return GROWN if case.growing_cache else CACHED
+    return precisions.way(arm.backend, case.precision, case.device).file
 
 
 def answers(case: Case, arm: Arm) -> bool:
-    """Return whether an arm computes in a case's precision on its device; `suite.backends.precisions` has the reasons.
+    """Return whether an arm can answer a case; `why_not` has the reasons.
 
     Parameters
     ----------
     case, arm
         What is asked, and what may answer.
     """
-    return not precisions.why_not(arm.backend, case.precision, case.device, training=case.learns)
+    return not why_not(case, arm)
+
+
+def why_not(case: Case, arm: Arm) -> str:
+    """Return why an arm cannot compute in a case's precision on its device, or with its cache; empty: it can.
+
+    Parameters
+    ----------
+    case, arm
+        What is asked, and what may answer.
+    """
+    reason = precisions.why_not(arm.backend, case.precision, case.device, training=case.learns)
+    return reason or (registry.get(arm.backend).no_growing_cache if case.growing_cache else "")

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from suite.backends import precisions, registry
+from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
 from suite.plan.decoding import call_of
+from suite.plan.types import why_not
 from suite.record import schema as record
 from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
@@ -116,7 +117,7 @@ def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0)
 
 def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int) -> Outcome:
     """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
-    reason = precisions.why_not(arm.backend, case.precision, case.device, training=case.learns)
+    reason = why_not(case, arm)
     if case.trains and not reason:
         reason = parity.why_not(case.model, case.precision)
     if reason:

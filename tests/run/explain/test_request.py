@@ -69,6 +69,8 @@ def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
         ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU only"),
         ("torch/mlp/training/fp32/b8/t1/cpu/p2", "instead: torch/mlp/training/fp32/b8/t1/cpu."),
         ("jax/decoder/decode/fp32/b1/t1/cpu/d128", "Explain jax/decoder/latency instead"),
+        ("torch/decoder/decode/fp32/b1/t1/cpu/d128/growing", "Explain torch/decoder/latency instead"),
+        ("torch/decoder/decode/fp32/b1/t1/cpu/growing", "names no result"),
         ("torch@cu13/mlp", "on the CPU only"),
         ("tensorrt/mlp", "tensorrt"),
     ],
