@@ -42,10 +42,9 @@ def decoder(
             return [torch.zeros(shape) for shape in shapes]
 
     def extend(cache: list[Any], input_ids: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.float32]:
-        tokens = input_ids.shape[1]
-        call = timed if tokens == source.tokens else eager
+        call = timed if start >= source.prompt else eager
         with inference_mode():
-            return call(from_numpy(input_ids), arange(start, start + tokens), cache).numpy()  # type: ignore[no-any-return]
+            return call(from_numpy(input_ids), arange(start, start + input_ids.shape[1]), cache).numpy()  # type: ignore[no-any-return]
 
     if compiled is not None:
         cache = new_cache()
