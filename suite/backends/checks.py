@@ -85,7 +85,7 @@ def require_decoding(backend: str, source: DecodingSource, options: Options) -> 
     Raises
     ------
     Unsupported
-        The model does not answer so, or the backend does not in that precision or on that device.
+        The model does not answer so, or the backend does not in that precision, on that device or with a growing cache.
     """
     model = models.get(source.model)
     decoding = model.decoding
@@ -93,6 +93,8 @@ def require_decoding(backend: str, source: DecodingSource, options: Options) -> 
         raise Unsupported(f"{source.model} does not answer token by token.")
     if options.precision != "fp32" or options.device != "cpu":
         raise Unsupported(f"{backend} answers token by token in fp32 on the CPU alone here.")
+    if source.growing and (reason := registry.get(backend).no_growing_cache):
+        raise Unsupported(reason)
     return model, decoding
 
 

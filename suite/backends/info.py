@@ -65,6 +65,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How it trains in precisions below fp32, by device and precision; in fp32 whatever trains does."""
     decodes: bool = False
     """Whether it can answer token by token, with a cache: then it has `load_decoding`."""
+    why_static: str = ""
+    """Why its cache has a fixed size only; empty: it also answers with one that grows."""
     feed: str = "prefetch"
     """How it reads a dataset: a module of `suite.backends.feeds`."""
     profiler: str = ""
@@ -94,6 +96,11 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
         if not self.trains:
             return {}
         return {device: {"fp32": FP32, **self.mixed.get(device, {})} for device in self.ways}
+
+    @property
+    def no_growing_cache(self) -> str:
+        """Why it does not answer with a cache that grows, in a sentence; empty: it does."""
+        return f"{self.name} keeps no growing cache here: {self.why_static}." if self.why_static else ""
 
     @property
     def devices(self) -> tuple[str, ...]:

@@ -124,14 +124,15 @@ class ONNXRuntime:
         return Resident(place=place, run=run, fetch=fetch)
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
-        """Open a session on the file with caches, and bind each cache as input and as output."""
+        """Open a session on the file with caches."""
         from suite.backends.decoding import onnxruntime as decoding
 
         _, caches = require_decoding("onnxruntime", source, self._given)
         session = self._opened(require_onnx("onnxruntime", source))
         found = [tensor.name for tensor in session.get_inputs()]
         require_names("onnxruntime", input_names(caches), found)
-        return decoding.decoder(self._ort, session, caches, source)
+        make = decoding.growing if source.growing else decoding.decoder
+        return make(self._ort, session, caches, source)
 
     layers_how = HOW
 

@@ -91,16 +91,19 @@ class OpenVINO:
         return _filling(request, names, count) if small else _sharing(request, count)
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
-        """Compile the file with caches as a stateful model."""
+        """Compile the file with caches: as a stateful model, where they have a fixed size."""
         from suite.backends.decoding import openvino as decoding
 
         _, caches = require_decoding("openvino", source, self._options)
         read = self._core.read_model(require_onnx("openvino", source))
         expected = input_names(caches)
         require_names("openvino", expected, _names(read.inputs, expected))
-        decoding.make_stateful(read, caches)
+        if not source.growing:
+            decoding.make_stateful(read, caches)
         self.request = self._compile(read).create_infer_request()
         self._settings["INPUTS"] = "shared"
+        if source.growing:
+            return decoding.growing(self._ov, self.request, caches, source)
         return decoding.decoder(self._ov, self.request)
 
     def _compile(self, model: Any) -> Any:  # noqa: ANN401  (OpenVINO's own type)

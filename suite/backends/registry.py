@@ -43,6 +43,8 @@ _SEARCH: dict[str, tuple[str, ...]] = {"search": ("on", "off")}
 _GRAPHS: dict[str, tuple[str, ...]] = {"graphs": ("off", "on")}
 """Whether inductor records the kernels of a call in a CUDA graph, and replays it. No effect on a CPU."""
 
+_XLA_STATIC = "XLA compiles for fixed shapes, and would compile again at every step for a cache one token longer"
+
 _TORCH = BackendInfo(
     name="torch",
     title="PyTorch",
@@ -83,6 +85,7 @@ _TENSORFLOW = BackendInfo(
     trains=True,
     mixed=_MIXED,
     decodes=True,
+    why_static="its definition is traced for fixed shapes",
     why_not={
         ("cpu", "int8"): "TensorFlow quantises after training for LiteRT (TensorFlow Lite), which is another runtime"
     },
@@ -135,6 +138,7 @@ _BACKENDS = {
             name="tensorflow-xla",
             title="TensorFlow, XLA",
             class_name="TensorFlowXLA",
+            why_static=_XLA_STATIC,
             colours=("#2f8fc4", "#6fc8f2"),
         ),
         BackendInfo(
@@ -150,6 +154,7 @@ _BACKENDS = {
             trains=True,
             mixed=_MIXED,
             decodes=True,
+            why_static=_XLA_STATIC,
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,
             profiler="jax",

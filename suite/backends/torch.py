@@ -1,6 +1,7 @@
 """PyTorch, eager. Its inference and training were run on an NVIDIA H200 (docs/gpu-verification.md)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -147,10 +148,11 @@ class Torch:
         if self._compiled is None and prepared:
             raise Unsupported(f"{self.name} prepares nothing that answers token by token: leave {prepared[0]} out.")
         network = torch_module.load(model, source.weights)
-        return decoding.decoder(self._torch, network, caches, source, self._compiled)
+        compiled = partial(self._compiled, dynamic=source.growing) if self._compiled is not None else None
+        return decoding.decoder(self._torch, network, caches, source, compiled)
 
-    _compiled: Callable[[Any], Any] | None = None
-    """Compiles a function of tensors; None: it is run eagerly."""
+    _compiled: Callable[..., Any] | None = None
+    """Compiles a function of tensors, whose sizes may change with `dynamic=True`; None: it is run eagerly."""
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Build the network with its loss and torch's own optimizer."""

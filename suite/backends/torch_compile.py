@@ -71,12 +71,12 @@ class TorchCompile(Torch):
         config.freezing = False
         return TorchTrainer(source, self._device, compiled=True)
 
-    def _compiled(self, function: Any) -> Any:  # noqa: ANN401 (a function of tensors)
+    def _compiled(self, function: Any, *, dynamic: bool = False) -> Any:  # noqa: ANN401 (a function of tensors)
         from torch._inductor import config
 
         config.freezing = self._options.settings.get("frozen", "on") == "on"
         config.triton.cudagraphs = self._device == cuda.DEVICE and self._options.settings.get("graphs") == "on"
-        return self._torch.compile(function, dynamic=False)
+        return self._torch.compile(function, dynamic=dynamic)
 
     def _prepared(self, source: Source) -> Any:  # noqa: ANN401 (a module of torch's)
         del source  # it is compiled by the first call

@@ -16,6 +16,7 @@ from suite.cli.options import (
     DEPTHS,
     GPU,
     INJECTION,
+    KV_CACHES,
     NAMES,
     NUMBERS,
     OWN_MODEL,
@@ -71,6 +72,7 @@ _SELECTION = (
     CPUS,
     PROCESSES,
     DEPTHS,
+    KV_CACHES,
     VARIANT,
     GPU,
 )

@@ -228,6 +228,13 @@ DEPTHS = click.option(
     default=(),
     help="Tokens of the prompt in prefill, decode and generate, or several numbers.",
 )
+KV_CACHES = click.option(
+    "--kv-cache",
+    "kv_caches",
+    type=NAMES,
+    default=(),
+    help="Their cache of keys and values: static (of a fixed size, the default), growing, or both, ranked apart.",
+)
 NODES = click.option(
     "--nodes",
     "hosts",

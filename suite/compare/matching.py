@@ -81,7 +81,7 @@ def describe_difference(old: Case, new: Case) -> str:
     Returns
     -------
     str
-        Threads, processes, hosts, depth, precision and device, as far as they differ, separated by commas.
+        Threads, processes, hosts, depth, cache, precision and device, as far as they differ, separated by commas.
     """
     differences = []
     if old.threads != new.threads:
@@ -94,6 +94,8 @@ def describe_difference(old: Case, new: Case) -> str:
         differences.append(f"on {old.hosts} host{'s' if old.hosts > 1 else ''} before, on {new.hosts} now")
     if old.depth != new.depth:
         differences.append(f"at a depth of {old.depth} before, of {new.depth} now")
+    if old.growing_cache != new.growing_cache:
+        differences.append(f"with a {old.kv_cache} cache before, a {new.kv_cache} one now")
     if old.precision != new.precision:
         differences.append(f"{old.precision} before, {new.precision} now")
     if old.device != new.device:

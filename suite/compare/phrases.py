@@ -20,6 +20,7 @@ from suite.compare.types import (
     Setting,
     Verdict,
 )
+from suite.record.schema import Case
 from suite.report import field_outputs, names, units
 from suite.report.markdown import interval
 from suite.report.sentences import shortened
@@ -68,8 +69,13 @@ def where(row: Row | Reading) -> str:
     if isinstance(row, Reading):
         return f"{clean(row.tool, 40)} “{clean(row.name, 120)}”"
     case = row.case
-    depth = f", depth {case.depth}" if case.depth else ""
-    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}, batch {case.batch}{depth})"
+    tokens = _tokens(case)
+    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}, batch {case.batch}{tokens})"
+
+
+def _tokens(case: Case) -> str:
+    """`, depth 128`, or `, depth 128, growing cache`, of a case that answers token by token."""
+    return f", depth {case.depth}{', growing cache' if case.growing_cache else ''}" if case.depth else ""
 
 
 def case(row: Row, *, brief: bool = False) -> str:
@@ -85,7 +91,7 @@ def case(row: Row, *, brief: bool = False) -> str:
     model = clean(names.network(row.case), 60)
     together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
     together += f" on {row.case.hosts} hosts" if row.case.hosts > 1 else ""
-    together += f", depth {row.case.depth}" if row.case.depth else ""
+    together += _tokens(row.case)
     if brief:
         return f"{model}, {metric(row.metric)}, batch {row.case.batch}{together}"
     extras = together + ("" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}")

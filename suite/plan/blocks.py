@@ -10,11 +10,12 @@ from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.plan import arms as arm_names
 from suite.plan.batches import FP32
+from suite.plan.decoding import STATIC
 from suite.plan.names import CANARY, known, names_of_models
 from suite.plan.profiles import Profile
 from suite.plan.types import Selection, answers
 from suite.record.references import DEFAULT_VARIANT
-from suite.record.schema import Arm, Block, Case
+from suite.record.schema import Arm, Block, Case, KVCache
 from suite.scenarios import ScenarioName, get, in_order
 from suite.zoo import models
 
@@ -31,6 +32,7 @@ def cases(
     device: str,
     divisions: Sequence[tuple[int, int]],
     depths: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+    kv_caches: Sequence[KVCache] = STATIC,
     trained: Sequence[str] = (FP32,),
 ) -> tuple[Case, ...]:
     """Return the cases, in the order in which they are measured.
@@ -48,6 +50,8 @@ def cases(
         Numbers of processes that train together, and of hosts: every training is a case of its own for each.
     depths
         Of the models that answer token by token.
+    kv_caches
+        What they answer with: `static`, `growing` or both.
     trained
         Those of the precisions in which an arm trains.
 
@@ -59,7 +63,7 @@ def cases(
     """
     _refuse_operators(scenarios, chosen)
     found = tuple(
-        Case(model, scenario, precision, batch, count, device, together, hosts, depth)
+        Case(model, scenario, precision, batch, count, device, together, hosts, depth, growing_cache=cache == "growing")
         for scenario in in_order(scenarios)
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
@@ -69,6 +73,7 @@ def cases(
         if not get(scenario).from_dataset or models.get(model).dataset_items
         for together, hosts in (divisions if get(scenario).trains else ((1, 1),))
         for depth in (depths.get(model, ()) if get(scenario).decodes else (0,))
+        for cache in (kv_caches if get(scenario).decodes else STATIC)
     )
     if not found:
         _refuse_networks(scenarios, chosen)

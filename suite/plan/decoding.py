@@ -2,18 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.machine.findings import gibibytes
-from suite.plan.names import names_of_backends, names_of_models, rising
+from suite.plan.names import known, names_of_backends, names_of_models, rising
 from suite.plan.types import Selection
-from suite.record.schema import Arm, Case
+from suite.record.schema import Arm, Case, KVCache
 from suite.scenarios import Scenario
 from suite.zoo import models as zoo
 from suite.zoo.decoding import Call, why_not
 
 FLOAT_BYTES = 4
+STATIC: tuple[KVCache, ...] = ("static",)
 
 
 def decoders() -> tuple[str, ...]:
@@ -116,3 +118,35 @@ def check_room(batches: Mapping[str, Sequence[int]], most_bytes: int) -> None:
                 f"{gibibytes(most_bytes)} here.",
                 fix=f"Choose --batch {max(1, (most_bytes - weights) // cache)} or less.",
             )
+
+
+def kv_caches_of(selection: Selection, scenarios: Sequence[Scenario], arms: Sequence[Arm]) -> tuple[KVCache, ...]:
+    """Return the caches that models answer token by token with, the static one first.
+
+    Parameters
+    ----------
+    selection
+        Caches that the user named; none: static ones.
+    scenarios, arms
+        All of the run.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such cache, no scenario has one, or no arm keeps one that grows.
+    """
+    asked = known("cache", selection.kv_caches, get_args(KVCache))
+    if asked and not any(each.decodes for each in scenarios):
+        raise LevelfieldError(
+            "--kv-cache is of prefill, decode and generate, and none of them is measured.",
+            fix="Ask for --scenarios prefill,decode,generate, or leave --kv-cache out.",
+        )
+    reasons = [info.no_growing_cache for info in (registry.get(arm.backend) for arm in arms) if info.decodes]
+    if "growing" in asked and all(reasons):
+        able = [
+            name for name in names_of_backends() if registry.get(name).decodes and not registry.get(name).why_static
+        ]
+        raise LevelfieldError(
+            " ".join(dict.fromkeys(reasons)), fix=f"Ask for {', '.join(able)}, or leave --kv-cache out."
+        )
+    return tuple(name for name in get_args(KVCache) if name in asked) or STATIC

@@ -259,6 +259,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         placement.device,
         divided,
         depths,
+        decoding.kv_caches_of(selection, requested, arms),
         trained=precision.trained(arms, precisions, placement.device),
     )
     return Plan(

@@ -13,7 +13,7 @@ from suite.prepare.own_model import support
 from suite.record.references import suffix
 from suite.record.schema import Arm, Block, Case, OwnFile, Warning_
 from suite.scenarios import ScenarioName
-from suite.zoo.onnx_export import CACHED
+from suite.zoo.onnx_export import CACHED, GROWN
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -47,6 +47,8 @@ class Selection(msgspec.Struct, frozen=True):
     """Numbers of hosts that train together, with one process on each; empty: all processes are on this one."""
     depths: tuple[int, ...] = ()
     """Tokens of the prompt where models answer token by token, each a case of its own; empty: as the profile says."""
+    kv_caches: tuple[str, ...] = ()
+    """`static`, `growing` or both, where models answer token by token, each a case of its own; empty: static."""
     batches_of: dict[str, tuple[int, ...]] = {}
     """Batches of single models, as a record says them, where `batches` asks for none: profiles change. Models that are
     not named have none."""
@@ -131,7 +133,9 @@ def file_form(case: Case, arm: Arm) -> str:
     case, arm
         What is asked, and what answers.
     """
-    return CACHED if case.depth else precisions.way(arm.backend, case.precision, case.device).file
+    if case.depth:
+        return GROWN if case.growing_cache else CACHED
+    return precisions.way(arm.backend, case.precision, case.device).file
 
 
 def why_absent(case: Case, arm: Arm) -> str:
@@ -145,11 +149,13 @@ def why_absent(case: Case, arm: Arm) -> str:
     Returns
     -------
     str
-        A sentence: there is no definition of the model, or it does not compute in this precision on this device.
+        A sentence: there is no definition of the model, it does not compute in this precision on this device, or it
+        has no such cache.
     """
-    return definitions.why_not(arm.backend, case.model) or precisions.why_not(
+    reason = definitions.why_not(arm.backend, case.model) or precisions.why_not(
         arm.backend, case.precision, case.device, training=case.learns
     )
+    return reason or (registry.get(arm.backend).no_growing_cache if case.growing_cache else "")
 
 
 def answers(case: Case, arm: Arm) -> bool:

@@ -246,7 +246,7 @@ def check(run: Run, name: str) -> None:
     LevelfieldError
         The margin is not between 0 and 1, a price is not above zero, the counts of a calibration contradict each other,
         a batch or a number of threads or processes is below one, there is not one process on each host, a depth is
-        missing or of no use, or something is not unique that must be.
+        missing or of no use, a cache grows where there is none, or something is not unique that must be.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
@@ -272,6 +272,8 @@ def check(run: Run, name: str) -> None:
             raise _impossible(name, f"a training in {block.case.processes} processes")
         if block.case.depth < 0 or bool(block.case.depth) != bool(block.case.definition.decodes):
             raise _impossible(name, f"{block.case.scenario} at a depth of {block.case.depth}")
+        if block.case.growing_cache and not block.case.depth:
+            raise _impossible(name, f"{block.case.scenario} with a growing cache")
         _once((arm.id for arm in block.arms), name, "arms of a case")
         _once((generation.index for generation in block.generations), name, "generations of a case")
         _once((left.arm for left in block.left), name, "arms that left a case")

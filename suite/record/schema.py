@@ -54,6 +54,10 @@ Phase: TypeAlias = Literal[
 """What the supervisor's time is spent on; `suite.analysis.time_spent` describes each."""
 
 
+KVCache: TypeAlias = Literal["static", "growing"]
+"""Cache of keys and values: of a fixed size, that of the context, or one that grows with the sequence."""
+
+
 class Case(msgspec.Struct, frozen=True):
     """What is measured: a model in a scenario, with a precision, batch size, threads and device."""
 
@@ -70,6 +74,9 @@ class Case(msgspec.Struct, frozen=True):
     """Over which the processes are spread, one on each where there are several."""
     depth: int = 0
     """Tokens of the prompt, of a scenario that answers token by token; 0 in all others."""
+    growing_cache: bool = False
+    """Whether its cache of keys and values grows with the sequence, by concatenation; else it has a fixed size, that of
+    the context."""
 
     @property
     def processes_here(self) -> int:
@@ -90,6 +97,11 @@ class Case(msgspec.Struct, frozen=True):
     def launched_for(self) -> str:
         """The model, or `operators`: the same launches answer all operators, one after the other."""
         return self.scenario if self.definition.operators else self.model
+
+    @property
+    def kv_cache(self) -> KVCache:
+        """The cache of a case that answers token by token; of no meaning in others."""
+        return "growing" if self.growing_cache else "static"
 
     @property
     def rate_unit(self) -> str:
@@ -137,15 +149,16 @@ class Case(msgspec.Struct, frozen=True):
         together = f" in {self.processes} processes" if self.processes > 1 else ""
         together += f" on {self.hosts} hosts" if self.hosts > 1 else ""
         if self.depth:
-            return f"{self.model} {self.scenario} at {self.depth}"
+            return f"{self.model} {self.scenario} at {self.depth}{', growing cache' if self.growing_cache else ''}"
         return f"{self.model} {self.scenario}{together}" if self.trains or self.converges else self.model
 
     @property
     def id(self) -> str:
-        """`resnet50/latency/fp32/b1/t2/cpu`; with `/p2/h2` of two processes on two hosts, `/d128` at a depth."""
+        """`resnet50/latency/fp32/b1/t2/cpu`; then `/p2/h2` of two processes on two hosts, `/d128/growing` of tokens."""
         together = f"/p{self.processes}" if self.processes > 1 else ""
         together += f"/h{self.hosts}" if self.hosts > 1 else ""
         together += f"/d{self.depth}" if self.depth else ""
+        together += "/growing" if self.growing_cache else ""
         return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}{together}"
 
 
@@ -700,6 +713,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Numbers of hosts over which they are spread, one process on each; empty: one host."""
     depths: Integers = ()
     """Tokens of the prompts where models answer token by token; empty: none does. Each case has its own."""
+    kv_caches: tuple[KVCache, ...] = ()
+    """Caches of keys and values with which they answer; empty: none does so, or all are static, in earlier versions."""
     own: OwnFile | None = None
     """The user's own file that was measured; None: this tool's models were."""
     own_images: OwnImages | None = None

@@ -7,17 +7,25 @@ becomes part of a class or an anchor.
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from suite import scenarios
 from suite.backends import registry
-from suite.record.schema import Case
+from suite.record.schema import Case, KVCache
 from suite.zoo import models
 
 _BACKENDS = {name: registry.get(name) for name in registry.all_names()}
 
 _SPARE_COLOURS = (("#55606e", "#a8b3c0"), ("#7d5a3c", "#cfa27d"), ("#4c6b1f", "#a9cb73"), ("#8a4a66", "#e0a1bd"))
 """On light and on dark ground: of backends that have no colour of their own, or that this release does not know."""
+
+_OF_CACHE: Mapping[KVCache, str] = MappingProxyType(
+    {
+        "static": "The cache is static: it has a fixed size, that of the context, and every call reads all of it.",
+        "growing": "The cache grows: every call concatenates its keys and values with those of the tokens before.",
+    }
+)
 
 
 def model(name: str) -> str:
@@ -73,10 +81,15 @@ def scenario_title(case: Case) -> str:
     >>> scenario_title(Case("bert", "throughput", "fp32", 1, 2))
     'One item at a time'
     >>> scenario_title(Case("decoder", "decode", "fp32", 1, 2, depth=128))
-    'Decode at depth 128'
+    'Decode at depth 128, static cache'
     """
     title = "One item at a time" if case.one_by_one else scenario(case.scenario)
-    return f"{title} at depth {case.depth}" if case.depth else title
+    return f"{title} at depth {case.depth}, {case.kv_cache} cache" if case.depth else title
+
+
+def note(case: Case) -> str:
+    """Return what must be known to read a case's figures; empty: nothing more."""
+    return " ".join(filter(None, (case.definition.note, _OF_CACHE[case.kv_cache] if case.depth else "")))
 
 
 def is_framework(distribution: str) -> bool:

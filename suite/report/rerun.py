@@ -25,6 +25,7 @@ def command(run: Run) -> str:
     words += ["--cpus", _cpus(settings.cpus_requested)] if settings.cpus_requested else []
     words += ["--processes", ",".join(map(str, settings.process_counts))] if settings.process_counts else []
     words += ["--depths", ",".join(map(str, settings.depths))] if settings.depths else []
+    words += ["--kv-cache", ",".join(settings.kv_caches)] if settings.kv_caches else []
     if settings.host_counts:
         words += ["--nodes", ",".join(map(str, settings.host_counts))]
         words += ["--peers", ",".join(["ADDRESS:PORT"] * (max(settings.host_counts) - 1)), "--peer-key", "FILE"]

@@ -99,8 +99,8 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
             yield _text(absent, "dim")
         if block.case.one_by_one:
             yield _text(sentences.ONE_BY_ONE, "dim")
-        if block.case.definition.note:
-            yield _text(block.case.definition.note, "dim")
+        if names.note(block.case):
+            yield _text(names.note(block.case), "dim")
         yield _text(sentences.verdict(block, analysis.timed), "dim")
     for trained in analysis.convergence:
         yield Text()

@@ -143,6 +143,7 @@ def _only(options: Options, row: Row) -> Options:
         processes=(case.processes,) if case.processes > 1 and case.hosts == 1 else (),
         hosts=(case.hosts,) if case.hosts > 1 else (),
         depths=(case.depth,) if case.depth else (),
+        kv_caches=(case.kv_cache,) if case.depth else (),
         batches=(),
         batches_of={case.model: (case.batch,)},
         training_batches_of={case.model: (case.batch,)},

@@ -74,6 +74,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             process_counts=plan.processes if max(plan.processes) > 1 and plan.hosts == (1,) else (),
             host_counts=plan.hosts if plan.hosts != (1,) else (),
             depths=tuple(dict.fromkeys(block.case.depth for block in plan.blocks if block.case.depth)),
+            kv_caches=tuple(dict.fromkeys(block.case.kv_cache for block in plan.blocks if block.case.depth)),
             cpus=plan.cpus,
             generations=plan.profile.generations,
             rounds=plan.profile.rounds,

@@ -7,9 +7,6 @@ SCENARIO = Scenario(
     title="Decode",
     phrase="decode (inter-token latency)",
     decodes="decode",
-    note=(
-        "A call computes one token that follows so many in the cache: the inter-token latency. "
-        "A cache has a fixed size, the model's whole context."
-    ),
+    note="A call computes one token that follows so many in the cache: the inter-token latency.",
     not_of_a_file="a file says nothing of a cache",
 )

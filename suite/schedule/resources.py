@@ -135,6 +135,7 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         settings=arm.settings,
         processes=case.processes,
         depth=case.depth,
+        growing_cache=case.growing_cache,
         own=store.description(own.model, worker_paths.artifacts) if own is not None else None,
     )
 

@@ -42,6 +42,7 @@ def load(backend: Backend, task: Task, source: Source, call: Call) -> Resident:
         tokens=call.tokens,
         prompt=call.prompt,
         onnx=source.onnx,
+        growing=task.growing_cache,
     )
     decoder = backend.load_decoding(needs)
     if call.kind == "prefill":
@@ -51,16 +52,16 @@ def load(backend: Backend, task: Task, source: Source, call: Call) -> Resident:
 
 
 def _prefill(decoder: Decoder) -> Resident:
-    """Compute prompts, all into the same cache."""
-    cache, extend = decoder.new_cache(), decoder.extend
+    """Compute prompts, all into the same cache, or each into one of its own."""
+    cache, extend, branch = decoder.new_cache(), decoder.extend, decoder.branch
     return Resident(
-        place=lambda inputs: inputs[INPUT], run=lambda input_ids: extend(cache, input_ids, 0), fetch=_unchanged
+        place=lambda inputs: inputs[INPUT], run=lambda input_ids: extend(branch(cache), input_ids, 0), fetch=_unchanged
     )
 
 
 def _steps(decoder: Decoder, call: Call, shape: tuple[int, ...]) -> Resident:
     """Compute single tokens after a prompt, which is computed when inputs are placed."""
-    extend, depth, steps = decoder.extend, call.depth, call.steps
+    extend, branch, depth, steps = decoder.extend, decoder.branch, call.depth, call.steps
 
     def place(inputs: Arrays) -> tuple[Any, list[npt.NDArray[np.int32]]]:
         ids = inputs[INPUT].astype(np.int32, copy=False)
@@ -70,11 +71,11 @@ def _steps(decoder: Decoder, call: Call, shape: tuple[int, ...]) -> Resident:
 
     def decode(placed: tuple[Any, list[npt.NDArray[np.int32]]]) -> npt.NDArray[np.float32]:
         cache, (token,) = placed
-        return extend(cache, token, depth)
+        return extend(branch(cache), token, depth)
 
     def generate(placed: tuple[Any, list[npt.NDArray[np.int32]]]) -> npt.NDArray[np.float32]:
         cache, tokens = placed
-        logits = np.empty(shape, np.float32)
+        cache, logits = branch(cache), np.empty(shape, np.float32)
         for step, token in enumerate(tokens):
             logits[:, step] = extend(cache, token, depth + step)
         return logits

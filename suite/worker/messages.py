@@ -65,6 +65,8 @@ class Task(msgspec.Struct, frozen=True):
     """That train together, each with so many threads and an equal share of the batch (scenario `training`)."""
     depth: int = 0
     """Tokens of the prompt, of a scenario that answers token by token (`suite.zoo.decoding.Call`)."""
+    growing_cache: bool = False
+    """Whether its cache of keys and values grows with the sequence; else it has a fixed size."""
     own: Own | None = None
     """Inputs of the user's own file that `onnx_path` is; None: it is one of this tool's models."""
     fault: Fault | None = None

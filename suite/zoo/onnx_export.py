@@ -24,9 +24,13 @@ DATA_FILE = "model.onnx.data"
 PRECISIONS = ("fp32", "fp16", "int8")
 CACHED = "fp32-cached"
 """Form of a file with a KV cache among its inputs and outputs (`suite.zoo.decoding`): fp32, any number of tokens."""
+GROWN = "fp32-grown"
+"""The same with a cache of any length, to which the tokens' keys and values are concatenated."""
+_DECODING = MappingProxyType({CACHED: "Cached", GROWN: "Grown"})
+"""Module that is exported, by form."""
 _EXPORTERS = ("torch", "onnx", "onnxscript", "onnx-ir")
 _MADE_BY = MappingProxyType(
-    {"fp32": _EXPORTERS, "fp16": _EXPORTERS, "int8": (*_EXPORTERS, "onnxruntime"), CACHED: _EXPORTERS}
+    {"int8": (*_EXPORTERS, "onnxruntime")} | dict.fromkeys(("fp32", "fp16", *_DECODING), _EXPORTERS)
 )
 """Distributions that decide the bytes."""
 
@@ -56,7 +60,7 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     batch
         Size of the only batch that the file will take.
     precision
-        One of `PRECISIONS`, or `CACHED`. In fp16 all tensors but inputs and output are; int8 is the fp32 file
+        One of `PRECISIONS`, `CACHED` or `GROWN`. In fp16 all tensors but inputs and output are; int8 is the fp32 file
         quantised.
     folder
         Where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
@@ -71,9 +75,9 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     ValueError
         If the precision cannot be exported.
     """
-    if precision == CACHED and model.decoding is None:
+    if precision in _DECODING and model.decoding is None:
         raise ValueError(f"{model.title} does not answer token by token.")
-    if precision not in (*PRECISIONS, CACHED):
+    if precision not in (*PRECISIONS, *_DECODING):
         raise ValueError(f"ONNX files are exported in {', '.join(PRECISIONS)} here, not in {precision}.")
     import onnx
     import torch
@@ -83,9 +87,9 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     module = torch_module.load(model, weights)
     if precision == "fp16":
         module = torch_module.Lowered(module, torch.float16).eval()
-    if model.decoding is not None and precision == CACHED:
-        module = definition(model, "torch").Cached(module).eval()
-        wanted = _cached_arguments(model, model.decoding, batch)
+    if model.decoding is not None and precision in _DECODING:
+        module = getattr(definition(model, "torch"), _DECODING[precision])(module).eval()
+        wanted = _cached_arguments(model, model.decoding, batch, growing=precision == GROWN)
     else:
         example = inputs.make(model, 0, batch)
         given = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in example.items()}
@@ -141,13 +145,18 @@ class _Arguments(msgspec.Struct, frozen=True):
     """Dimensions that stay open, as torch takes them; None: there are none."""
 
 
-def _cached_arguments(model: Model, decoding: Decoding, batch: int) -> _Arguments:
-    """Return tokens, their positions and empty caches; how many tokens there are stays open."""
+def _cached_arguments(model: Model, decoding: Decoding, batch: int, *, growing: bool) -> _Arguments:
+    """Return tokens, their positions and caches; how many tokens there are stays open, and in caches that grow, too."""
     import torch
 
     tokens = torch.export.Dim("tokens", min=1, max=decoding.context)
     example = 2  # a dimension of one would be taken as fixed
-    caches = {tensor.name: torch.zeros(batch, *tensor.shape) for tensor in decoding.caches}
+    axis, shapes = decoding.token_axis, decoding.empty_shapes(batch, growing=growing)
+    open_in_cache: dict[int, Any] = {}
+    if growing:
+        shapes = {name: (*shape[:axis], example, *shape[axis + 1 :]) for name, shape in shapes.items()}
+        open_in_cache = {axis: torch.export.Dim("before", min=0, max=decoding.context)}
+    caches = {name: torch.zeros(shape) for name, shape in shapes.items()}
     return _Arguments(
         inputs={
             INPUT: torch.zeros(batch, example, dtype=torch.int32),
@@ -155,13 +164,13 @@ def _cached_arguments(model: Model, decoding: Decoding, batch: int) -> _Argument
             **caches,
         },
         outputs=(model.output.name, *map(renewed, caches)),
-        dynamic_shapes=({1: tokens}, {0: tokens}, tuple({} for _ in caches)),
+        dynamic_shapes=({1: tokens}, {0: tokens}, tuple(open_in_cache for _ in caches)),
     )
 
 
 def _size_bytes(model: Model, precision: str) -> int:
     """Return about how large a file is: in int8 matrices and kernels have a byte a weight, embeddings four."""
-    width = {"fp32": 4, "fp16": 2, "int8": 1, CACHED: 4}[precision]
+    width = {"fp16": 2, "int8": 1}.get(precision, 4)
     return sum(
         parameter.count * (4 if is_table(parameter.name) and precision == "int8" else width)
         for parameter in model.parameters

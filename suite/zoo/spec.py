@@ -89,9 +89,27 @@ class Decoding(msgspec.Struct, frozen=True):
     context: int
     """Tokens that its cache has room for."""
     caches: tuple[Tensor, ...]
-    """What is kept of a sequence, by the names that an ONNX file has for it."""
+    """What is kept of a sequence, by the names that an ONNX file has for it, in its whole size."""
     depths: dict[str, tuple[int, ...]]
     """Tokens in the cache when a call begins, by profile."""
+    token_axis: int = 2
+    """Axis along which a batch's cache has its tokens."""
+
+    def empty_shapes(self, batch: int, *, growing: bool) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of caches in which nothing stands, by name.
+
+        Parameters
+        ----------
+        batch
+            Sequences.
+        growing
+            Whether a cache is as long as what is in it; else it has room for the context.
+        """
+        whole = {tensor.name: (batch, *tensor.shape) for tensor in self.caches}
+        if not growing:
+            return whole
+        axis = self.token_axis
+        return {name: (*shape[:axis], 0, *shape[axis + 1 :]) for name, shape in whole.items()}
 
 
 class Model(msgspec.Struct, frozen=True):

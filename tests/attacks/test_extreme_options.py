@@ -32,6 +32,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--threads": ("0", "1", str(LARGEST_NUMBER), "9" * 400),
     "--cpus": ("all", "0", "0-99999", "3-1", "-1", ",", "9" * 400, LONG),
     "--depths": ("0", "1", "513", str(LARGEST_NUMBER), "9" * 400),
+    "--kv-cache": ("static", "growing", "static,growing,growing", LONG),
     "--processes": ("0", "1", str(LARGEST_NUMBER), "9" * 400),
     "--nodes": ("0", "1", str(LARGEST_NUMBER), "9" * 400),
     "--peers": (LONG, "127.0.0.1:99999", "127.0.0.1:1," * 1000),

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from suite.backends.checks import images_last, require_names, require_onnx
-from suite.backends.protocol import Source, Unsupported
+from suite.backends.checks import images_last, require_decoding, require_names, require_onnx
+from suite.backends.decoding.protocol import DecodingSource
+from suite.backends.protocol import Options, Source, Unsupported
 
 
 def test_an_onnx_file_must_be_given_and_be_there(tmp_path: Path) -> None:
@@ -24,6 +26,17 @@ def test_a_file_of_another_model_is_refused() -> None:
     require_names("openvino", ["a", "b"], ["b", "a"])
     with pytest.raises(Unsupported, match="inputs images and needs features"):
         require_names("openvino", ["features"], ["images"])
+
+
+def test_a_cache_that_grows_is_refused_where_shapes_are_fixed() -> None:
+    source = DecodingSource("decoder", 1, {}, tokens=1, prompt=5)
+    for backend in ("jax", "torch"):
+        model, decoding = require_decoding(backend, source, Options(1))
+        assert model.decoding == decoding
+    growing = msgspec.structs.replace(source, growing=True)
+    require_decoding("torch", growing, Options(1))
+    with pytest.raises(Unsupported, match="jax keeps no growing cache here"):
+        require_decoding("jax", growing, Options(1))
 
 
 def test_images_are_shown_with_their_channels_last() -> None:

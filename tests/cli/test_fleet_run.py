@@ -40,6 +40,7 @@ def options(*typed: str) -> Options:
         ),
         ("--budget", "90s", "--precision-target", "2.5%", "--margin", "3%", "--gpu", "1", "--base", "registry"),
         ("--inject", "5%@onnxruntime#2", "--identify", "--target", "90%", "--precision", "bf16,fp32"),
+        ("--scenarios", "decode", "--depths", "5,7", "--kv-cache", "growing"),
     ],
 )
 def test_a_node_is_given_words_that_mean_the_same(typed: tuple[str, ...]) -> None:

@@ -49,6 +49,8 @@ CASE = Case("mlp", "latency", "fp32", 1, 2)
         (Case("mlp", "latency", "bf16", 1, 2), "fp32 before, bf16 now"),
         (Case("mlp", "latency", "bf16", 1, 1, "cuda:0"), "2 threads before, 1 now, fp32 before, bf16 now, on cpu"),
         (Case("mlp", "latency", "fp32", 1, 2, processes=2), "in 1 process before, in 2 now"),
+        (Case("mlp", "latency", "fp32", 1, 2, depth=5), "at a depth of 0 before, of 5 now"),
+        (Case("mlp", "latency", "fp32", 1, 2, growing_cache=True), "with a static cache before, a growing one now"),
         (Case("mlp", "latency", "fp32", 8, 2), None),
         (Case("bert", "latency", "fp32", 1, 2), None),
         (Case("mlp", "throughput", "fp32", 1, 2), None),

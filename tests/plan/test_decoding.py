@@ -7,6 +7,7 @@ from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make, pair
 from suite.plan.decoding import call_of, check_room
+from suite.plan.types import why_absent
 from suite.zoo import models
 from suite.zoo.decoding import Call
 
@@ -51,6 +52,33 @@ def test_batches_and_depths_are_cases_of_their_own() -> None:
     assert found == [f"decoder/decode/fp32/b{batch}/t2/cpu/d{depth}" for batch in (1, 4) for depth in (7, 384)]
 
 
+def test_a_growing_cache_is_a_case_of_its_own() -> None:
+    made = make(Selection(scenarios=("decode",), depths=(5,), kv_caches=("growing", "static")), available=CPUS)
+    static, growing = made.blocks
+    assert [static.case.id, growing.case.id] == [
+        "decoder/decode/fp32/b1/t2/cpu/d5",
+        "decoder/decode/fp32/b1/t2/cpu/d5/growing",
+    ]
+    assert static.case.question != growing.case.question
+    assert {arm.backend for arm in growing.arms} == set(registry.names()), "absent with a reason, and not left out"
+    assert [why_absent(static.case, arm) for arm in static.arms] == [""] * len(static.arms)
+    reasons = {arm.backend: why_absent(growing.case, arm) for arm in growing.arms}
+    assert reasons["torch"] == reasons["onnxruntime"] == ""
+    assert reasons["jax"].startswith("jax keeps no growing cache here: XLA compiles for fixed shapes, ")
+    assert set(made.files) == {("decoder", "fp32-cached", 1), ("decoder", "fp32-grown", 1)}
+
+
+def test_a_growing_cache_needs_one_backend_that_keeps_it() -> None:
+    asked = Selection(scenarios=("decode",), depths=(5,), kv_caches=("growing",))
+    with pytest.raises(LevelfieldError, match="jax keeps no growing cache here: XLA") as caught:
+        make(msgspec.structs.replace(asked, backends=("jax", "tensorflow-xla")), available=CPUS)
+    assert "tensorflow-xla keeps no growing cache here" in caught.value.message
+    assert caught.value.fix is not None
+    assert "torch, " in caught.value.fix
+    with pytest.raises(LevelfieldError, match="nothing that jax and torch both do"):
+        pair(asked, "jax", "torch", available=CPUS)
+
+
 def test_two_arms_are_compared_in_it() -> None:
     made = pair(Selection(scenarios=("decode",), depths=(64,)), "jax", "jax+frozen=off", available=CPUS)
     (block,) = made.blocks
@@ -59,7 +87,7 @@ def test_two_arms_are_compared_in_it() -> None:
 
 def test_a_plan_is_made_again_from_what_a_record_says() -> None:
     """Throughput has batches of its own, and tokens one by one theirs."""
-    chosen = Selection(models=("decoder",), scenarios=("throughput", "decode"), depths=(5,))
+    chosen = Selection(models=("decoder",), scenarios=("throughput", "decode"), depths=(5,), kv_caches=("growing",))
     made = make(chosen, available=CPUS)
     assert (made.batches, made.decoding_batches) == ({"decoder": (4,)}, {"decoder": (1,)})
     recorded = msgspec.structs.replace(
@@ -75,6 +103,9 @@ def test_a_plan_is_made_again_from_what_a_record_says() -> None:
         (Selection(scenarios=("generate",), depths=(128, 385)), "takes 513 tokens, and the context is 512"),
         (Selection(scenarios=("decode",), depths=(7, 7)), "--depths names 7 twice"),
         (Selection(scenarios=("latency",), depths=(7,)), "none of them is measured"),
+        (Selection(scenarios=("latency",), kv_caches=("growing",)), "--kv-cache is of prefill, decode and generate"),
+        (Selection(scenarios=("decode",), kv_caches=("growin",)), "growin"),
+        (Selection(scenarios=("generate",), depths=(385,), kv_caches=("growing",)), "takes 513 tokens"),
         (Selection(scenarios=("decode",), models=("bert",)), "bert does not answer token by token"),
         (Selection(scenarios=("decode",), precisions=("bf16",)), "decode is measured in fp32 alone"),
         (Selection(scenarios=("training",), models=("decoder",)), "decoder cannot be trained"),

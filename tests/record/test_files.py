@@ -125,6 +125,21 @@ def test_what_is_no_record_ends_in_one_sentence(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"depth": 5}, "latency at a depth of 5"),
+        ({"scenario": "decode"}, "decode at a depth of 0"),
+        ({"growing_cache": True}, "latency with a growing cache"),
+    ],
+)
+def test_a_cache_is_of_what_answers_token_by_token(fields: dict[str, Any], says: str) -> None:
+    (block, *_) = PLAIN["blocks"]
+    content = changed(blocks=[block | {"case": block["case"] | fields}])
+    with pytest.raises(LevelfieldError, match=says):
+        files.check(files.decode(content, "run.json"), "run.json")
+
+
+@pytest.mark.parametrize(
     ("content", "says"),
     [
         (changed(calibrated=CALIBRATED | {"runs": 0, "same": 0}), "a calibration with 0 and 0 of 0 runs"),

@@ -1,9 +1,11 @@
 """Titles and colours: those of what is registered, and a name as it is where it is not."""
 
+import msgspec
 import pytest
 
 from suite import scenarios
 from suite.backends import registry
+from suite.record.schema import Case
 from suite.report import names
 from suite.zoo import models
 
@@ -14,7 +16,18 @@ def test_a_model_is_shown_as_people_write_it() -> None:
     assert names.model("canary") == "canary"
     assert names.model("<b>") == "<b>"
     assert names.question("decoder decode at 128") == "Decoder, decode at depth 128"
+    assert names.question("decoder decode at 128, growing cache") == "Decoder, decode at depth 128, growing cache"
     assert names.question("llama convergence") == "small network of llama’s layers, convergence"
+
+
+def test_a_page_says_which_cache_was_measured() -> None:
+    static = Case("decoder", "decode", "fp32", 1, 2, depth=5)
+    growing = msgspec.structs.replace(static, growing_cache=True)
+    assert names.scenario_title(static) == "Decode at depth 5, static cache"
+    assert names.scenario_title(growing) == "Decode at depth 5, growing cache"
+    assert names.note(static).endswith("inter-token latency. " + names._OF_CACHE["static"])
+    assert names.note(growing).endswith("inter-token latency. " + names._OF_CACHE["growing"])
+    assert names.note(Case("mlp", "latency", "fp32", 1, 2)) == ""
 
 
 def test_a_backend_is_shown_as_it_registered() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from suite.analysis import money
 from suite.cli.main import bench
-from suite.record.schema import Arm, Price
+from suite.record.schema import Arm, KVCache, Price
 from suite.report import rerun
 from tests.records_builder import make_run
 
@@ -58,6 +58,14 @@ def test_cpus_that_were_asked_for_are_asked_for_again(
     settings = msgspec.structs.replace(run.settings, cpus_requested=requested)
     words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
     assert bench.make_context("bench", words[2:]).params["cpus"] == typed
+
+
+@pytest.mark.parametrize("caches", [(), ("static",), ("growing",), ("static", "growing")])
+def test_caches_that_were_measured_are_asked_for_again(caches: tuple[KVCache, ...]) -> None:
+    run = make_run()
+    settings = msgspec.structs.replace(run.settings, kv_caches=caches)
+    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
+    assert bench.make_context("bench", words[2:]).params["kv_caches"] == caches
 
 
 def test_what_was_injected_is_injected_again() -> None:

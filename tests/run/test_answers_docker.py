@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from suite import plan
+from suite.backends import registry
 from suite.launchers.docker import DockerLauncher
 from suite.schedule.launches import bring_up
 from suite.schedule.listener import SilentListener
@@ -53,6 +54,23 @@ def test_every_backend_answers_token_by_token(engine: docker.DockerClient) -> No
     selection = plan.Selection(scenarios=("generate",), depths=(5,), batches=(2,))
     outcomes = _verified(engine, selection)
     assert {outcome.arm.id for outcome in outcomes} == set(plan.names_of_backends())
+    for outcome in outcomes:
+        assert outcome.launch.parity is not None
+        assert isinstance(outcome.launch.parity.relative_error, float)
+        assert outcome.launch.parity.relative_error < 3e-6
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_caches_that_grow_give_the_same_answers(engine: docker.DockerClient) -> None:
+    """Where they are there: backends that compile for fixed shapes say why theirs are not."""
+    keeping = {name for name in plan.names_of_backends() if not registry.get(name).why_static}
+    backends = tuple(sorted(keeping - {"torch-compile"}))  # compiled for a minute, and of torch's own definition
+    selection = plan.Selection(
+        scenarios=("generate",), depths=(5,), batches=(2,), kv_caches=("growing",), backends=backends
+    )
+    outcomes = _verified(engine, selection)
+    assert {outcome.arm.id for outcome in outcomes} == {"torch", "onnxruntime", "openvino"}
     for outcome in outcomes:
         assert outcome.launch.parity is not None
         assert isinstance(outcome.launch.parity.relative_error, float)

@@ -37,7 +37,8 @@ class FromTokens(Plain):
     """Keeps the tokens in place of keys and values, and computes all of them in every call."""
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
-        self.source = source
+        if source.growing:
+            return self._growing(source)
 
         def extend(cache: Any, input_ids: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.float32]:
             assert input_ids.shape[1] in {source.tokens, source.prompt}
@@ -47,6 +48,14 @@ class FromTokens(Plain):
             return reference.logits(source.weights, cache[:, :end], end - 1)[:, 0].astype(np.float32)
 
         return Decoder(lambda: np.zeros((source.batch, 64), np.int32), extend)
+
+    def _growing(self, source: DecodingSource) -> Decoder:
+        def extend(cache: list[Any], input_ids: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.float32]:
+            assert cache[0].shape[1] == start, "as long as what is in it"
+            cache[0] = np.concatenate([cache[0], input_ids], axis=1)
+            return reference.logits(source.weights, cache[0], cache[0].shape[1] - 1)[:, 0].astype(np.float32)
+
+        return Decoder(lambda: [np.zeros((source.batch, 0), np.int32)], extend, branch=list)
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +68,19 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "STEPS", FEW)
 
 
-def loaded(kind: decoding.Kind, made: weights.Arrays) -> tuple[Resident, Task, Call]:
-    task = Task("torch", "decoder", 2, 1, scenario=kind, depth=4)
+def loaded(kind: decoding.Kind, made: weights.Arrays, *, growing: bool) -> tuple[Resident, Task, Call]:
+    task = Task("torch", "decoder", 2, 1, scenario=kind, depth=4, growing_cache=growing)
     call = worker.call_of(task)
     assert call == Call(kind, 4)
     return worker.load(FromTokens(Options(1)), task, Source("decoder", 2, made, {}), call), task, call
 
 
+@pytest.mark.parametrize("growing", [False, True])
 @pytest.mark.parametrize("kind", decoding.KINDS)
-def test_calls_give_the_logits_of_the_reference_again_and_again(kind: decoding.Kind, made: weights.Arrays) -> None:
-    model, task, call = loaded(kind, made)
+def test_calls_give_the_logits_of_the_reference_again_and_again(
+    kind: decoding.Kind, made: weights.Arrays, *, growing: bool
+) -> None:
+    model, task, call = loaded(kind, made, growing=growing)
     batches = [inputs_of(task, first) for first in (0, 2)]
     placed = [model.place(each) for each in batches]
     for _ in range(2):  # a cache that was written before must not change the answer

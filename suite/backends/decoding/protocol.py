@@ -24,10 +24,16 @@ class DecodingSource(msgspec.Struct, frozen=True):
     """Computed at once before timed calls, to fill the cache; 0: nothing is."""
     onnx: Path | None = None
     """A file that takes any number of tokens, and caches as inputs and outputs."""
+    growing: bool = False
+    """Whether caches are as long as what is in them, and longer after every call; else they have the context's size."""
+
+
+def _itself(cache: Any) -> Any:  # noqa: ANN401 (a framework's own)
+    return cache
 
 
 class Decoder(msgspec.Struct, frozen=True):
-    """A model with a cache of a fixed size, which stays with the framework."""
+    """A model with a cache, which stays with the framework."""
 
     new_cache: Callable[[], Any]
     """Return a cache in which nothing stands."""
@@ -37,6 +43,9 @@ class Decoder(msgspec.Struct, frozen=True):
     vocabulary), in host memory. The array may be one that the next call overwrites."""
     one_cache: bool = False
     """Whether a new cache takes the place of the one before."""
+    branch: Callable[[Any], Any] = _itself
+    """Return a cache to extend, so that the one given can be extended again from where it stands; part of the timed
+    call. Caches of a fixed size are written over, and need no other."""
 
 
 @runtime_checkable

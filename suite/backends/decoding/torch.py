@@ -1,4 +1,4 @@
-"""PyTorch: preallocated caches, written in place by `index_copy_`."""
+"""PyTorch: preallocated caches, written in place by `index_copy_`, or caches that grow by `torch.cat`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,12 +28,13 @@ def decoder(
     decoding
         The model's caches.
     source
-        Batch and numbers of tokens.
+        Batch and numbers of tokens, and whether caches grow.
     compiled : callable
         Compiles the timed function; prompts that only fill a cache are computed eagerly. None: nothing is compiled.
     """
-    shapes = [(source.batch, *tensor.shape) for tensor in decoding.caches]
-    timed = network.cached if compiled is None else compiled(network.cached)
+    shapes = decoding.empty_shapes(source.batch, growing=source.growing).values()
+    eager = network.grown if source.growing else network.cached
+    timed = eager if compiled is None else compiled(eager)
     from_numpy, inference_mode, arange = torch.from_numpy, torch.inference_mode, torch.arange
 
     def new_cache() -> list[Any]:
@@ -41,11 +42,15 @@ def decoder(
             return [torch.zeros(shape) for shape in shapes]
 
     def extend(cache: list[Any], input_ids: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.float32]:
-        tokens = input_ids.shape[1]
-        call = timed if tokens == source.tokens else network.cached
+        call = timed if start >= source.prompt else eager
         with inference_mode():
-            return call(from_numpy(input_ids), arange(start, start + tokens), cache).numpy()  # type: ignore[no-any-return]
+            return call(from_numpy(input_ids), arange(start, start + input_ids.shape[1]), cache).numpy()  # type: ignore[no-any-return]
 
     if compiled is not None:
-        extend(new_cache(), np.zeros((source.batch, source.tokens), np.int32), source.prompt)
+        cache = new_cache()
+        if source.growing and source.prompt:
+            extend(cache, np.zeros((source.batch, source.prompt), np.int32), 0)
+        extend(cache, np.zeros((source.batch, source.tokens), np.int32), source.prompt)
+    if source.growing:
+        return Decoder(new_cache, extend, branch=list)
     return Decoder(new_cache, extend)

@@ -40,6 +40,8 @@ def _words(options: Options, launcher: str) -> Iterator[str]:
         "--batch": ",".join(map(str, chosen.batches)),
         "--threads": ",".join(map(str, chosen.threads)),
         "--processes": ",".join(map(str, chosen.processes)),
+        "--depths": ",".join(map(str, chosen.depths)),
+        "--kv-cache": ",".join(chosen.kv_caches),
         "--control": chosen.control,
         "--inject": "@".join(chosen.inject or ()),
         "--variant": chosen.variant,

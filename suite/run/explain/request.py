@@ -16,7 +16,7 @@ PROFILED = tuple(name for name in scenarios.NAMES if scenarios.get(name).profile
 _PARTS = ("arm", "model", "scenario", "precision", "batch", "threads", "device")
 _NUMBER = {"batch": re.compile(r"b(\d{1,6})"), "threads": re.compile(r"t(\d{1,6})")}
 _TOGETHER = re.compile(r"p\d{1,6}")
-_DEPTH = re.compile(r"d\d{1,6}")
+_DEPTH = re.compile(r"d\d{1,6}(/growing)?")
 _HOW = f"Write it as reports do: {EXAMPLE}; what stands behind the model may be left out."
 
 
@@ -53,7 +53,7 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
             "What several processes train together is not profiled.",
             fix=f"Explain one process's training instead: {'/'.join(words[:-1])}.",
         )
-    if len(words) > len(_PARTS) and _DEPTH.fullmatch(words[-1]):
+    if len(words) > len(_PARTS) and _DEPTH.fullmatch("/".join(words[len(_PARTS) :])):
         words = words[: len(_PARTS)]  # its scenario is refused below
     if not 2 <= len(words) <= len(_PARTS) or not all(words):
         raise LevelfieldError(f"{text!r} names no result.", fix=_HOW)

@@ -51,6 +51,8 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         yield "hosts that they are spread over", _numbers(plan.hosts)
     if options.selection.depths:
         yield "depths", _numbers(options.selection.depths)
+    if options.selection.kv_caches:
+        yield "caches of keys and values", ", ".join(options.selection.kv_caches)
     if options.selection.control != "none":
         yield "twice, as a control", options.selection.control
     if options.selection.inject is not None:

@@ -87,6 +87,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             cpus=() if settings.cpus_requested == () else "all",
             processes=settings.process_counts,
             depths=settings.depths,
+            kv_caches=settings.kv_caches,
             control=next((arm.backend for arm in arms.values() if arm.ordinal > 1), "none"),
             inject=_injected(arm for block in run.blocks for arm in block.arms),
             variant="cpu" if settings.gpu is None else "auto",

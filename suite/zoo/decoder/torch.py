@@ -1,6 +1,7 @@
 """The decoder in PyTorch, over whole prompts and over a cache of keys and values."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -65,21 +66,50 @@ class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
         in_place
             Write into the tensors; else the entries of `caches` are replaced.
         """
-        x = self.model.embed_tokens(input_ids)
+        renewed = None if in_place else _replaced
         seen = torch.arange(CONTEXT, device=positions.device) if caches is not None else positions
+        return self._answer(input_ids, positions, seen, caches, renewed)
+
+    def grown(self, input_ids: torch.Tensor, positions: torch.Tensor, caches: "Caches") -> torch.Tensor:
+        """Do as `cached` does, with caches that are as long as what is in them.
+
+        Parameters
+        ----------
+        input_ids, positions
+            As in `cached`; the first position is the caches' length.
+        caches
+            Key and value of every layer, each of shape (batch, 2, tokens so far, 64); longer ones take their place in
+            the list.
+        """
+        length = caches[0].shape[2] + input_ids.shape[1]
+        seen = torch.arange(length, device=positions.device)
+        return self._answer(input_ids, positions, seen, caches, _concatenated)
+
+    def _answer(
+        self,
+        input_ids: torch.Tensor,
+        positions: torch.Tensor,
+        seen: torch.Tensor,
+        caches: "Caches | None",
+        renewed: "Renewed | None",
+    ) -> torch.Tensor:
+        """Return `logits`; `seen` are the positions of all keys that there will be."""
+        x = self.model.embed_tokens(input_ids)
         allowed = seen[None, :] <= positions[:, None]
         # Added to the scores; each head of keys serves its group's queries as if they were further tokens.
         mask = torch.where(allowed, 0.0, -math.inf).to(x.dtype).repeat(GROUP, 1)
         rotation = self.cosine[positions], self.sine[positions]
         for number, layer in enumerate(self.model.layers):
-            x = layer(x, mask, rotation, _Store(caches, number, positions, in_place=in_place))
+            x = layer(x, mask, rotation, _Store(caches, number, positions, renewed))
         return self.lm_head(self.model.norm(x[:, -1]))
 
 
 Caches = list[torch.Tensor]
-"""Key and value of every layer, in turn, each of shape (batch, 2, 512, 64)."""
+"""Key and value of every layer, in turn, each of shape (batch, 2, 512, 64), or as long as what is in it."""
 Rotation = tuple[torch.Tensor, torch.Tensor]
 """Cosine and sine of the positions' angles, shape (tokens, 64) each."""
+Renewed = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+"""Makes a new cache of an old one, the new tokens' positions, and their keys or values, (batch, 2, tokens, 64)."""
 
 
 class _Store:
@@ -87,39 +117,47 @@ class _Store:
 
     Parameters
     ----------
-    caches, positions, in_place
+    caches, positions
         As in `Decoder.cached`.
     number
         Of the layer.
+    renewed
+        Makes what takes the place of a cache; None: it is written into.
     """
 
-    def __init__(self, caches: Caches | None, number: int, positions: torch.Tensor, *, in_place: bool) -> None:
+    def __init__(self, caches: Caches | None, number: int, positions: torch.Tensor, renewed: Renewed | None) -> None:
         self._caches = caches
         self._first = 2 * number
         self._positions = positions
-        self._in_place = in_place
+        self._renewed = renewed
 
     def extended(self, key: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Keep keys and values of shape (batch, 2, tokens, 64), and return all there are."""
-        caches = self._caches
+        caches, positions = self._caches, self._positions
         if caches is None:
             return key, value
         for index, new in enumerate((key, value), self._first):
-            if self._in_place:
-                caches[index].index_copy_(2, self._positions, new)
+            if self._renewed is None:
+                caches[index].index_copy_(2, positions, new)
             else:
-                caches[index] = self._replaced(caches[index], new)
+                caches[index] = self._renewed(caches[index], positions, new)
         return caches[self._first], caches[self._first + 1]
 
-    def _replaced(self, cache: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-        """Return a cache with what is new: in ONNX a ScatterND, which a runtime can compute in place."""
-        batch, heads, tokens = new.shape[:3]
-        index = (
-            torch.arange(batch, device=new.device)[:, None, None].expand(batch, heads, tokens),
-            torch.arange(heads, device=new.device)[None, :, None].expand(batch, heads, tokens),
-            self._positions[None, None, :].expand(batch, heads, tokens),
-        )
-        return cache.index_put(index, new)
+
+def _replaced(cache: torch.Tensor, positions: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+    """Return a cache with what is new: in ONNX a ScatterND, which a runtime can compute in place."""
+    batch, heads, tokens = new.shape[:3]
+    index = (
+        torch.arange(batch, device=new.device)[:, None, None].expand(batch, heads, tokens),
+        torch.arange(heads, device=new.device)[None, :, None].expand(batch, heads, tokens),
+        positions[None, None, :].expand(batch, heads, tokens),
+    )
+    return cache.index_put(index, new)
+
+
+def _concatenated(cache: torch.Tensor, _: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+    """Return a longer cache: what is new stands behind what there was, in memory of its own."""
+    return torch.cat((cache, new), dim=2)
 
 
 class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
@@ -218,6 +256,24 @@ class Cached(nn.Module):  # type: ignore[misc,unused-ignore]
         """
         kept = list(caches)
         logits = self.network.cached(input_ids, positions, kept, in_place=False)
+        return [logits, *kept]
+
+
+class Grown(Cached):
+    """The same with caches that grow."""
+
+    def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, *caches: torch.Tensor) -> list[torch.Tensor]:
+        """Return `logits` and the new caches.
+
+        Parameters
+        ----------
+        input_ids, positions
+            As in `Decoder.grown`.
+        *caches
+            Key and value of every layer, in turn.
+        """
+        kept = list(caches)
+        logits = self.network.grown(input_ids, positions, kept)
         return [logits, *kept]
 
 

@@ -88,6 +88,8 @@ def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
         ("keras-jax/vit", "there is no definition of vit here"),
         ("onnxruntime/vit/latency/int8", "what would be quantised is not defined"),
         ("torch/embedder/training", "there is no recipe"),
+        ("torch/decoder/decode/fp32/b1/t1/cpu/d128/growing", "Explain torch/decoder/latency instead"),
+        ("torch/decoder/decode/fp32/b1/t1/cpu/growing", "names no result"),
         ("torch@cu13/mlp", "on the CPU only"),
         ("tensorrt/mlp", "tensorrt"),
     ],

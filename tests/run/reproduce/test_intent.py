@@ -39,6 +39,16 @@ def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> No
     assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
 
 
+def test_the_caches_of_a_record_are_measured_again() -> None:
+    run = known(record("theirs"))
+    asked = {"scenarios": ("decode",), "models": ("decoder",), "batches": {}, "decoding_batches": {"decoder": (1,)}}
+    wanted = intent.read(asks(run, **asked, depths=(5,), kv_caches=("static", "growing"), backends=("torch",)))
+    assert [block.case.id for block in make(wanted.selection, available=[0, 1]).blocks] == [
+        "decoder/decode/fp32/b1/t2/cpu/d5",
+        "decoder/decode/fp32/b1/t2/cpu/d5/growing",
+    ]
+
+
 def test_a_training_on_several_hosts_is_refused() -> None:
     run = record("theirs")
     settings = msgspec.structs.replace(run.settings, host_counts=(1, 2))
