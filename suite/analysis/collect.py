@@ -19,6 +19,7 @@ class WindowSummary:
     position: tuple[int, int]
     """Of its generation in the block, and of its round in the generation."""
     samples_ns: Floats
+    """Of a call each: the mean of those that were timed together, where several were."""
     median_ns: float
     calls: int
     window_ns: int
@@ -182,7 +183,9 @@ def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
 
 def _usable(window: Window | None) -> TypeGuard[Window]:
     """Return whether a window holds times: an untrusted record may hold anything."""
-    return window is not None and bool(window.samples_ns) and min(window.samples_ns) > 0 and window.window_ns > 0
+    if window is None or not window.samples_ns:
+        return False
+    return min(*window.samples_ns, window.window_ns, window.calls_per_sample) > 0
 
 
 def _median_of(samples: Floats) -> float:
@@ -193,12 +196,12 @@ def _median_of(samples: Floats) -> float:
 
 
 def _summary(window: Window, position: tuple[int, int]) -> WindowSummary:
-    samples = np.asarray(window.samples_ns, dtype=np.float64)
+    samples = np.asarray(window.samples_ns, dtype=np.float64) / window.calls_per_sample
     return WindowSummary(
         position=position,
         samples_ns=samples,
         median_ns=_median_of(samples),
-        calls=int(samples.size),
+        calls=int(samples.size) * window.calls_per_sample,
         window_ns=window.window_ns,
         cpu_ns=window.user_ns + window.system_ns,
     )

@@ -206,7 +206,7 @@ def _of_emulation(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning
 
 def _of_launches(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
     """Name the cases that too few launches kept from being ranked; a smoke run has a notice of its own."""
-    if SMOKE in run.labels:
+    if SMOKE in run.labels or run.imported is not None:
         return
     few: dict[int, list[str]] = {}
     for block in blocks:

@@ -94,6 +94,7 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
     medians = tuple(found.median_ns[row.arm].values())
     rates = tuple(1e9 / cost for cost in found.item_ns[row.arm].values())
     everything = found.with_disturbed[row.arm].values()
+    cpu_ns = sum(window.cpu_ns for window in windows)
     return msgspec.structs.replace(
         row,
         median_ns=estimates.level(medians),
@@ -111,6 +112,6 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
         with_disturbed=(
             estimates.level([1e9 / cost if block.case.per_item else cost for cost in everything]) if disturbed else None
         ),
-        cpu_cores=sum(window.cpu_ns for window in windows) / sum(window.window_ns for window in windows),
+        cpu_cores=cpu_ns / sum(window.window_ns for window in windows) if cpu_ns or not block.case.imported else None,
         peak_bytes=collect.peak_bytes(workers) if block.case.trains else None,
     )

@@ -21,6 +21,7 @@ from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.fleet import fleet
 from suite.cli.history import history
+from suite.cli.import_ import import_
 from suite.cli.layers import layers
 from suite.cli.measuring import on_nodes, options_of, selection
 from suite.cli.options import (
@@ -125,6 +126,7 @@ for _command in (
         export,
         fleet,
         history,
+        import_,
         publish,
         reproduce,
         unbundle,

@@ -51,16 +51,17 @@ def compare_runs(
         raise _nothing_selected(old, new, selection)
     if not any(rows.in_common(old, new, pair, selection) for pair in pairs):
         raise _unrelated(old, new)
+    files = all(run.imported is not None for run in (*old, *new))  # which hold no outputs
     whole = gate.derived is None or gate.derived.at_hand  # a gate's file alone holds no outputs and no environment
     kept = {(row.old_arm, row.new_arm, question(row.case)) for row in judged}
     drifts = tuple(
         found
-        for found in (drift.find_drift(pairs, old, new, same_hardware=same) if whole else ())
+        for found in (drift.find_drift(pairs, old, new, same_hardware=same) if whole and not files else ())
         if (found.old_arm, found.new_arm, (found.model, found.precision, found.batch, found.threads, found.device))
         in kept
     )
     changed = changes.compare_environments(old, new, pairs) if whole else ()
-    share = order_in_time.share_of_step(*([run.facts.started for run in side] for side in (old, new)))
+    share = order_in_time.share_of_step(*([run.moment for run in side] for side in (old, new)))
     if gate.derived is not None:
         order = tuple(gate_notes.notes(old, new, judged, gate.derived))
     else:

@@ -46,13 +46,16 @@ def notes_on_runs(
         yield "A record does not name its processor, so the hardware may differ."
     for label in sorted({label for run in (*old, *new) for label in run.facts.labels}):
         yield phrases.clean(sentences.label(label))
+    files = {run.imported.tool: run.imported for run in (*old, *new) if run.imported is not None}
+    for tool in sorted(files):
+        yield phrases.clean(sentences.imported(files[tool]), 1000)
     cut = [run.facts.id for run in (*old, *new) if run.facts.finished is None]
     if cut:
         yield f"Cut off before the end, so that cases may be missing: {phrases.clean(', '.join(cut))}."
     before, now = (" and ".join(sorted({run.launcher for run in side})) for side in (old, new))
     if before != now:
         yield f"Workers ran by {before} before and by {now} now."
-    if any(row.verdict is Verdict.UNDECIDABLE for row in rows):
+    if any(row.verdict is Verdict.UNDECIDABLE for row in rows) and not files:
         yield (
             "Between two runs of the same thing, minutes apart, cells moved by 1–38 % on the machine this was tried "
             "on. Measure at least three runs a side, with a reboot between them where a driver or a kernel changed."

@@ -20,7 +20,7 @@ from suite.compare.types import (
     Setting,
     Verdict,
 )
-from suite.record.schema import Case
+from suite.record.schema import UNKNOWN, Case
 from suite.report import field_outputs, names, units
 from suite.report.markdown import interval
 from suite.report.sentences import shortened
@@ -70,7 +70,7 @@ def where(row: Row | Reading) -> str:
         return f"{clean(row.tool, 40)} “{clean(row.name, 120)}”"
     case = row.case
     tokens = _tokens(case)
-    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}, batch {case.batch}{tokens})"
+    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}{names.batch(case)}{tokens})"
 
 
 def _tokens(case: Case) -> str:
@@ -93,7 +93,9 @@ def case(row: Row, *, brief: bool = False) -> str:
     together += f" on {row.case.hosts} hosts" if row.case.hosts > 1 else ""
     together += _tokens(row.case)
     if brief:
-        return f"{model}, {metric(row.metric)}, batch {row.case.batch}{together}"
+        return f"{model}, {metric(row.metric)}{names.batch(row.case)}{together}"
+    if row.case.imported:
+        return f"{model}, {metric(row.metric)}"
     extras = together + ("" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}")
     precision = clean(row.case.precision, 40)
     return f"{model}, {metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
@@ -105,6 +107,8 @@ def shared(rows: Iterable[Row | Reading]) -> str:
     if len(found) != 1:
         return ""
     precision, threads, device = found.pop()
+    if precision == UNKNOWN:
+        return ""
     return f"{clean(precision, 40)}, {units.plural(threads, 'thread')}, {clean(device, 40)}"
 
 

@@ -27,6 +27,7 @@ from suite.record.schema import (
     FieldOutput,
     Fingerprint,
     Image,
+    Imported,
     Launch,
     Parity,
     Run,
@@ -87,6 +88,14 @@ class Reduced(msgspec.Struct, frozen=True):
     """What other tools reported, as the record has it."""
     canary: Answer | None = None
     """How fast the machine itself was, by the canary; None where it took no part."""
+    imported: Imported | None = None
+    """The file of another tool that the run was made of; None: Levelfield measured it."""
+
+    @property
+    def moment(self) -> str:
+        """When it was measured, ISO 8601; empty where the file of another tool does not say."""
+        undated = self.imported is not None and isinstance(self.imported.recorded, Absent)
+        return "" if undated else self.facts.started
 
     @property
     def gpu(self) -> dict[str, Fact]:
@@ -141,6 +150,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         images=run.images,
         environment=_surroundings(run),
         field_outputs=run.field_outputs,
+        imported=run.imported,
         canary=_canary(conditions.canary(run) if analysed is None else analysed.canary),
     )
 

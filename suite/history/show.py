@@ -17,6 +17,7 @@ from suite.history.environment import recorded
 from suite.history.queries import Difference
 from suite.history.summary import CANARY
 from suite.history.trend import Change, Point, Series, Trend
+from suite.record.schema import UNKNOWN
 from suite.report import units
 from suite.report.sentences import LABELS, shortened
 
@@ -162,7 +163,7 @@ def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
 
 
 def _origin(one: Series) -> str:
-    where = _LAUNCHERS.get(one.launcher, one.launcher)
+    where = "another tool’s" if one.result.endswith(f"/{UNKNOWN}") else _LAUNCHERS.get(one.launcher, one.launcher)
     return f"{one.machine_title} (machine {one.machine}), {where}"
 
 

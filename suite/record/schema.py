@@ -56,6 +56,8 @@ Phase: TypeAlias = Literal[
 
 KVCache: TypeAlias = Literal["static", "growing"]
 """Cache of keys and values: of a fixed size, that of the context, or one that grows with the sequence."""
+UNKNOWN = "unknown"
+"""Precision and device of a case that another tool measured."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -124,9 +126,15 @@ class Case(msgspec.Struct, frozen=True):
         return self.definition.per_item
 
     @property
+    def imported(self) -> bool:
+        """Whether another tool measured it, whose file says neither precision nor batch, threads or device."""
+        return self.precision == UNKNOWN
+
+    @property
     def one_by_one(self) -> bool:
         """Whether it counts items a second of calls of one item each: older runs called this throughput."""
-        return self.batch == 1 and self.definition.batched and not self.definition.from_dataset
+        of_one = self.batch == 1 and self.definition.batched and not self.definition.from_dataset
+        return of_one and not self.imported
 
     @property
     def trains(self) -> bool:
@@ -154,7 +162,12 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """`resnet50/latency/fp32/b1/t2/cpu`; then `/p2/h2` of two processes on two hosts, `/d128/growing` of tokens."""
+        """`resnet50/latency/fp32/b1/t2/cpu`; then `/p2/h2` of two processes on two hosts, `/d128/growing` of tokens.
+
+        `sort a list/latency/unknown` where another tool measured it: the rest is not known.
+        """
+        if self.imported:
+            return f"{self.model}/{self.scenario}/{UNKNOWN}"
         together = f"/p{self.processes}" if self.processes > 1 else ""
         together += f"/h{self.hosts}" if self.hosts > 1 else ""
         together += f"/d{self.depth}" if self.depth else ""
@@ -321,6 +334,8 @@ class Window(msgspec.Struct, frozen=True):
     major_faults: int
     waited_ns: int | None = None
     """What of the samples was spent waiting for data, in all; None where none was waited for."""
+    calls_per_sample: int = 1
+    """Calls that each sample is the time of, together: other tools time short calls in loops (`Run.imported`)."""
 
 
 class Noise(msgspec.Struct, frozen=True):
@@ -805,6 +820,24 @@ class FieldOutput(msgspec.Struct, frozen=True):
     readings: tuple[FieldReading, ...] = ()
 
 
+class Imported(msgspec.Struct, frozen=True):
+    """The file of another tool that a run was made of (`suite.imported`): Levelfield measured none of it.
+
+    No output was compared and nothing watched the machine. Counters that a window has to have are 0 there: not known.
+    """
+
+    tool: str
+    version: str | Absent
+    sha256: str
+    """Of the file."""
+    recorded: str | Absent
+    """When, UTC, ISO 8601. Absent: the file does not say, and the run starts with the import."""
+    unknown: tuple[str, ...] = ()
+    """What such a file does not say and a run of Levelfield does, each a clause."""
+    left_out: tuple[str, ...] = ()
+    """What the file has and the run has not, each with the reason."""
+
+
 class Run(msgspec.Struct, frozen=True):
     schema: int
     id: str
@@ -841,3 +874,5 @@ class Run(msgspec.Struct, frozen=True):
     """Those that trained with `machine`, in their order."""
     field_outputs: tuple[FieldOutput, ...] = ()
     """Recorded outputs of other tools that the user gave with the run; when they were recorded is not known."""
+    imported: Imported | None = None
+    """The file of another tool that this run was made of; None: Levelfield measured it."""

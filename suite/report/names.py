@@ -71,6 +71,11 @@ def scenario(name: str) -> str:
     return scenarios.get(name).title if name in scenarios.NAMES else name
 
 
+def batch(case: Case) -> str:
+    """`, batch 8`; empty where another tool measured it, and does not say."""
+    return "" if case.imported else f", batch {case.batch}"
+
+
 def scenario_title(case: Case) -> str:
     """Return the scenario of a case; calls of one item each are never called throughput.
 

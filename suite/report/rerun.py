@@ -9,6 +9,8 @@ from suite.report import units
 
 def command(run: Run) -> str:
     """Spell out every setting of the run as one command line."""
+    if run.imported is not None:
+        return "levelfield import FILE"  # its own name is not kept; the record has its SHA-256
     settings = run.settings
     arms = list(dict.fromkeys(arm.id for block in run.blocks for arm in block.arms))
     known = {arm.id: arm for block in run.blocks for arm in block.arms}

@@ -15,7 +15,7 @@ from suite.analysis.types import (
     Row,
     TimedBlock,
 )
-from suite.record.schema import Absent, Case, Left, Run, Settings
+from suite.record.schema import Absent, Case, Imported, Left, Run, Settings
 from suite.report import names, separation, units
 from suite.report.separation import IN_THESE_MINUTES, Relation
 from suite.statistics import windows
@@ -114,8 +114,8 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
         A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
     case = block.case
-    what = [names.scenario_title(case).lower()] if case.depth else []
-    where = ", ".join([names.model(case.model), *what, f"batch {case.batch}", *precisions_apart(block, among)])
+    what = f", {names.scenario_title(case).lower()}" if case.depth else ""
+    where = ", ".join([f"{names.model(case.model)}{what}{names.batch(case)}", *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
         return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
@@ -236,7 +236,7 @@ def described(run: Run) -> str:
 
 def title(case: Case) -> str:
     """`ResNet-50, latency, batch 1`."""
-    return f"{names.model(case.model)}, {names.scenario_title(case).lower()}, batch {case.batch}"
+    return f"{names.model(case.model)}, {names.scenario_title(case).lower()}{names.batch(case)}"
 
 
 def goal(block: ConvergenceBlock) -> str:
@@ -279,7 +279,9 @@ def shortened(text: str, longest: int) -> str:
 
 
 def where_measured(run: Run) -> str:
-    """Return the launcher of the workers, and the reason where the user did not choose it."""
+    """Return the launcher of the workers, and the reason where the user did not choose it; or the tool of a file."""
+    if run.imported is not None:
+        return imported(run.imported)
     settings = run.settings
     where = {
         "docker": "Measured in one pinned container per framework",
@@ -294,6 +296,22 @@ def where_measured(run: Run) -> str:
     unlocked = "; ".join(f"{join(images)} ({why})" for why, images in reasons.items())
     others = _other_launchers(run)
     return f"{where}{reason}{others}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
+
+
+def imported(file: Imported) -> str:
+    """Say that another tool measured a run, and what its file does not say."""
+    version = "" if isinstance(file.version, Absent) else f" {file.version}"
+    lacks = f" Not in the file: {'; '.join(file.unknown)}." if file.unknown else ""
+    left_out = f" Left out: {'; '.join(file.left_out[:_MOST_LEFT_OUT])}" if file.left_out else ""
+    more = len(file.left_out) - _MOST_LEFT_OUT
+    rest = f"; and {more} more." if more > 0 else "." if left_out else ""
+    return (
+        f"Imported from a file of {file.tool}{version}: Levelfield measured none of it and compared no output with a "
+        f"reference.{lacks}{left_out}{rest}"
+    )
+
+
+_MOST_LEFT_OUT = 5
 
 
 def timed_region(run: Run) -> str:

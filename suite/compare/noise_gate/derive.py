@@ -79,7 +79,7 @@ def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> Noi
         hardware=runs[0].hardware,
         settings=settings_of(runs[0]),
         evidence=tuple(
-            Evidence(file=pointer.file, sha256=pointer.sha256, id=run.facts.id, started=run.facts.started)
+            Evidence(file=pointer.file, sha256=pointer.sha256, id=run.facts.id, started=run.moment)
             for pointer, run in zip(baseline.runs, runs, strict=True)
         ),
         case=tuple(_case(key, pairs[key], runs, level, demands) for key in judged),

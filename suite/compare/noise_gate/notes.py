@@ -29,8 +29,8 @@ def notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], d
             f"Slowdowns that {runs} would show with a probability of {units.percent(derived.power)}: {span}. "
             "Smaller ones are not ruled out."
         )
-    started = [run.facts.started for run in old]
-    span_s, since_s = span_seconds(started), since_seconds(started, [run.facts.started for run in new])
+    started = [run.moment for run in old]
+    span_s, since_s = span_seconds(started), since_seconds(started, [run.moment for run in new])
     if span_s is not None and since_s is not None and since_s > 0:
         yield (
             f"The runs of the gate began within {phrases.roughly(span_s)}, and the new ones {phrases.roughly(since_s)} "

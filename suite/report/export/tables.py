@@ -133,8 +133,8 @@ def _windows(run: Run) -> Rows:
         if window.samples_ns:
             derived = {
                 "turn": number,
-                "calls": len(window.samples_ns),
-                "median_ns": float(statistics.median(window.samples_ns)),
+                "calls": len(window.samples_ns) * window.calls_per_sample,
+                "median_ns": statistics.median(window.samples_ns) / window.calls_per_sample,
             }
             yield _cells("windows", window, derived, named)
 
@@ -142,7 +142,8 @@ def _windows(run: Run) -> Rows:
 def _calls(run: Run) -> Rows:
     for _, window, named in _turns(run):
         for number, call_ns in enumerate(window.samples_ns):
-            yield named | {"call": number, "call_ns": call_ns}
+            each_ns = call_ns if window.calls_per_sample == 1 else call_ns / window.calls_per_sample
+            yield named | {"call": number, "call_ns": each_ns}
 
 
 def _turns(run: Run) -> Iterator[tuple[int, Window, dict[str, Value]]]:

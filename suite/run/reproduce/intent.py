@@ -56,6 +56,11 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         The record names what this checkout does not know, or a user's own file that is not here, or asks for what no
         option of `bench` takes, or it is of a kind that `bench` did not measure.
     """
+    if run.imported is not None:
+        raise LevelfieldError(
+            f"This run was imported from a file of {run.imported.tool[:80]}: Levelfield did not measure it.",
+            fix="Measure again with that tool, and import the new file.",
+        )
     if not {"ab", "cross"}.isdisjoint(run.labels):
         raise LevelfieldError(
             "This is the report of an `ab`, which holds arms against each other.",
