@@ -32,6 +32,11 @@ ATTACKS = {
         "analysis/test_guarded.py::test_every_command_that_reads_a_record_is_behind_it",
         "attacks/test_fuzzing.py::test_no_case_fails",
     ),
+    "a file of another tool": (
+        "imported/test_reading.py::test_damaged_files_become_a_record_or_one_sentence",
+        "imported/test_reading.py::test_a_file_is_a_plain_one_of_bounded_size",
+        "imported/test_decoding.py::test_whatever_it_is_it_is_one_sentence",
+    ),
     "a record that chooses how it is run again": (
         "cli/test_reproduce.py::test_workers_run_in_containers_unless_the_user_says_less",
         "cli/test_reproduce.py::test_an_empty_list_of_images_does_not_open_the_gate",
