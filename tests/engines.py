@@ -1,6 +1,7 @@
 """What tests need to know of the container engine: whose containers are there, and a way to cut it off."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ import docker
 import psutil
 from docker.errors import DockerException
 
+from suite.images.build import build
 from suite.launchers.docker import LABEL
 from tests.commands import eventually
 
@@ -28,6 +30,23 @@ def containers(engine: docker.DockerClient, owner: int | None = None) -> list[An
 
 def none_left(engine: docker.DockerClient, owner: int | None = None) -> bool:
     return eventually(lambda: not containers(engine, owner))
+
+
+def said_inside(engine: docker.DockerClient, image: str, code: str, *words: str) -> dict[str, Any]:
+    """Run code in a CPU image of ours, with what workers have, and return the JSON object that it prints last."""
+    output = engine.containers.run(
+        build(image).tag,
+        ["-P", "-c", code, *words],
+        entrypoint="/opt/levelfield/env/bin/python",
+        environment={"HOME": "/tmp"},
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        tmpfs={"/tmp": "rw,exec"},
+        remove=True,
+    )
+    answer: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return answer
 
 
 def nothing_runs(engine: docker.DockerClient, owner: int) -> bool:

@@ -15,9 +15,9 @@ from suite.schedule import scratch
 from suite.schedule.launches import bring_up
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers, utc_now
+from suite.schedule.output_verification import VERIFY_TIMEOUT_S, verify_count
 from suite.schedule.preparation import prepare
 from suite.schedule.resources import RunResources
-from suite.schedule.verification import VERIFY_TIMEOUT_S, verify_count
 from suite.worker.messages import ComputeLayers, Fault, LayersComputed, Verified, Verify
 
 LAUNCHES = 2

@@ -12,7 +12,7 @@ from suite.schedule.launches import bring_up, require_same
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ask, ended_on_error, shuffled, utc_now
 from suite.schedule.resources import RunResources
-from suite.schedule.verification import check_update, judge_convergence
+from suite.schedule.training_verification import check_update, judge_convergence
 from suite.worker.messages import Converge, Converged
 from suite.zoo.training import convergence
 from suite.zoo.training.convergence import ExpectedStart

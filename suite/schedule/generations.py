@@ -21,11 +21,12 @@ from suite.schedule.launch_groups import reusable_workers
 from suite.schedule.launches import bring_up, explain_failure, measure_all_reduce, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers
+from suite.schedule.output_verification import verify_all_again
 from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
 from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
 from suite.schedule.timed_inputs import rotate
-from suite.schedule.verification import verify_all_again, verify_trainings
+from suite.schedule.training_verification import verify_trainings
 from suite.schedule.whole_launch import cold_starts, peak_memory, work
 
 GIVE_UP_AFTER = 2

@@ -16,9 +16,10 @@ from suite.plan.decoding import call_of
 from suite.plan.types import why_absent
 from suite.record import schema as record
 from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
+from suite.schedule.computed import remember_computed
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
+from suite.schedule.output_verification import verify_outputs
 from suite.schedule.resources import RunResources, cache_folder, task_for
-from suite.schedule.verification import remember_computed, verify_outcome
 from suite.worker.messages import AllReduce, AllReduced, Fault, Load, Loaded, Probe, Probed
 from suite.zoo import models
 from suite.zoo.training import convergence, parity
@@ -91,7 +92,7 @@ def bring_up(
             with resources.watch.phase("verifying"):
                 for outcome in outcomes:
                     if outcome.launch.parity is None:
-                        verify_outcome(resources, case, outcome)
+                        verify_outputs(resources, case, outcome)
     except BaseException:
         end_workers([*outcomes, *running.values()])
         raise

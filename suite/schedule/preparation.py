@@ -17,9 +17,9 @@ from suite.prepare.training_data import TrainingDataRequest, prepare_training_da
 from suite.record.schema import Arm, Case, Image
 from suite.schedule import parallel, scratch
 from suite.schedule.listener import ProgressListener
+from suite.schedule.output_verification import verify_count
 from suite.schedule.resources import RunResources
 from suite.schedule.time_spent import Stopwatch
-from suite.schedule.verification import verify_count
 from suite.zoo import models, weights
 
 IMAGES_AT_ONCE = 2

@@ -50,9 +50,9 @@ class RunResources(msgspec.Struct, frozen=True):
     trained: TrainingData | None = None
     """Data of training to a target; None: the digits."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
-    """What arms were found to compute in, filled by `verification`."""
+    """What arms were found to compute in, filled by `suite.schedule.computed`."""
     compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
-    """Outputs that were compared with their reference, by what was asked and by their digest; filled there too."""
+    """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
     hosts: RemoteHosts | None = None
     """Other hosts that train with this one; None: there are none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)

@@ -9,8 +9,8 @@ from suite.schedule import padding
 from suite.schedule.launches import bring_up, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ask, end_workers, ended_on_error, shuffled
+from suite.schedule.output_verification import verify_outputs
 from suite.schedule.resources import RunResources, cache_folder
-from suite.schedule.verification import verify_outcome
 from suite.worker.messages import Measure, Measured
 
 MEMORY_CALLS = 3
@@ -103,7 +103,7 @@ def peak_memory(
             work(outcome)
             probe(outcome, installed=False)
             with resources.watch.phase("verifying"):
-                verify_outcome(resources, block.case, outcome)
+                verify_outputs(resources, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
             listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
     return outcomes

@@ -11,7 +11,7 @@ import pytest
 
 import suite
 from suite.backends import registry
-from suite.schedule.verification import judge_convergence
+from suite.schedule.training_verification import judge_convergence
 from suite.worker.messages import Converged, Loaded
 from suite.zoo.training import convergence, recipe, update
 

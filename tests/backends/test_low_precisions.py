@@ -17,7 +17,7 @@ import pytest
 import suite
 from suite.backends import precisions, registry
 from suite.record.schema import Absent, Case, Parity
-from suite.schedule.verification import compare_outputs, verify_count
+from suite.schedule.output_verification import compare_outputs, verify_count
 from suite.worker.messages import Verified
 from suite.zoo import inputs, models, parity, reference, rounding, weights
 

@@ -21,27 +21,29 @@ from suite.zoo.training.trajectory import Trajectory
 ROOT = Path(suite.__file__).parents[1]
 CHILD = Path(__file__).with_name("training_child.py")
 TRAINING = tuple(name for name in registry.names() if registry.get(name).trains)
+KERAS = tuple(name for name in registry.names_where_named() if registry.get(name).trains)
 
 
 def test_frameworks_train_and_runtimes_do_not() -> None:
     assert TRAINING == ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
-    for name in registry.names():
+    assert KERAS == ("keras-torch", "keras-jax", "keras-tensorflow")
+    for name in (*registry.names(), *registry.names_where_named()):
         info = registry.get(name)
         kind = getattr(importlib.import_module(info.module), info.class_name)
         assert hasattr(kind, "load_training") == info.trains
 
 
-def _where_installed() -> pytest.MarkDecorator:
+def _where_installed(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "backend",
         [
             pytest.param(
                 name,
                 marks=pytest.mark.skipif(
-                    importlib.util.find_spec(registry.get(name).image) is None, reason=f"not installed: {name}"
+                    not all(map(importlib.util.find_spec, registry.get(name).imports)), reason=f"not installed: {name}"
                 ),
             )
-            for name in TRAINING
+            for name in names
         ],
     )
 
@@ -75,7 +77,7 @@ def _child(backend: str, model: str, *words: str) -> dict[str, Any]:
 @pytest.mark.framework
 @pytest.mark.slow
 @pytest.mark.parametrize("model", models.trained())
-@_where_installed()
+@_where_installed(*TRAINING, *KERAS)
 def test_it_trains_as_the_reference_does(backend: str, model: str, references: dict[str, Trajectory]) -> None:
     answer = _child(backend, model)
     found = msgspec.convert(answer["trained"], Trajectory)
@@ -97,7 +99,7 @@ def test_it_trains_as_the_reference_does(backend: str, model: str, references: d
 @pytest.mark.framework
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
-@_where_installed()
+@_where_installed(*TRAINING)
 def test_it_trains_in_a_lower_precision(backend: str, precision: str, references: dict[str, Trajectory]) -> None:
     """In bf16 as a run does; in fp16, which runs on GPUs alone, the trainer is asked directly, loss scale and all."""
     answer = _child(backend, "mlp", precision)
@@ -115,7 +117,7 @@ def test_it_trains_in_a_lower_precision(backend: str, precision: str, references
 
 @pytest.mark.framework
 @pytest.mark.slow
-@_where_installed()
+@_where_installed(*TRAINING, *KERAS)
 def test_one_batch_again_and_again_is_learnt(backend: str) -> None:
     """As in the timed windows; and another batch size than it was loaded with is taken too."""
     answer = _child(backend, "mlp", "learn")
@@ -125,6 +127,6 @@ def test_one_batch_again_and_again_is_learnt(backend: str) -> None:
 
 @pytest.mark.framework
 @pytest.mark.slow
-@_where_installed()
+@_where_installed(*TRAINING, *KERAS)
 def test_a_training_that_diverges_says_so(backend: str) -> None:
     assert "Training diverged: the loss is nan" in _child(backend, "mlp", "diverge")["said"]

@@ -1,7 +1,8 @@
 """Checks one backend's update rule on one model, right and with each known mistake, in a process of its own.
 
-Usage: updating_child.py BACKEND MODEL [MISTAKE …]. MODEL may be a network that is trained to a target. Prints what was
-found of each: the first is the rule as it is, then every mistake that applies, or those that are named.
+Usage: updating_child.py BACKEND MODEL [MISTAKE …]. MODEL may be a network that is trained to a target; `mlp/resnet50`
+is the MLP, trained by the rule of ResNet-50. Prints what was found of each: the first is the rule as it is, then every
+mistake that applies, or those that are named.
 """
 
 import contextlib
@@ -28,7 +29,15 @@ from suite.zoo.training.recipe import SGD, AdamW, Optimizer
 THREADS = min(2, len(os.sched_getaffinity(0)))
 
 Patch = Callable[[str, Optimizer], contextlib.AbstractContextManager[Any]]
-FRAMEWORKS = {"torch": "torch", "torch-compile": "torch", "tensorflow": "tensorflow", "tensorflow-xla": "tensorflow"}
+FRAMEWORKS = {
+    "torch": "torch",
+    "torch-compile": "torch",
+    "tensorflow": "tensorflow",
+    "tensorflow-xla": "tensorflow",
+    "keras-torch": "keras",
+    "keras-jax": "keras",
+    "keras-tensorflow": "keras",
+}
 
 
 def rule_of(model: str) -> Optimizer:
@@ -90,6 +99,21 @@ def nesterov(framework: str, rule: Optimizer) -> Iterator[None]:
         apply = getattr(tf.raw_ops, kernel)
         with mock.patch.object(tf.raw_ops, kernel, lambda **given: apply(**{**given, "use_nesterov": True})):
             yield
+    elif framework == "keras":
+        import keras
+
+        made = keras.optimizers.SGD if isinstance(rule, SGD) else keras.optimizers.Nadam
+        begin = made.__init__
+
+        def ahead_of_itself(self: Any, **given: Any) -> None:
+            if "nesterov" in given:
+                given["nesterov"] = True
+            given.pop("amsgrad", None)  # which Nadam does not know
+            begin(self, **given)
+
+        name = "SGD" if isinstance(rule, SGD) else "AdamW"
+        with mock.patch.object(made, "__init__", ahead_of_itself), mock.patch.object(keras.optimizers, name, made):
+            yield
     else:
         from suite.backends.jax_training import JAXTrainer
 
@@ -132,14 +156,36 @@ def gradients_add_up(framework: str, _: Optimizer) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def as_keras_has_it(framework: str, rule: Optimizer) -> Iterator[None]:
+    """Keras's own optimizers, with nothing corrected."""
+    import keras
+
+    assert framework == "keras"
+
+    def sgd(_: Any, rule: SGD, fixed: set[str]) -> Any:
+        made = keras.optimizers.SGD(rule.learning_rate, rule.momentum, weight_decay=rule.weight_decay)
+        made.exclude_from_weight_decay(var_names=sorted(fixed))
+        return made
+
+    def adamw(_: Any, rule: AdamW) -> Any:
+        return keras.optimizers.AdamW(rule.learning_rate, rule.weight_decay, rule.beta1, rule.beta2, rule.epsilon)
+
+    name, plain = ("_sgd", sgd) if isinstance(rule, SGD) else ("_adamw", adamw)
+    with mock.patch(f"suite.backends.keras_training.{name}", plain):
+        yield
+
+
 WRONG_CODE: dict[str, Patch] = {"Nesterov": nesterov, "decay of biases and norms too": everything_decays}
 OF_TORCH: dict[str, Patch] = {"gradients of steps add up": gradients_add_up}
 OF_TORCH_ADAMW: dict[str, Patch] = {"coupled weight decay": decay_the_other_way}
+OF_KERAS: dict[str, Patch] = {"as Keras has it": as_keras_has_it}
 
 
 def main() -> None:
-    backend_name, name, *named = sys.argv[1:]
-    info, rule = registry.get(backend_name), rule_of(name)
+    backend_name, given_name, *named = sys.argv[1:]
+    name, _, whose = given_name.partition("/")
+    info, rule = registry.get(backend_name), rule_of(whose or name)
     framework = FRAMEWORKS.get(backend_name, backend_name)
     backend = registry.create(backend_name, Options(threads=THREADS))
     begin, example = tensors(name, info.layout)
@@ -151,6 +197,8 @@ def main() -> None:
     code = WRONG_CODE
     if framework == "torch":
         code = code | OF_TORCH | (OF_TORCH_ADAMW if isinstance(rule, AdamW) else {})
+    elif framework == "keras":
+        code = code | OF_KERAS
     found = {}
     for what in ["right", *wrong, *code]:
         if named and what not in ("right", *named):
@@ -182,7 +230,7 @@ def loaded_at_once(framework: str, *, when: bool) -> Iterator[None]:
     if not when or framework == "torch":
         yield
         return
-    kind = {"jax": "JAXTrainer", "tensorflow": "TensorFlowTrainer"}[framework]
+    kind = {"jax": "JAXTrainer", "tensorflow": "TensorFlowTrainer", "keras": "KerasTrainer"}[framework]
     with mock.patch(f"suite.backends.{framework}_training.{kind}.step", return_value=0.0):
         yield
 

@@ -1,6 +1,7 @@
 """What no default run measures, in every framework's container: one launch each, and no rounds."""
 
 import shutil
+from collections.abc import Sequence
 
 import docker
 import msgspec
@@ -18,6 +19,10 @@ from tests.engines import none_left
 
 WRITTEN = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")
 """One backend for each network that is written; the compiling ones compile the same networks for minutes."""
+RESIDENT = ("torch", "tensorflow", "jax", "onnxruntime")
+"""Those of them that can leave inputs and outputs where they keep their own arrays."""
+STRIDED = "conv-256x56x56-128x1x1-s2"
+"""A convolution beside the first of its kind, which is of 7 × 7 filters."""
 
 
 @pytest.mark.docker
@@ -41,10 +46,33 @@ def test_keras_gives_the_answer_of_the_reference(engine: docker.DockerClient, mo
 
 @pytest.mark.docker
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["gemm", "conv", "attention", "softmax", "layernorm", "embedding"])
-def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerClient, kind: str) -> None:
-    name = next(each for each in models.operators() if each.startswith(kind))
-    _verified(engine, plan.Selection(models=(name,), backends=WRITTEN, scenarios=("operators",)))
+def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerClient) -> None:
+    """From NumPy's arrays, and from arrays that stay where the framework keeps them: one launch answers all in turn."""
+    kinds = {name.partition("-")[0]: name for name in reversed(models.operators())}
+    assert len(kinds) == 8
+    names = (*kinds.values(), STRIDED)
+    chosen = plan.make(
+        plan.Selection(models=names, backends=WRITTEN, scenarios=("operators",), profile="smoke", control="none")
+    )
+    assert {block.case.model for block in chosen.blocks} == set(names)
+    site = prepare(chosen, DockerLauncher(engine), SilentListener())
+    running: dict[str, Outcome] = {}
+    try:
+        for block in chosen.blocks:
+            assert {arm.id for arm in block.arms} == set(WRITTEN)
+            staying = msgspec.structs.replace(block.case, scenario="latency-device")
+            held = [arm for arm in block.arms if arm.id in RESIDENT]
+            for case, arms in ((block.case, block.arms), (staying, held)):
+                outcomes = bring_up(site, case, arms, verify=True, launch_measured=False, running=running)
+                running |= {outcome.arm.id: outcome for outcome in outcomes}
+                _equal(outcomes)
+    finally:
+        end_workers(list(running.values()))
+        shutil.rmtree(site.caches, ignore_errors=True)
+    assert {arm: len(outcome.launch.served) for arm, outcome in running.items()} == {
+        arm: (2 if arm in RESIDENT else 1) * len(names) - 1 for arm in WRITTEN
+    }
+    assert none_left(engine)
 
 
 @pytest.mark.docker
@@ -87,8 +115,12 @@ def _verified(engine: docker.DockerClient, selection: plan.Selection) -> list[Ou
         end_workers(outcomes)
     finally:
         shutil.rmtree(site.caches, ignore_errors=True)
-    for outcome in outcomes:
-        assert outcome.launch.parity is not None, outcome.launch.failure
-        assert outcome.launch.parity.equal, outcome.launch.parity.reason
+    _equal(outcomes)
     assert none_left(engine)
     return outcomes
+
+
+def _equal(outcomes: Sequence[Outcome]) -> None:
+    for outcome in outcomes:
+        assert outcome.launch.parity is not None, (outcome.case.id, outcome.launch.failure)
+        assert outcome.launch.parity.equal, (outcome.arm.id, outcome.case.id, outcome.launch.parity.reason)

@@ -16,7 +16,7 @@ from suite.schedule.launches import bring_up
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import end_workers
 from suite.schedule.preparation import prepare
-from suite.schedule.verification import verify_trainings
+from suite.schedule.training_verification import verify_trainings
 from suite.statistics.windows import least_calls
 from tests.commands import run
 from tests.engines import none_left

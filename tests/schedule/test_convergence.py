@@ -13,7 +13,7 @@ from suite.record.schema import Absent, Arm, Block, Case, Launch
 from suite.schedule import convergence as converging
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import Outcome
-from suite.schedule.verification import judge_convergence
+from suite.schedule.training_verification import judge_convergence
 from suite.worker.messages import Converged, Evaluated
 from suite.zoo.digits import data
 from suite.zoo.training import convergence, parity, update

@@ -20,9 +20,9 @@ from suite.schedule import launches, padding
 from suite.schedule import run as bench
 from suite.schedule.listener import SilentListener
 from suite.schedule.outcomes import Outcome
+from suite.schedule.output_verification import verify_outputs
 from suite.schedule.resources import RunResources
 from suite.schedule.rounds import order
-from suite.schedule.verification import verify_outcome
 from tests.canaries import ARMS, Harness, plan, site, workers
 
 pytestmark = pytest.mark.alone
@@ -134,9 +134,9 @@ def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: p
 
     def verify(where: RunResources, case: Case, outcome: Outcome) -> None:
         verified.append((outcome.arm.id, case.id))
-        verify_outcome(where, case, outcome)
+        verify_outputs(where, case, outcome)
 
-    monkeypatch.setattr(launches, "verify_outcome", verify)
+    monkeypatch.setattr(launches, "verify_outputs", verify)
     made = plan("latency", "throughput")
     one, other = made.blocks
     other = msgspec.structs.replace(other, case=msgspec.structs.replace(other.case, batch=batch))

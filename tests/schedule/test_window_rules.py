@@ -18,8 +18,8 @@ from suite.record.schema import IdleWait, Turn
 from suite.report import sentences
 from suite.schedule.launches import bring_up
 from suite.schedule.outcomes import end_workers
+from suite.schedule.output_verification import AFTER_WINDOWS, verify_again
 from suite.schedule.rounds import REWARM_NS, WARM_NS
-from suite.schedule.verification import AFTER_WINDOWS, verify_again
 from suite.zoo import parity
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, measured, turns_of

@@ -20,6 +20,7 @@ from suite.record.journal import TurnTaken
 from suite.record.schema import FieldOutput, FieldReading
 from suite.run import bench
 from suite.run.options import Options
+from suite.schedule import roofline
 from suite.schedule.outcomes import utc_now
 from suite.upgrade import measure, store
 from suite.upgrade.events import Begun
@@ -74,13 +75,16 @@ class Machine:
 
 @pytest.fixture
 def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Let plans be of canaries, which need no framework."""
+    """Let plans be of canaries, which need no framework, of one generation; and the probe's arrays be short."""
 
     def planned(selection: Selection) -> Plan:
-        cpus = canaries.plan("latency").cpus
-        return msgspec.structs.replace(canaries.plan("latency"), cpus=tuple(selection.threads) or cpus)
+        made = canaries.plan("latency")
+        blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in made.blocks)
+        return msgspec.structs.replace(made, blocks=blocks, cpus=tuple(selection.threads) or made.cpus)
 
     monkeypatch.setattr(plan, "make", planned)
+    monkeypatch.setattr(roofline, "SMALLEST_BYTES", 1 << 20)
+    monkeypatch.setattr(roofline, "LARGEST_BYTES", 1 << 20)
     return Machine(reports)
 
 

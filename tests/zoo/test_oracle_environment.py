@@ -31,8 +31,13 @@ def test_oracles_and_exports_agree_in_their_locked_environment() -> None:
             "tests/zoo",
         ],
         cwd=ROOT,
-        # Two files are tested at a time: NumPy's threads would spin in the way of the other one.
-        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"},
+        # Two files are tested at a time: threads of NumPy and of torch would spin in the way of the other one.
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+        },
         capture_output=True,
         text=True,
         check=False,

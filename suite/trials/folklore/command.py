@@ -20,7 +20,7 @@ from suite.launchers.docker import connect
 from suite.machine.signals import Signals
 from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
-from suite.schedule.verification import compare_outputs
+from suite.schedule.output_verification import compare_outputs
 from suite.trials import commands, form_worker
 from suite.trials.folklore.findings import rows
 from suite.trials.folklore.forms import BATCH, FAIRLY, FRAMEWORKS, Framework

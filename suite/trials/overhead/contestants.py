@@ -24,9 +24,9 @@ from suite.plan.decoding import call_of
 from suite.record.schema import Arm, Case
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.outcomes import end_workers
+from suite.schedule.output_verification import compare_outputs
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.schedule.rounds import REWARM_NS
-from suite.schedule.verification import compare_outputs
 from suite.trials import form_worker
 from suite.trials.workers import WINDOW_TIMEOUT_S, launch
 from suite.worker.messages import Measure, Measured, Verified

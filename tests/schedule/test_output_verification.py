@@ -3,27 +3,15 @@
 import hashlib
 import math
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.backends.info import PRECISIONS
-from suite.record.schema import Absent, Arm, Case, Computed
-from suite.schedule.verification import (
-    VERIFY_INPUTS,
-    compare_outputs,
-    judge_training,
-    known_computed,
-    remember_computed,
-    verify_count,
-)
-from suite.worker.messages import Trained, Verified
-from suite.zoo import honesty
-from suite.zoo.training import update
-from suite.zoo.training.trajectory import Trajectory
-from tests.canaries import plan, site
+from suite.record.schema import Absent, Case
+from suite.schedule.output_verification import VERIFY_INPUTS, compare_outputs, verify_count
+from suite.worker.messages import Verified
 
 REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 
@@ -153,96 +141,3 @@ def test_no_yardstick_is_asked_for_where_fp32_holds() -> None:
     parity = compare_outputs(said(REFERENCE), REFERENCE, "fp32", yardstick=nothing.__getitem__)
     assert parity.equal
     assert parity.computed_in == "fp32"
-
-
-TRAINED = Trained(losses=(2.0, 1.5, 1.0), gradients=(3.0, 4.0), weights=(1.0,) * 16, statistics=())
-TRAJECTORY = Trajectory(TRAINED.losses, TRAINED.gradients, TRAINED.weights)
-FOLLOWED = update.Judgement(error=5e-8, tolerance=2e-6, reason="")
-
-
-def test_the_same_training_is_equal() -> None:
-    parity = judge_training(TRAINED, FOLLOWED, TRAJECTORY, "mlp")
-    assert parity.equal
-    assert parity.relative_error == 0
-    assert parity.projection == TRAINED.losses
-    assert parity.training is not None
-    assert parity.training.reference == TRAJECTORY.losses
-    assert isinstance(parity.training.errors.statistics, Absent)
-    assert parity.inputs == 3 * 32
-    assert (parity.training.errors.update, parity.training.tolerances.update) == (5e-8, 2e-6)
-
-
-@pytest.mark.parametrize("error", [3e-6, math.inf])
-def test_the_same_steps_by_another_update_rule_are_not_equal(error: float) -> None:
-    otherwise = update.Judgement(error=error, tolerance=2e-6, reason="Its optimizer does not follow the recipe.")
-    parity = judge_training(TRAINED, otherwise, TRAJECTORY, "mlp")
-    assert not parity.equal
-    assert parity.reason == otherwise.reason
-    assert parity.relative_error == 0
-    assert parity.training is not None
-    assert isinstance(parity.training.errors.update, Absent) == math.isinf(error)
-    both = judge_training(msgspec.structs.replace(TRAINED, weights=(2.0,) * 16), otherwise, TRAJECTORY, "mlp")
-    assert both.reason.startswith("Its optimizer does not follow the recipe. It does not train as the reference does:")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"losses": (2.0, 1.5, 1.01)},
-        {"losses": (2.0, 1.5)},
-        {"losses": ()},
-        {"losses": (2.0, math.nan, 1.0)},
-        {"losses": (2.0, math.inf, 1.0)},
-        {"gradients": (3.0, 4.01)},
-        {"gradients": (0.0, 0.0)},
-        {"weights": (1.0,) * 15},
-        {"weights": (-1.0,) * 16},
-        {"weights": (1e308,) * 16},
-    ],
-)
-def test_another_training_is_not(changes: dict[str, tuple[float, ...]]) -> None:
-    parity = judge_training(msgspec.structs.replace(TRAINED, **changes), FOLLOWED, TRAJECTORY, "mlp")
-    assert not parity.equal
-    assert parity.reason
-    assert parity.training is not None
-    assert msgspec.json.decode(msgspec.json.encode(parity), type=type(parity)).reason == parity.reason
-
-
-def test_the_same_training_in_another_precision_than_it_claims_is_not_equal() -> None:
-    """Errors as fp32 makes them: within bf16's tolerance, and yet no bf16."""
-    exact = judge_training(TRAINED, FOLLOWED, TRAJECTORY, "mlp", "bf16")
-    assert not exact.equal
-    assert exact.computed_in == "fp32"
-    assert exact.reason.startswith("It was asked to train in bf16 and computed in fp32")
-    moved = {
-        name: tuple(each * (1 + 5e-3) for each in getattr(TRAINED, name)) for name in ("losses", "gradients", "weights")
-    }
-    rounded = msgspec.structs.replace(TRAINED, **moved)
-    assert judge_training(rounded, FOLLOWED, TRAJECTORY, "mlp", "bf16").equal
-    emulated = msgspec.structs.replace(rounded, computed=honesty.Computed({"fp32": 17}, "a test"))
-    assert "17 of 17 products" in judge_training(emulated, FOLLOWED, TRAJECTORY, "mlp", "bf16").emulated
-    hidden = judge_training(rounded, FOLLOWED, TRAJECTORY, "mlp")
-    assert not hidden.equal
-    assert hidden.computed_in in {"bf16", "fp16"}
-    assert hidden.reason.startswith("It was asked to train in fp32, and its errors are of the size that")
-
-
-def test_an_arm_is_asked_once_in_what_it_computes() -> None:
-    resources = site(plan("memory"))
-    arm, other = Arm("torch", "torch"), Arm("jax", "jax")
-    latency, memory = (Case("mlp", scenario, "fp32", 1, 2) for scenario in ("latency", "memory"))
-    batches = Case("mlp", "throughput", "fp32", 1000, 2)
-    found = Computed({"fp32": 6}, "what it prints")
-    assert known_computed(resources, latency, arm) is None
-    remember_computed(resources, latency, arm, None)
-    assert known_computed(resources, latency, arm) is None, "it did not say"
-    remember_computed(resources, latency, arm, found)
-    assert known_computed(resources, latency, arm) == found
-    assert known_computed(resources, memory, arm) == found, "of no timed case, where any launch was asked"
-    assert known_computed(resources, batches, arm) is None, "another batch may have other kernels"
-    assert known_computed(resources, latency, other) is None
-    low = msgspec.structs.replace(memory, precision="bf16")
-    assert known_computed(resources, low, arm) is None
-    on_gpu = msgspec.structs.replace(latency, device="cuda")
-    remember_computed(resources, on_gpu, arm, found)
-    assert known_computed(resources, on_gpu, arm) is None, "it may choose others in every launch"
