@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import scipy
 
-from suite.statistics import theil_sen
 from suite.statistics.arrays import Floats
 from suite.statistics.segments import change_points, is_straight
 
@@ -89,7 +89,8 @@ def trend(series: Series, *, margin: float) -> Trend:
     values = np.log([point.estimate for point in series.points if point.estimate is not None][-MOST_RUNS:])
     starts = change_points(values)
     if len(starts) > 1 and is_straight(values, starts):
-        drift = math.exp(theil_sen.line(values).slope * (values.size - 1))
+        slope, _ = scipy.stats.theilslopes(values, np.arange(values.size, dtype=np.float64))[:2]
+        drift = math.exp(float(slope) * (values.size - 1))
         return Trend((), drift if abs(drift - 1) >= margin else None)
     starts = _merged(values, _without_outliers(values, starts), math.log1p(margin))
     ends = [*starts[1:], values.size]

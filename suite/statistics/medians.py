@@ -65,7 +65,5 @@ def median_interval(values: ArrayLike, *, confidence: float = 0.95) -> MedianInt
 @cache
 def _order_statistics(count: int, confidence: float) -> tuple[int, int]:
     """Return the indices of the two order statistics, from the smallest: they follow from the count alone."""
-    outside, numbers = (1 - confidence) / 2, np.arange(count)
-    low = np.argmax(scipy.special.bdtr(numbers, count, 0.5) >= outside) - 1
-    high = np.argmax(scipy.special.bdtrc(numbers, count, 0.5) <= outside)
-    return int(low), int(high)
+    interval = scipy.stats.quantile_test(np.arange(count), p=0.5).confidence_interval(confidence_level=confidence)
+    return int(interval.low), int(interval.high)

@@ -14,6 +14,7 @@ S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandin
 
 import msgspec
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from suite.statistics.arrays import Floats
@@ -48,12 +49,7 @@ def benjamini_hochberg(p_values: ArrayLike, *, q: float = DEFAULT_Q) -> Discover
     if not 0 < q < 1:
         raise ValueError(f"A false discovery rate lies between 0 and 1, such as 0.01; {q} does not.")
     p = np.asarray(p_values, dtype=np.float64)
-    if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("A p value lies between 0 and 1.")
-    order = np.argsort(p)
-    raised = p[order] * (p.size / np.arange(1, p.size + 1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
+    adjusted = scipy.stats.false_discovery_control(p, method="bh") if p.size else p
     return Discoveries(found=tuple((adjusted <= q).tolist()), adjusted=tuple(adjusted.tolist()))
 
 

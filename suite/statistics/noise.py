@@ -12,7 +12,6 @@ import math
 import numpy as np
 import scipy
 
-from suite.statistics import theil_sen
 from suite.statistics.arrays import Floats
 from suite.statistics.segments import robust_spread
 
@@ -57,7 +56,8 @@ class Noise:
 def _detrended(values: Floats) -> Floats:
     """Residuals of the Theil–Sen line: a trend is not noise, and must not widen what noise allows."""
     position = np.arange(values.size, dtype=np.float64)
-    residuals: Floats = values - theil_sen.line(values).slope * position
+    slope = float(scipy.stats.theilslopes(values, position)[0])
+    residuals: Floats = values - slope * position
     residuals -= np.median(residuals)
     return residuals
 
@@ -93,10 +93,11 @@ def trend_of(values: Floats, correlation_time: float, tolerance: float) -> float
     n = values.size
     if n < LEAST_TREND or np.ptp(values) == 0:
         return 0.0
-    change = theil_sen.line(values).slope * (n - 1)
+    position = np.arange(n, dtype=np.float64)
+    change = float(scipy.stats.theilslopes(values, position)[0]) * (n - 1)
     if abs(change) <= tolerance:
         return 0.0
-    tau = scipy.stats.kendalltau(np.arange(n), values)
+    tau = scipy.stats.kendalltau(position, values)
     p = float(tau.pvalue)
     if correlation_time > 1:
         # Variance of Kendall's score under independence, inflated by the autocorrelation time.

@@ -63,7 +63,7 @@ class Earlier(msgspec.Struct, frozen=True):
     def spread_interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the interval of the spread for normal noise, from the chi-squared distribution."""
         freedom = self.runs - 1
-        tails = scipy.special.chdtri(freedom, [(1 - confidence) / 2, (1 + confidence) / 2])
+        tails = scipy.stats.chi2.isf([(1 - confidence) / 2, (1 + confidence) / 2], freedom)
         low, high = (self.spread * math.sqrt(freedom / float(tail)) for tail in tails)
         return low, high
 

@@ -48,14 +48,12 @@ def proportion(successes: int, trials: int, *, confidence: float = 0.95) -> Prop
     checked_confidence(confidence)
     if trials < 1 or not 0 <= successes <= trials:
         raise ValueError(f"{successes} of {trials} is not a share of anything.")
-    outside, failures = (1 - confidence) / 2, trials - successes
-    low = scipy.special.betaincinv(successes, failures + 1, outside) if successes else 0.0
-    high = scipy.special.betaincinv(successes + 1, failures, 1 - outside) if failures else 1.0
+    interval = scipy.stats.binomtest(successes, trials).proportion_ci(confidence_level=confidence, method="exact")
     return Proportion(
         successes=successes,
         trials=trials,
         share=successes / trials,
-        low=float(low),
-        high=float(high),
+        low=float(interval.low),
+        high=float(interval.high),
         confidence=confidence,
     )

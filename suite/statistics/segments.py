@@ -15,8 +15,8 @@ Statistics 1, 411–428.
 """
 
 import numpy as np
+import scipy
 
-from suite.statistics import theil_sen
 from suite.statistics.arrays import Floats
 
 PENALTY = 3.0
@@ -99,12 +99,11 @@ def is_straight(values: Floats, starts: list[int]) -> bool:
     """
     price = _price(values)
     position = np.arange(values.size, dtype=np.float64)
-    line = theil_sen.line(values)
-    beside = (values - line.intercept - line.slope * position) ** 2
-    straight = float(np.minimum(beside, 2 * price).sum()) + 2 * price
+    slope, intercept = scipy.stats.theilslopes(values, position)[:2]
+    line = float(np.minimum((values - intercept - slope * position) ** 2, 2 * price).sum()) + 2 * price
     ends = [*starts[1:], values.size]
     steps = sum(float(((values[a:b] - values[a:b].mean()) ** 2).sum()) for a, b in zip(starts, ends, strict=True))
-    return straight < steps + len(starts) * price
+    return line < steps + len(starts) * price
 
 
 def _price(values: Floats) -> float:

@@ -33,7 +33,7 @@ def test_it_covers_the_median_at_least_as_often_as_it_says(name: str, launches: 
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.99])
-@pytest.mark.parametrize("launches", [8, 9, 40, 41, 500])
+@pytest.mark.parametrize("launches", [8, 9, 40, 41])
 def test_it_is_scipys_interval(launches: int, confidence: float) -> None:
     values = np.random.default_rng(launches).standard_normal(launches).round(1)  # with ties
     found, interval = median_interval(values, confidence=confidence), quantile_test(values, p=0.5)
