@@ -107,7 +107,9 @@ class _Started(msgspec.Struct):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         code = self.process.wait(timeout=DEADLINE_S)
-        words = (self.folder / _OUTPUT).read_text(encoding="utf-8", errors="replace")
+        words = (
+            (self.folder / _OUTPUT).read_text(encoding="utf-8", errors="replace").replace(str(self.folder), "reports")
+        )
         found = [each for each in self.folder.iterdir() if (each / files.NAME).is_file()]
         return code, words[-1500:], files.read(found[0]) if found else None
 
