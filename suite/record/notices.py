@@ -589,7 +589,7 @@ def gpu_shared(processes: int, held_bytes: int) -> str:
     held = f", with {held_bytes / 2**30:.1f} GiB of its memory" if held_bytes else ""
     return (
         f"{which} on the GPU while this was measured{held}. The GPU divides its time between processes, so that calls "
-        "of some microseconds may take milliseconds; no counter tells which windows that concerns."
+        "of some microseconds may take milliseconds; NVML does not report which windows were affected."
     )
 
 

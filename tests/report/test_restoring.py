@@ -6,7 +6,7 @@ import statistics
 import msgspec
 import pytest
 
-from suite.analysis import analyse, costs
+from suite.analysis import analyse, generation_time
 from suite.record.schema import Run
 from suite.report import embedded_record, restoring, thinning
 from suite.report.thinning import Embedded, WindowFacts
@@ -77,7 +77,7 @@ def test_a_generation_takes_as_long_by_the_page_as_by_the_record() -> None:
     embedded = thinning.thin(run, "digest")
     assert embedded.thinned
     restored = restoring.restored(embedded)
-    assert costs.generation_seconds(restored.blocks[0]) == costs.generation_seconds(run.blocks[0])
+    assert generation_time.generation_seconds(restored.blocks[0]) == generation_time.generation_seconds(run.blocks[0])
 
 
 def test_a_record_that_travelled_whole_is_the_record_itself() -> None:

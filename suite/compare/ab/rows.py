@@ -7,7 +7,7 @@ unit of replication. All cases are judged together (`suite.compare.verdicts`), c
 import math
 
 from suite import analysis
-from suite.analysis import costs
+from suite.analysis import generation_time
 from suite.analysis.ending import ended_by
 from suite.analysis.estimates import matrix
 from suite.analysis.launch_levels import launch_levels
@@ -56,7 +56,7 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
     effect = from_pairs(mean_of(second - first, ended)) if found is None else None
     verdict, outcome, reason = found or (Verdict.INCONCLUSIVE, "undecided", "")
     further = fewest - len(common) if verdict is Verdict.UNDECIDABLE else None
-    seconds = costs.generation_seconds(block)
+    seconds = generation_time.generation_seconds(block)
     row = Row(
         case=block.case,
         metric=block.case.scenario,

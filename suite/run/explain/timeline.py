@@ -91,7 +91,7 @@ def write(path: Path, trace: bytes, form: TraceFormat) -> str:
         events = _events(trace, form)
     except (msgspec.MsgspecError, MalformedError, UnicodeDecodeError, RecursionError) as error:
         raise LevelfieldError(
-            f"The worker's timeline is not in the format that was asked for: {error}.",
+            f"The worker's timeline is not in the requested format: {error}.",
             fix="Leave --trace out; the profile itself was read.",
         ) from error
     if not events:

@@ -1,4 +1,4 @@
-"""Whether TF32 can hide among answers in fp32: torch is told to use it behind the back of the comparison."""
+"""Whether an answer computed in TF32 can pass as fp32: it is switched on in torch without the comparison knowing."""
 
 import os
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from suite.analysis.costs import generation_seconds
+from suite.analysis.generation_time import generation_seconds
 from suite.analysis.whole_launch import total_ns
 from suite.record.schema import Block, IdleWait
 from tests.analysis.changed import replace_launches
