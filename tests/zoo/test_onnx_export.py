@@ -105,3 +105,11 @@ def test_eight_bits_are_a_quarter_of_the_size_and_quantised(name: str, tmp_path:
 def test_other_precisions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not in bf16"):
         onnx_export.export(models.get("mlp"), {}, 1, "bf16", tmp_path)
+
+
+def test_a_scatter_is_exported_as_one_that_is_added_in_order(exports: Exports) -> None:
+    """ONNX Runtime's ScatterND adds by several threads at once, and loses some of it."""
+    folder, _ = exports("scatter-1024x768-512")
+    kinds = {node.op_type for node in onnx.load(folder / "model.onnx").graph.node}
+    assert "ScatterElements" in kinds
+    assert "ScatterND" not in kinds

@@ -46,12 +46,24 @@ class OneOperator(nn.Module):  # type: ignore[misc,unused-ignore]
                 return torch.stack([x.index_select(0, rows) for x, rows in zip(*given, strict=True)])
             case "scatter":
                 zeros = given[0].new_zeros(operator.rows, given[0].shape[-1])
-                return torch.stack([zeros.index_add(0, rows.long(), x) for x, rows in zip(*given, strict=True)])
+                return torch.stack([_scattered(zeros, rows.long(), x) for x, rows in zip(*given, strict=True)])
             case _:
                 batch, tokens, width = given[0].shape
                 split = (batch, tokens, operator.heads, width // operator.heads)
                 context = functional.scaled_dot_product_attention(*(x.view(split).transpose(1, 2) for x in given))
                 return context.transpose(1, 2).reshape(batch, tokens, width)
+
+
+def _scattered(zeros: torch.Tensor, rows: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+    """Return `zeros` with rows added.
+
+    An exported `index_add` is a ScatterND that adds. Two threads of ONNX Runtime's kernel on CPUs write one row at once
+    and lose a part of it, in some calls only: https://github.com/microsoft/onnxruntime/issues/18048, and so up to 1.32.
+    An exported `scatter_add` is a ScatterElements, whose kernel adds in order.
+    """
+    if torch.compiler.is_exporting():
+        return zeros.scatter_add(0, rows[:, None].expand_as(given), given)
+    return zeros.index_add(0, rows, given)
 
 
 def build(model: Model) -> nn.Module:
