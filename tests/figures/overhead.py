@@ -15,6 +15,8 @@ README = "README.md"
 LATEST = max(path.stem for path in records.TRIALS.glob("overhead-????-??-??.json"))
 EVERY = "every-backend-2026-11-22"
 """All backends on the MLP, against a bare loop alone."""
+DECODE = "overhead-2026-11-26-decode"
+"""A decoder's step beside `benchmark_app` alone."""
 CLOCK = "OpenVINO's clock"
 
 
@@ -240,7 +242,48 @@ def _launches_planned() -> str:
     return prints.in_words(launches)
 
 
+def _decode() -> list[object]:
+    """Return launches, minutes, and the three ratios of a decoder's step; the limit is neither met nor exceeded."""
+    recorded = records.overhead(DECODE)
+    (cell,) = recorded.cells
+    at_least = recorded.settings["benchmark_app, launches at least"]
+    assert len(cell.generations) == at_least
+    found = {
+        (each.contrast.first, each.contrast.second): find(
+            each.contrast, cell.generations, cell.arms, ended=EndedBy.PLAN
+        )
+        for each in cell.findings
+    }
+    assert {each.verdict for each in found.values()} == {"not shown", "no limit"}
+    pairs = (("worker", "benchmark_app"), (CLOCK, "benchmark_app"), ("worker", CLOCK))
+    return [
+        prints.in_words(at_least),
+        prints.in_words(prints.minutes(recorded.started, recorded.finished)),
+        *(_formatted(found[pair].ratio) for pair in pairs),
+    ]
+
+
+def _steps() -> list[object]:
+    """Return the shortest and the longest median of a window, in milliseconds."""
+    (cell,) = records.overhead(DECODE).cells
+    took = [
+        window.median_ns / 1e6
+        for generation in cell.generations
+        for round_ in generation.rounds
+        for window in round_.windows
+    ]
+    return [f"{min(took):.1f}", f"{max(took):.1f}"]
+
+
 _METHOD = [
+    Figure(
+        "docs/method.md",
+        "In {} launches of {} minutes ([record](../reports/trials/overhead-2026-11-26-decode.md)) the worker took {} times "
+        "what `benchmark_app` reports. By OpenVINO's own clock, inside the worker, the step took {} times as long, and the "
+        "worker {} times what that clock says.",
+        _decode,
+    ),
+    Figure("docs/method.md", "a step took from {} to {} ms in these launches", _steps),
     Figure(
         "docs/method.md",
         "the t interval over {} launches is compared with the limit, {} % of a call or {} µs for the MLP",
