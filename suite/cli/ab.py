@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from suite.cli.answers.printing import JSON, print_json
 from suite.cli.compare import formats_of, write
 from suite.cli.measuring import options_of, selection
 from suite.cli.options import BASE, BUDGET, IDENTIFY, LAUNCHER, MARGIN, MAX_SLOWDOWN, OUTPUT, PERCENT, REPORTS, SEED
@@ -46,6 +47,7 @@ from suite.safety import terminals
 )
 @click.option("--seed", type=SEED, help="Seed of the schedule; it is stored in the record.")
 @IDENTIFY
+@JSON
 def ab(
     a: str,
     b: str,
@@ -55,6 +57,7 @@ def ab(
     why: bool,
     cross: tuple[str, ...],
     output: tuple[Path, ...],
+    as_json: bool,
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
     """Compare A with B, interleaved in one run on this machine.
@@ -67,19 +70,24 @@ def ab(
 
     Exit codes: 0 B is not worse; 1 B is worse, fails or is not equal; 2 could not run; 3 not decided.
     """
+    from suite.compare.formats import json
     from suite.compare.types import Gate
     from suite.run.ab import measure, show
 
     targets = formats_of(output)
     options = options_of({**values, "control": "none"})
     gate = Gate(margin=values["margin"], max_slowdown=max_slowdown)
-    console = terminals.console()
+    console = terminals.console(stderr=as_json)
     if cross:
         if bisect or why or output or max_slowdown is not None:
             raise click.UsageError("--cross cannot be combined with --bisect, --why, --output or --max-slowdown.")
         from suite.run import cross as crossing
 
-        sys.exit(crossing.show(*crossing.measure(a, (b, *cross), options, gate, console), console))
+        folder, effects = crossing.measure(a, (b, *cross), options, gate, console)
+        code = crossing.show(folder, effects, console)
+        if as_json:
+            print_json(effects)
+        sys.exit(code)
     if bisect:
         from suite.run.bisect import run_bisection, show_conclusion
 
@@ -93,4 +101,6 @@ def ab(
 
         explained.show(explained.explain(found, options, console), found, console)
     write(found.comparison, targets)
+    if as_json:
+        terminals.write(json.write(found.comparison))
     sys.exit(code)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from suite import scenarios
+from suite.cli.answers.printing import JSON
 from suite.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from suite.safety import terminals
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
     help="Format to print; also that of an --output file with an unknown suffix.",
 )
+@JSON
 @OUTPUT
 @REPORTS
 def compare(
@@ -57,6 +59,8 @@ def compare(
     metric: "tuple[Metric, ...]",
     only: tuple[str, ...],
     format_: str | None,
+    *,
+    as_json: bool,
     output: tuple[Path, ...],
     reports: Path,
 ) -> None:
@@ -76,6 +80,9 @@ def compare(
     from suite.compare.types import Gate
     from suite.compatibility import table
 
+    if as_json and format_ is not None:
+        raise click.UsageError("--json is --format json: leave one of them out.")
+    format_ = "json" if as_json else format_
     targets = formats_of(output, format_, hint=" Or say which with --format.")
     if gate_file is not None and baseline is not None:
         raise click.UsageError("A gate names its own baseline: leave --baseline out.")

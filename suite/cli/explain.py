@@ -8,6 +8,7 @@ from typing import Literal, TextIO
 import click
 from rich.markup import escape
 
+from suite.cli.answers.printing import JSON, print_json
 from suite.cli.options import BASE, CPUS, CSV, LAUNCHER
 from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
@@ -19,7 +20,7 @@ from suite.safety import terminals
     "--by-layer", is_flag=True, help="One row for each operator of the model; default: for each kind of operator."
 )
 @click.option("--top", type=click.IntRange(0), default=15, help="Rows of a table on the terminal; 0: all.")
-@click.option("--json", "json_file", metavar="FILE", help="Write JSON to this file; - for the terminal.")
+@JSON
 @CSV
 @click.option(
     "--trace",
@@ -35,7 +36,8 @@ def explain(
     cases: tuple[str, ...],
     by_layer: bool,
     top: int,
-    json_file: str | None,
+    *,
+    as_json: bool,
     csv_file: str | None,
     trace_file: Path | None,
     cpus: tuple[int, ...] | Literal["all"],
@@ -48,12 +50,13 @@ def explain(
     onnxruntime/resnet50/latency/fp32/b1/t2/cpu; the parts after the model are optional. It is launched, pinned and
     loaded as in `bench`. The profile is of this new launch, not of an earlier run.
     """
+    from suite.cli.answers.explained import profiles
     from suite.launchers.choice import choose
     from suite.report.export.writing import write_csv
     from suite.report.progress import Terminal
     from suite.run.explain import measure, request, show, timeline
 
-    if json_file == csv_file == "-":
+    if as_json and csv_file == "-":
         raise click.UsageError("Either JSON or CSV can go to the terminal, not both.")
     requested = list({each.id: each for each in (request.parse(case, cpus) for case in cases)}.values())
     if trace_file is not None and len(requested) > 1:
@@ -64,7 +67,7 @@ def explain(
     if reason:
         progress.print(f"[bold yellow]{escape(reason)}[/] It runs in virtual environments instead.", highlight=False)
     chosen.sweep()
-    console = terminals.console()
+    console = terminals.console(stderr=as_json)
     found: list[measure.Explained] = []
     failed: dict[str, LevelfieldError] = {}
     for each in requested:
@@ -77,14 +80,13 @@ def explain(
             failed[each.id] = error
             progress.print(f"[bold red]{escape(printable(str(error)))}[/]", highlight=False, soft_wrap=True)
             continue
-        if "-" not in {json_file, csv_file}:
+        if csv_file != "-":
             show.show(found[-1], console, by_layer=by_layer, top=top)
         if trace_file is not None and form is not None:
             said = timeline.write(trace_file, found[-1].profiled.trace, form)
             progress.print(escape(printable(said)), highlight=False, soft_wrap=True)
-    if json_file is not None:
-        with _open(json_file) as stream:
-            stream.write(show.as_json(found, failed, by_layer=by_layer).decode())
+    if as_json:
+        print_json(profiles(found, failed, by_layer=by_layer))
     if csv_file is not None:
         with _open(csv_file) as stream:
             write_csv(stream, show.COLUMNS, show.as_rows(found, by_layer=by_layer))

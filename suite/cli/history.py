@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from suite.cli.answers.printing import JSON, print_json
 from suite.cli.options import MARGIN, REPORTS
 from suite.safety import terminals
 
 if TYPE_CHECKING:
+    from suite.cli.answers.trends import Trends
     from suite.history.folders import Outcome, Progress
     from suite.history.store import Store
+    from suite.history.trend import Series
 
 _MOST_SERIES = 12
 """Most series that are shown in full; more are only listed."""
@@ -33,8 +36,17 @@ _MOST_SERIES = 12
 )
 @MARGIN
 @click.option("--last", type=click.IntRange(1), default=30, help="Number of runs to list.")
+@JSON
 def history(
-    case: str | None, store: str | None, reports: Path, rebuild: bool, labelled: bool, margin: float, last: int
+    case: str | None,
+    store: str | None,
+    reports: Path,
+    *,
+    rebuild: bool,
+    labelled: bool,
+    margin: float,
+    last: int,
+    as_json: bool,
 ) -> None:
     """Show the trend of CASE over runs.
 
@@ -45,7 +57,7 @@ def history(
     from suite.history import folders
     from suite.history import store as stores
 
-    console = terminals.console()
+    console = terminals.console(stderr=as_json)
     address, own = stores.address(store, reports), stores.own(store)
     if own and not reports.is_dir():
         raise LevelfieldError(
@@ -58,7 +70,9 @@ def history(
     try:
         if not rebuild:
             _show_added(folders.enter_new(opened, reports, _printer(console)), console, rebuilt=False)
-        if case is not None:
+        if as_json:
+            print_json(_trends(opened, case, labelled=labelled, margin=margin))
+        elif case is not None:
             _show(opened, case, console, labelled=labelled, margin=margin, last=last)
         elif not rebuild:
             _list(opened, console, labelled=labelled)
@@ -86,17 +100,10 @@ def _show_added(outcome: "Outcome", console: Console, *, rebuilt: bool) -> None:
 def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
     from rich.text import Text
 
-    from suite.errors import LevelfieldError
     from suite.history import queries, show
     from suite.history.trend import trend
 
-    names = queries.matching(case, queries.results(store))
-    found = queries.series(store, names, labelled=labelled)
-    if not found:
-        raise LevelfieldError(
-            "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
-            fix="Show them with --labelled.",
-        )
+    found = _matching(store, case, labelled=labelled)
     if len(found) > _MOST_SERIES:
         show.print_parts(console, [*show.overview(found), show.note("Several match; name one to see its trend.")])
         return
@@ -107,6 +114,31 @@ def _show(store: "Store", case: str, console: Console, *, labelled: bool, margin
             differing = queries.environment_differences(store, one.points[change.before], one.points[change.at], one)
             show.print_parts(console, show.change(one, change, differing))
     show.print_parts(console, [show.rule(margin)])
+
+
+def _matching(store: "Store", case: str, *, labelled: bool) -> "list[Series]":
+    from suite.errors import LevelfieldError
+    from suite.history import queries
+
+    names = queries.matching(case, queries.results(store))
+    found = queries.series(store, names, labelled=labelled)
+    if not found:
+        raise LevelfieldError(
+            "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
+            fix="Show them with --labelled.",
+        )
+    return found
+
+
+def _trends(store: "Store", case: str | None, *, labelled: bool, margin: float) -> "Trends":
+    from suite.cli.answers.trends import trends
+    from suite.history import queries
+
+    if case is None:
+        found = queries.series(store, queries.results(store), labelled=labelled)
+    else:
+        found = _matching(store, case, labelled=labelled)
+    return trends(store, found, margin=margin)
 
 
 def _list(store: "Store", console: Console, *, labelled: bool) -> None:

@@ -14,6 +14,7 @@ from rich.markup import escape
 from suite import __version__
 from suite.cli import tools
 from suite.cli.ab import ab
+from suite.cli.answers.printing import JSON, print_json
 from suite.cli.baseline import baseline
 from suite.cli.bundle import bundle, unbundle
 from suite.cli.compare import compare
@@ -101,16 +102,20 @@ def cli() -> None:
 @PRICE
 @CARBON
 @SIGN
-def bench(**values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
+@JSON
+def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
     """Measure backends on the same models, and write a report.
 
     Missing images are built first.
     """
+    from suite.cli.answers.measured import measured
     from suite.run.bench import run_bench
 
     with on_nodes(options_of(values), values["on"]) as options:
-        code = run_bench(options, terminals.console())
-    sys.exit(code)
+        done = run_bench(options, terminals.console(stderr=as_json))
+    if as_json:
+        print_json(measured(done.folders, done.exit_code))
+    sys.exit(done.exit_code)
 
 
 for _command in (

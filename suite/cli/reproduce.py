@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from suite.cli.answers.printing import JSON, print_json
 from suite.cli.options import BUDGET, PERCENT, REPORTS
 from suite.errors import LevelfieldError
 from suite.safety import terminals
@@ -56,6 +57,7 @@ NAME = "reproduction.json"
     help="Where to run workers, whatever the report used.",
 )
 @REPORTS
+@JSON
 def reproduce(
     report: Path,
     *,
@@ -68,6 +70,7 @@ def reproduce(
     budget_seconds: float | None,
     launcher: str,
     reports: Path,
+    as_json: bool,
 ) -> None:
     """Repeat a report's run on this machine, and compare each result.
 
@@ -93,7 +96,9 @@ def reproduce(
     from suite.share.inputs import open_input
     from suite.share.reading import read
 
-    console = terminals.console()
+    if dry_run and as_json:
+        raise click.UsageError("--dry-run shows a plan, which has no JSON: leave --json out.")
+    console = terminals.console(stderr=as_json)
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
@@ -128,6 +133,8 @@ def reproduce(
     show(found, console)
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     terminals.say(console, f"Written: {folder / NAME}")
+    if as_json:
+        print_json(found)
     sys.exit(found.exit_code)
 
 

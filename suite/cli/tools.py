@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from suite.cli.answers.printing import COMMANDS, JSON, print_json
 from suite.cli.options import BASE, CARBON, GPU, PRICE, REPORTS, SIGN
 from suite.errors import LevelfieldError
 from suite.safety import terminals
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-def doctor() -> None:
+@JSON
+def doctor(*, as_json: bool) -> None:
     """Check this machine: missing parts, sources of disturbance, and fixes.
 
     The exit code is 2 if something prevents measuring.
     """
     from suite import plan
+    from suite.cli.answers.examined import Examined
     from suite.images.catalogue import PYTHON
     from suite.images.cost import estimate
     from suite.machine.doctor import examine as findings
@@ -36,18 +39,19 @@ def doctor() -> None:
         missing_bytes = None
     needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
 
-    console = terminals.console()
+    console = terminals.console(stderr=as_json)
     signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
-    worst = 0
-    for finding in findings(needs):
+    found = tuple(findings(needs))
+    worst = 2 if any(finding.state == "bad" for finding in found) else 0
+    for finding in found:
         console.print(
             f"{signs[finding.state]} [bold]{escape(finding.topic)}[/]: {escape(finding.message)}", highlight=False
         )
         if finding.fix and finding.state != "ok":
             console.print(f"     → {escape(finding.fix)}", highlight=False)
-        if finding.state == "bad":
-            worst = 2
     _show_cuda(console)
+    if as_json:
+        print_json(Examined(1, worst, found))
     sys.exit(worst)
 
 
@@ -128,11 +132,16 @@ def lock(images: tuple[str, ...]) -> None:
 
 
 @click.command(name="list")
-def list_() -> None:
+@JSON
+def list_(*, as_json: bool) -> None:
     """List models, backends, profiles, scenarios and precisions."""
+    from suite.cli.answers.listed import listed
     from suite.cli.listing import show
 
-    show(terminals.console())
+    if as_json:
+        print_json(listed())
+    else:
+        show(terminals.console())
 
 
 @click.command()
@@ -141,31 +150,47 @@ def list_() -> None:
 @PRICE
 @CARBON
 @SIGN
-def report(run: str, reports: Path, price: "Price | None", carbon_g_per_kwh: float | None, sign: Path | None) -> None:
+@JSON
+def report(
+    run: str,
+    reports: Path,
+    price: "Price | None",
+    carbon_g_per_kwh: float | None,
+    sign: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     """Render the report of a run again, and show its result.
 
     RUN is a run's id, its folder or its run.json. With --price or --carbon only the costs are shown, at that price: the
     record and its page stay as they are.
     """
     from suite.analysis import guarded, money
+    from suite.cli.answers.measured import Measured, run_of
     from suite.compare import sides
     from suite.compare.ab import comparison
     from suite.report import terminal
     from suite.run import ab
     from suite.run.results import show_result
 
-    console = terminals.console()
+    console = terminals.console(stderr=as_json)
     record = guarded.read(sides.find(run, reports))
     with guarded.computing(record.name):
         if price is not None or carbon_g_per_kwh is not None:
             priced = money.at(record.run, price, carbon_g_per_kwh)
+            if as_json:
+                raise click.UsageError("Costs are shown as a table: leave --json out.")
             for part in terminal.show_costs(priced, record.analysis):
                 console.print(part, highlight=False, markup=False)
             return
         if comparison.LABEL in record.run.labels:
-            sys.exit(ab.show(ab.of_record(record.file), console, measured=False, sign=sign))
-        show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)
-    sys.exit(record.analysis.exit_code)
+            code = ab.show(ab.of_record(record.file), console, measured=False, sign=sign)
+        else:
+            show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)
+            code = record.analysis.exit_code
+    if as_json:
+        print_json(Measured(1, code, (run_of(record),)))
+    sys.exit(code)
 
 
 @click.command()
@@ -192,8 +217,10 @@ def clean(*, yes: bool) -> None:
 
 
 @click.command()
-def schema() -> None:
-    """Print the JSON Schema of run.json."""
+@click.argument("what", type=click.Choice(["run", *COMMANDS]), default="run")
+def schema(what: str) -> None:
+    """Print the JSON Schema of run.json, or of what a command prints with --json."""
+    from suite.cli.answers import schemas
     from suite.record import files
 
-    print(json.dumps(files.schema(), indent=2))
+    print(json.dumps(files.schema() if what == "run" else schemas.of(what), indent=2))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
+from suite.cli.answers.printing import JSON, print_json
 from suite.errors import LevelfieldError
 from suite.safety import terminals
 
@@ -53,7 +54,8 @@ _SIGNS: "dict[State, str]" = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="File of known signers, one per line: NAME and public key (the allowed signers file of ssh-keygen).",
 )
-def verify(report: Path, signers: Path | None) -> None:
+@JSON
+def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
     """Verify a report: its HTML file, a run's folder or its run.json.
 
     Digests, statement and signature are checked, and every figure of the page is computed again from the samples.
@@ -61,6 +63,7 @@ def verify(report: Path, signers: Path | None) -> None:
     Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
     of the --signers signed it.
     """
+    from suite.cli.answers.checked import checked
     from suite.run.start import tool_sha256
     from suite.share.inputs import open_input
     from suite.share.verify import verify as check
@@ -71,7 +74,7 @@ def verify(report: Path, signers: Path | None) -> None:
         )
     with _at_most(LIMIT_S):
         found = check(open_input(report), tool_sha256=tool_sha256(), signers=signers)
-    console = terminals.console()
+    console = terminals.console(stderr=as_json)
     style, meaning = _MEANINGS[found.verdict]
     console.print(
         f"[{style}]{found.verdict.capitalize()}[/]"
@@ -87,6 +90,8 @@ def verify(report: Path, signers: Path | None) -> None:
         for named in each.named:
             console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
     terminals.say(console, meaning)
+    if as_json:
+        print_json(checked(found))
     sys.exit(found.exit_code)
 
 

@@ -4,6 +4,7 @@ import contextlib
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from rich.console import Console
@@ -46,7 +47,15 @@ _WORST_FIRST = (1, 2, INCONCLUSIVE)
 """Exit codes of several runs: something failed; nothing could be measured; something was not decided."""
 
 
-def run_bench(options: Options, console: Console) -> int:
+class Done(NamedTuple):
+    """What a command measured."""
+
+    exit_code: int
+    """Of several runs, the worst."""
+    folders: tuple[Path, ...]
+
+
+def run_bench(options: Options, console: Console) -> Done:
     """Run a benchmark, repeat it, or resume one.
 
     Parameters
@@ -58,8 +67,8 @@ def run_bench(options: Options, console: Console) -> int:
 
     Returns
     -------
-    int
-        Exit code; of several runs, the worst.
+    Done
+        Exit code and folders of the runs.
 
     Raises
     ------
@@ -88,10 +97,10 @@ def run_bench(options: Options, console: Console) -> int:
     chosen = plan.of_record(resumed[1]) if resumed else plan.make(options.selection)
     _check_training_data(options.training_data, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
-    return finish(folder, console, strict=options.strict, sign=options.sign)
+    return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
 
 
-def _repeat(options: Options, console: Console) -> int:
+def _repeat(options: Options, console: Console) -> Done:
     """Make whole runs, each with a schedule of its own; an interruption costs those that were still to come.
 
     Runs of two sides take turns, two and two, in a random order: a step of the machine falls on both alike.
@@ -102,6 +111,7 @@ def _repeat(options: Options, console: Console) -> int:
     chosen = [plan.make(selection) for selection in selections]
     order = turns(options.repeat, options.seed) if options.alternate else [0] * options.repeat
     codes: set[int] = set()
+    folders: list[Path] = []
     made: list[list[str]] = [[] for _ in chosen]
     for number, side in enumerate(order):
         which = f": {', '.join(chosen[side].backends)}" if options.alternate else ""
@@ -110,11 +120,12 @@ def _repeat(options: Options, console: Console) -> int:
         again = None if seed is None else (seed + number) % 2**SEED_BITS
         own = msgspec.structs.replace(options, seed=again, selection=selections[side])
         folder = conduct(chosen[side], own, console)
+        folders.append(folder)
         made[side].append(folder.name)
         codes.add(finish(folder, console, strict=options.strict, sign=options.sign))
     for line in _what_next(made):
         terminals.say(console, line)
-    return next((code for code in _WORST_FIRST if code in codes), 0)
+    return Done(next((code for code in _WORST_FIRST if code in codes), 0), tuple(folders))
 
 
 def turns(pairs: int, seed: int | None) -> list[int]:

@@ -278,9 +278,9 @@ def _steps() -> list[object]:
 _METHOD = [
     Figure(
         "docs/method.md",
-        "In {} launches of {} minutes ([record](../reports/trials/overhead-2026-11-26-decode.md)) the worker took {} times "
-        "what `benchmark_app` reports. By OpenVINO's own clock, inside the worker, the step took {} times as long, and the "
-        "worker {} times what that clock says.",
+        "In {} launches of {} minutes ([record](../reports/trials/overhead-2026-11-26-decode.md)) the worker took {} "
+        "times what `benchmark_app` reports. By OpenVINO's own clock, inside the worker, the step took {} times as "
+        "long, and the worker {} times what that clock says.",
         _decode,
     ),
     Figure("docs/method.md", "a step took from {} to {} ms in these launches", _steps),

@@ -47,7 +47,7 @@ class Measured:
 
     def run(self, options: Options) -> tuple[int, str]:
         stream = io.StringIO()
-        code = run_bench(options, Console(file=stream, width=200))
+        code = run_bench(options, Console(file=stream, width=200)).exit_code
         return code, stream.getvalue()
 
 

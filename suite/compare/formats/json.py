@@ -9,7 +9,8 @@ from suite.compare.types import Comparison
 
 FORMAT = 1
 """Version of this layout: a field may be added, none changes its meaning."""
-_WITH_IDS = ("rows", "crossed", "readings", "drifts")
+WITH_IDS = ("rows", "crossed", "readings", "drifts")
+"""Fields whose elements are written with their id."""
 
 
 def write(comparison: Comparison) -> str:
@@ -22,11 +23,11 @@ def write(comparison: Comparison) -> str:
         **{
             name: getattr(comparison, name)
             for name in comparison.__struct_fields__
-            if name not in ("answer", "exit_code", "settings", *_WITH_IDS)
+            if name not in ("answer", "exit_code", "settings", *WITH_IDS)
         },
         **{
             name: [{"id": each.id, **msgspec.structs.asdict(each)} for each in getattr(comparison, name)]
-            for name in _WITH_IDS
+            for name in WITH_IDS
         },
     }
     return document(plain)

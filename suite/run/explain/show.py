@@ -1,14 +1,13 @@
-"""A profile on the terminal, as JSON and as CSV. Operators' names come from models and traces: they are data."""
+"""A profile on the terminal and as CSV. Operators' names come from models and traces: they are data."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from suite.errors import LevelfieldError, printable
+from suite.errors import printable
 from suite.report.export.tables import Value
 from suite.run.explain.measure import Explained
 from suite.run.explain.rows import Account, account, rows
@@ -66,40 +65,6 @@ def sentence(account: Account) -> str:
         f"({_us(account.plain_us)} µs, {account.plain_calls} calls in the same launch). Profiled, a call took "
         f"{account.slowdown:.2f} times as long ({_us(account.profiled_us)} µs, {account.profiled_calls} calls)."
     )
-
-
-def as_json(found: Sequence[Explained], failed: dict[str, LevelfieldError], *, by_layer: bool) -> bytes:
-    """Return everything as one JSON object: `results`, and what could not be explained as `failed`.
-
-    Parameters
-    ----------
-    found
-        Profiles of the results.
-    failed
-        By id of the result, why it could not be profiled.
-    by_layer
-        As in `suite.run.explain.rows.rows`.
-
-    Returns
-    -------
-    bytes
-        Indented JSON, UTF-8.
-    """
-    results: list[dict[str, Any]] = [
-        {
-            "result": each.id,
-            "version": each.version,
-            "image": each.image.tag,
-            "launcher": each.image.launcher,
-            "profiler": each.profiled.source,
-            "note": each.profiled.note,
-            "account": account(each.profiled),
-            "operators": rows(each.profiled, by_layer=by_layer),
-        }
-        for each in found
-    ]
-    failures = [{"result": name, "message": str(error)} for name, error in failed.items()]
-    return msgspec.json.format(msgspec.json.encode({"results": results, "failed": failures}), indent=2) + b"\n"
 
 
 def as_rows(found: Sequence[Explained], *, by_layer: bool) -> Iterator[dict[str, Value]]:

@@ -2,15 +2,13 @@
 
 import csv
 import io
-import json
 
 import pytest
 from rich.console import Console
 
 from suite.backends.profiling.operators import Operator
-from suite.errors import LevelfieldError
 from suite.report.export.writing import write_csv
-from suite.run.explain.show import COLUMNS, as_json, as_rows, show
+from suite.run.explain.show import COLUMNS, as_rows, show
 from tests.run.explain.profiles import ID, explained
 
 HOSTILE = "\x1b]0;owned\x07[bold]Conv[/] =HYPERLINK(1)\n\x9b31m"
@@ -46,17 +44,6 @@ def test_names_from_a_trace_are_data(by_layer: bool) -> None:
     text = printed(Operator(HOSTILE, HOSTILE, 4, 1.0), by_layer=by_layer)
     assert not [letter for letter in text if letter != "\n" and (ord(letter) < 32 or 127 <= ord(letter) < 160)]
     assert "[bold]Conv[/]" in text
-
-
-def test_json_has_it_all() -> None:
-    failed = {"jax/mlp": LevelfieldError("It could not.", fix="Do this.")}
-    found = json.loads(as_json([explained()], failed, by_layer=True))
-    (result,) = found["results"]
-    assert result["result"] == ID
-    assert result["account"]["slowdown"] == pytest.approx(1.3)
-    assert [row["layer"] for row in result["operators"]] == ["stem", "head", "relu"]
-    assert set(result["operators"][0]) == {"operator", "layer", "calls", "self_us", "share", "cumulative"}
-    assert found["failed"] == [{"result": "jax/mlp", "message": "It could not. Do this."}]
 
 
 def test_csv_has_a_row_for_each_and_no_formula() -> None:

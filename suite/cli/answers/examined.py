@@ -1,0 +1,14 @@
+"""The answer of `levelfield doctor --json`."""
+
+import msgspec
+
+from suite.machine.findings import Finding
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """What was found out about this machine."""
+
+    format: int
+    exit_code: int
+    """2: something prevents measuring; 0: nothing does."""
+    findings: tuple[Finding, ...]
