@@ -1,3 +1,33 @@
 """Levelfield: a level playing field for deep-learning stacks."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from suite.loading import Report
+
 __version__ = "0.1.0"
+
+
+def load(path: "str | Path") -> "Report":
+    """Read a report: a run's folder, its `run.json`, or its HTML file.
+
+    Parameters
+    ----------
+    path
+        Of the report.
+
+    Returns
+    -------
+    suite.loading.Report
+        The record, its analysis, and its tables as rows or DataFrames.
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot be read, or is no report.
+    """
+    from suite.loading import load as read  # workers import this package too, and have nothing that reads reports
+
+    return read(path)

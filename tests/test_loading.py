@@ -1,0 +1,68 @@
+"""`suite.load`: a report in Python, from each of its forms."""
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import suite
+from suite.errors import LevelfieldError
+from suite.report.export.columns import COLUMNS
+from tests.share.evidence import large, leave, small
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return leave(small(), tmp_path_factory.mktemp("loaded") / "run")
+
+
+@pytest.mark.parametrize("name", ["", "run.json", "report.html"])
+def test_all_forms_of_a_report_hold_the_same(folder: Path, name: str) -> None:
+    found = suite.load(folder / name)
+    whole = suite.load(str(folder))
+    assert found.run.id == whole.run.id
+    assert found.rows() == whole.rows()
+    assert found.rows("windows") == whole.rows("windows")
+    assert found.analysis.status == whole.analysis.status
+
+
+def test_a_page_alone_has_the_same_results(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "report.html", tmp_path / "sent.html")
+    assert suite.load(tmp_path / "sent.html").rows() == suite.load(folder).rows()
+
+
+def test_a_page_whose_samples_were_thinned_has_the_same_results(tmp_path: Path) -> None:
+    whole = leave(large(), tmp_path / "run")
+    shutil.copy(whole / "report.html", tmp_path / "sent.html")
+    alone, here = suite.load(tmp_path / "sent.html"), suite.load(whole)
+    assert alone.rows() == here.rows()
+    assert alone.rows("windows") == here.rows("windows")
+    with pytest.raises(LevelfieldError, match="a part of its calls"):
+        alone.rows("calls")
+
+
+@pytest.mark.parametrize("table", list(COLUMNS))
+def test_both_kinds_of_data_frames_hold_the_rows(folder: Path, table: str) -> None:
+    report = suite.load(folder)
+    rows, pandas, polars = report.rows(table), report.to_pandas(table), report.to_polars(table)
+    assert isinstance(pandas, pd.DataFrame)
+    assert isinstance(polars, pl.DataFrame)
+    assert list(pandas.columns) == polars.columns == list(COLUMNS[table])
+    assert len(pandas) == len(polars) == len(rows) > 0
+    for name in COLUMNS[table]:
+        wanted = [row[name] for row in rows]
+        assert [None if pd.isna(value) else value for value in pandas[name]] == wanted
+        assert polars[name].to_list() == wanted
+
+
+def test_there_is_no_such_table(folder: Path) -> None:
+    with pytest.raises(LevelfieldError, match="results, launches, windows, calls"):
+        suite.load(folder).to_pandas("rows")
+
+
+def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(LevelfieldError):
+        suite.load(tmp_path)
