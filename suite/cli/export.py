@@ -1,4 +1,4 @@
-"""`levelfield export RUN…`: records as CSV or Parquet."""
+"""`levelfield export RUN…`: records as CSV, Parquet or OpenMetrics text."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from suite.cli.options import CSV, REPORTS
+from suite.errors import printable
+from suite.record.files import write_atomically
 from suite.report.export.columns import COLUMNS
 from suite.safety import terminals
 
@@ -31,20 +33,43 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write Parquet to this file.",
 )
+@click.option(
+    "--openmetrics", metavar="FILE", help="Write results as OpenMetrics text to this file; - for the terminal."
+)
 @REPORTS
-def export(runs: tuple[str, ...], table: str, csv_file: str | None, parquet: Path | None, reports: Path) -> None:
-    """Write runs as one table, in CSV or Parquet.
+def export(
+    runs: tuple[str, ...],
+    table: str,
+    csv_file: str | None,
+    parquet: Path | None,
+    openmetrics: str | None,
+    reports: Path,
+) -> None:
+    """Write runs as one table, in CSV or Parquet, or as metrics.
 
-    A run is named by its id, its folder or its run.json. Without --csv and --parquet, CSV goes to the terminal.
+    A run is named by its id, its folder or its run.json. Without an option, CSV goes to the terminal.
     """
     from suite.compare import sides
+    from suite.report.export import openmetrics as metrics
     from suite.report.export.writing import write_csv, write_parquet
 
+    if openmetrics is not None and table != "results":
+        raise click.UsageError("--openmetrics has results alone: leave --table out.")
+    if openmetrics == csv_file == "-":
+        raise click.UsageError("Either CSV or OpenMetrics can go to the terminal, not both.")
     found = [sides.find(name, reports) for name in runs]
     columns = COLUMNS[table]
     if parquet is not None:
         _say(write_parquet(parquet, columns, _all(found, table)), parquet)
-    if csv_file == "-" or (csv_file is None and parquet is None):
+    if openmetrics is not None:
+        lines = list(metrics.write(_all(found, table)))
+        text = "".join(f"{printable(line)}\n" for line in lines)
+        if openmetrics == "-":
+            terminals.write(text)
+        else:
+            write_atomically(Path(openmetrics), text.encode())
+            _say(sum(not line.startswith("#") for line in lines), Path(openmetrics), "samples")
+    if csv_file == "-" or (csv_file is None and parquet is None and openmetrics is None):
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)
@@ -63,5 +88,5 @@ def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
             yield from rows(table, record.run, record.analysis)
 
 
-def _say(count: int, target: Path) -> None:
-    terminals.say(terminals.console(stderr=True), f"{count} rows in {target}")
+def _say(count: int, target: Path, what: str = "rows") -> None:
+    terminals.say(terminals.console(stderr=True), f"{count} {what} in {target}")

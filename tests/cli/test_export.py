@@ -82,3 +82,13 @@ def test_parquet_is_written_beside_csv(place: Path) -> None:
     assert command.code == 0, command.err
     assert (place / "x.parquet").is_file()
     assert f"{len(command.out.splitlines()) - 1} rows in x.parquet" in command.err
+
+
+def test_metrics_go_to_a_file_or_to_the_terminal(place: Path) -> None:
+    printed = run("export", "a-run", "--openmetrics", "-", folder=place)
+    assert printed.code == 0, printed.err
+    assert printed.out.endswith("# EOF\n")
+    command = run("export", "a-run", "--openmetrics", place / "levelfield.prom", folder=place)
+    assert (place / "levelfield.prom").read_text(encoding="utf-8") == printed.out
+    assert "samples in" in command.err
+    assert run("export", "a-run", "--openmetrics", "-", "--table", "calls", folder=place).code == 2
