@@ -18,6 +18,7 @@ from suite.cli.answers.printing import JSON, print_json
 from suite.cli.baseline import baseline
 from suite.cli.bundle import bundle, unbundle
 from suite.cli.compare import compare
+from suite.cli.config import apply, config
 from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.fleet import fleet
@@ -60,8 +61,10 @@ DEBUG = "LEVELFIELD_DEBUG"
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True})
 @click.version_option(__version__, prog_name="levelfield")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Benchmark deep-learning stacks on the same models, with verified outputs and intervals for every difference."""
+    apply(context)
 
 
 @cli.command()
@@ -125,6 +128,7 @@ for _command in (
         bundle,
         card,
         compare,
+        config,
         explain,
         layers,
         peer,
