@@ -1,5 +1,6 @@
 """Every command in the README and in docs/ is one that the tool understands; those that take no minutes are run."""
 
+import io
 import re
 import shlex
 from pathlib import Path
@@ -7,16 +8,30 @@ from pathlib import Path
 import click
 import msgspec
 import pytest
+from rich.console import Console
 
 from suite.cli.main import cli
 from suite.record import files
+from suite.report import terminal
 from tests.commands import ROOT, run
+from tests.figures import records
 from tests.records_builder import make_run
 
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+RUN = "20261124-213024-standard-a2f1"
+"""The published run whose result the README shows."""
+PASTED = ("README.md", "install.md", "tutorial.md", "choose.md")
+"""Pages that a newcomer pastes commands from, into an interactive zsh too."""
 CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify", "card", "publish", "report"}
 """Commands that only read records."""
+
+
+def blocks(page: Path) -> list[str]:
+    """Return the lines of a page's indented code blocks."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
 def commands(page: Path) -> list[str]:
@@ -72,6 +87,25 @@ def test_make_has_the_target(text: str) -> None:
     assert shlex.split(text)[1] in " ".join(targets).split()
 
 
+@pytest.mark.parametrize("page", PASTED)
+def test_a_newcomers_commands_paste_into_any_shell(page: str) -> None:
+    """An interactive zsh has no comments, takes < and > for files, and expands brackets and braces."""
+    (path,) = [each for each in PAGES if each.name == page and each.parent == (ROOT if page == "README.md" else DOCS)]
+    found = blocks(path)
+    assert found
+    for text in found:
+        assert not re.search(r"(^|\s)#|[<>\[\]{}]|…|\.\.\.", text), text
+
+
+def test_the_result_in_the_readme_is_what_the_command_prints() -> None:
+    printed = io.StringIO()
+    terminal.show(records.run(RUN), records.analysis(RUN), Console(file=printed, width=80, color_system=None))
+    lines = {line.rstrip() for line in printed.getvalue().replace("\u00a0", " ").splitlines()}
+    (quoted,) = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(quoted.splitlines()) > 10
+    assert not [line for line in quoted.splitlines() if line not in lines], "paste it from `levelfield report`"
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the runs, pages and baselines that the pages speak of."""
@@ -94,6 +128,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "people").write_text("", encoding="utf-8")
     assert run("baseline", "set", "good", "A1", "A2", "A3", folder=place).code == 0
     assert run("baseline", "derive", "good", folder=place).code == 0
+    (place / "published").mkdir()
+    (place / "published" / "reports").symlink_to(ROOT / "reports")
     return place
 
 
@@ -102,7 +138,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sorted({text for _, text in EVERY if text.startswith("levelfield") and shlex.split(text)[1] in CHEAP}),
 )
 def test_what_only_reads_is_run(text: str, folder: Path) -> None:
-    done = run(*shlex.split(text)[1:], folder=folder)
+    words = shlex.split(text)[1:]
+    published = any(word.startswith(f"reports/{RUN}") for word in words)
+    done = run(*words, folder=folder / "published" if published else folder)
     assert done.code in (0, 1, 3), done.err + done.out
     assert "Traceback" not in done.err
 

@@ -53,7 +53,7 @@ def stepped(order: list[int], after: int) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize(("runs", "about"), [(3, 0.09), (5, 0.42)])
 def test_a_step_between_two_lumps_looks_like_a_change(runs: int, about: float) -> None:
-    """The figures of the module's docstring, of README.md and of docs/method.md."""
+    """The figures of the module's docstring, of docs/versions.md and of docs/method.md."""
     lumps = [0] * runs + [1] * runs
     assert false_changes(stepped(lumps, runs)) == pytest.approx(about, abs=0.03)
 

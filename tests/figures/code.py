@@ -30,7 +30,8 @@ from tests.commands import ROOT
 from tests.figures import prints
 from tests.figures.checking import Figure
 
-README, METHOD, READING, UPGRADE = "README.md", "docs/method.md", "docs/reading-a-report.md", "docs/upgrade.md"
+METHOD, READING, UPGRADE = "docs/method.md", "docs/reading-a-report.md", "docs/upgrade.md"
+TRAINING, VERDICTS, VERSIONS = "docs/training.md", "docs/verdicts.md", "docs/versions.md"
 MODELS = "docs/models.md"
 
 
@@ -107,13 +108,15 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (MODELS, "`generate` compares all {} of them", [STEPS]),
     (UPGRADE, "calls `next` {} minutes after every boot", [prints.in_words(SETTLE_S / 60)]),
     (UPGRADE, "inside the margin (`--margin`, {} %)", [_percent(DEFAULT_MARGIN)]),
-    (README, "Over {} the result is *not equal*", [_power(TOLERANCES["fp32"])]),
-    (README, "Every backend is launched {} times or more", _FIVE),
-    (README, "Fewer than {} launches show numbers and no rank", _FIVE),
-    (README, "Before that, {} steps from the seeded weights", _STEPS),
-    (README, "batches by seed, {} seeds or more", _FIVE),
-    (README, "Of the changes reported at most {} % are wrong", [_percent(DEFAULT_Q)]),
-    (README, "interval lies within ±{} %", [_percent(DEFAULT_MARGIN)]),
+    (VERDICTS, "Over {} the result is *not equal*", [_power(TOLERANCES["fp32"])]),
+    (VERDICTS, "Every backend is launched {} times or more", _FIVE),
+    (VERDICTS, "Fewer than {} launches show numbers and no rank", _FIVE),
+    ("docs/tutorial.md", "each backend is launched {} times or more", _FIVE),
+    ("docs/tutorial.md", "`smoke` is {} launches of each backend", [prints.in_words(PROFILES["smoke"].generations)]),
+    (TRAINING, "Before that, {} steps from the seeded weights", _STEPS),
+    (TRAINING, "batches by seed, {} seeds or more", _FIVE),
+    (VERSIONS, "Of the changes reported at most {} % are wrong", [_percent(DEFAULT_Q)]),
+    (VERSIONS, "interval lies within ±{} %", [_percent(DEFAULT_MARGIN)]),
     (METHOD, "with the profile `standard` launches every arm {} times", _FIVE),
     (METHOD, "the half-width of its interval is at most {} %, or", [_percent(LEAD_PRECISION)]),
     (METHOD, "the race is over: {} s from the beginning", [PROFILES["standard"].race_seconds]),
@@ -159,7 +162,7 @@ def _default_batches() -> list[object]:
 
 
 FIGURES = [
-    Figure(README, "by default of the MLP, {} at once", lambda: PROFILES["standard"].batches["mlp"]),
+    Figure("docs/choose.md", "by default of the MLP, {} at once", lambda: PROFILES["standard"].batches["mlp"]),
     Figure(METHOD, "of the MLP alone, in batches of {}", lambda: PROFILES["standard"].batches["mlp"]),
     Figure(METHOD, "by default of ResNet-50 and BERT in batches of {}", _default_batches),
     Figure("docs/own-model.md", "then in batches of {} unless told", _default_batches),

@@ -220,11 +220,11 @@ FIGURES = [
     Figure(PAGE, "products of bf16 {}, fp16 {}, TF32 {} and fp32 {} TFLOP/s; copies {} TB/s", _ceilings),
     Figure(PAGE, "| {} arms of cases, {} equal to the float64 reference:", _answers),
     Figure(
-        "README.md",
+        "docs/gpu.md",
         "of {} arms of cases in fp32, TF32, bf16 and fp16 all are equal to the reference but {} that did",
         _but,
     ),
-    Figure("README.md", "JAX on one {} (driver {}, {}), without", lambda: _setup()[:3]),
+    Figure("docs/gpu.md", "JAX on one {} (driver {}, {}), without", lambda: _setup()[:3]),
     Figure(PAGE, "| The other {} | the MLP in TF32", _unequal),
     Figure(PAGE, "refused for ResNet-50 and BERT (errors {} and {}, the gate is {})", _hidden),
     Figure(

@@ -11,7 +11,7 @@ from suite.trials.overhead.show import counts, farthest
 from tests.figures import prints, records
 from tests.figures.checking import Figure
 
-README = "README.md"
+PAGE = "docs/overhead.md"
 LATEST = max(path.stem for path in records.TRIALS.glob("overhead-????-??-??.json"))
 EVERY = "every-backend-2026-11-22"
 """All backends on the MLP, against a bare loop alone."""
@@ -139,14 +139,14 @@ def _every() -> list[object]:
 
 
 _APP = Figure(
-    README,
+    PAGE,
     "OpenVINO's took {}, {} and {} times what its own `benchmark_app` reports. Of the MLP's {} µs more, {} µs are the "
     "call from Python, outside OpenVINO's own clock, which `benchmark_app` reads; by that clock it took {} times as "
     "long. The timed region stays what a Python caller sees.",
     _with_app,
 )
 _EVERY = Figure(
-    README,
+    PAGE,
     "all launches together show {} times ({} µs more), within the limit; of the {} backends alone, {} is shown to be "
     "within it and none outside; the farthest is {}. Between two processes all together took {} times",
     _every,
@@ -154,14 +154,14 @@ _EVERY = Figure(
 _TWO = [
     _EVERY,
     Figure(
-        README,
+        PAGE,
         "itself costs, in {} minutes: ONNX Runtime's worker took {} times a bare loop's median for the MLP ({} µs), {} "
         "for ResNet-50 and {} for BERT;",
         _with_bare_loop,
     ),
     _APP,
     Figure(
-        README,
+        PAGE,
         "{} of the {} contrasts with a limit ({} %, of `benchmark_app` {} %, of the MLP {} µs) were not shown to be "
         "within it",
         _not_shown,
@@ -215,23 +215,23 @@ def _launches() -> list[object]:
 
 
 _ALL = [
-    Figure(README, "itself costs, in {} minutes: every backend's worker against a bare loop", lambda: [_minutes()]),
-    Figure(README, "within {} % or, for the MLP, {} µs", _limits),
+    Figure(PAGE, "itself costs, in {} minutes: every backend's worker against a bare loop", lambda: [_minutes()]),
+    Figure(PAGE, "within {} % or, for the MLP, {} µs", _limits),
     Figure(
-        README,
+        PAGE,
         "In one process, where both loops take turns, of {} contrasts {} are within, {} not shown and {} outside; the "
         "worst is {}.",
         lambda: _summed_up(one_process=True),
     ),
     Figure(
-        README,
+        PAGE,
         "Between two processes, of {} contrasts {} are within, {} not shown and {} outside, since {} launches do not "
         "average their own differences out; the worst is {}.",
         lambda: [*(found := _summed_up(one_process=False))[:4], *_launches(), found[4]],
     ),
-    Figure(README, "All backends together: {} for the MLP, {} for ResNet-50 and {} for BERT.", _pooled),
+    Figure(PAGE, "All backends together: {} for the MLP, {} for ResNet-50 and {} for BERT.", _pooled),
     _APP,
-    Figure(README, "{} of the last two are shown to be within {} %", _app_verdicts),
+    Figure(PAGE, "{} of the last two are shown to be within {} %", _app_verdicts),
 ]
 
 

@@ -11,7 +11,7 @@ from tests.figures import prints
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS
 
-README, METHOD = "README.md", "docs/method.md"
+ERRORS, METHOD = "docs/error-rates.md", "docs/method.md"
 
 
 @cache
@@ -159,24 +159,24 @@ def _hardmax() -> list[object]:
 
 FIGURES = [
     Figure(
-        README,
+        ERRORS,
         "Of released versions whose speed differs, `ab` with its default budget found {} in the right direction "
         "({} %), in {} s a pair (median; {} s at the most)",
         _found,
     ),
     Figure(
-        README,
+        ERRORS,
         "Where nothing changed it called {} different ({} %) and {} the same, in {} s (median; {} s at the most)",
         _alarms,
     ),
-    Figure(README, "The changes are of {} % to a factor of {}", _range),
+    Figure(ERRORS, "The changes are of {} % to a factor of {}", _range),
     Figure(
-        README,
+        ERRORS,
         "slower, {} ({}–{}) in {} s, where the bare loop says {} ({}–{})",
         _bert,
     ),
     Figure("docs/upgrade.md", "it says *slower*, {} ({}–{}), in {} s", lambda: _bert()[:4]),
-    Figure(README, "The false alarm is a depthwise convolution, ONNX Runtime {} → {}: {} ({}–{})", _false_alarm),
+    Figure(ERRORS, "The false alarm is a depthwise convolution, ONNX Runtime {} → {}: {} ({}–{})", _false_alarm),
     Figure(
         METHOD,
         "Of {} candidates, {} differ here, {} are unchanged and {} undecided",

@@ -13,7 +13,7 @@ from tests.figures import prints, records
 from tests.figures.checking import Figure
 from tests.figures.records import CONVERGENCE, DEFAULT, EXAMPLE
 
-README, METHOD = "README.md", "docs/method.md"
+README, METHOD, TRAINING = "README.md", "docs/method.md", "docs/training.md"
 
 
 def _cores(name: str) -> object:
@@ -59,7 +59,7 @@ def _first(model: str, arm: str) -> bool:
 def _row(arm: str) -> Figure:
     times = ["**{} ms**" if _first(model, arm) else "{} ms" for model in ("mlp", "resnet50")]
     return Figure(
-        README,
+        TRAINING,
         f"| {arm} | {times[0]} ({{}}) | {{}} | {{}} s | {times[1]} ({{}}) | {{}} | {{}} s |",
         partial(_training, arm),
     )
@@ -121,9 +121,9 @@ FIGURES = [
         lambda: [_cores(DEFAULT), _lasted(DEFAULT)],
     ),
     Figure(README, "measures for some {} minutes on two cores", lambda: [_lasted(DEFAULT)]),
-    Figure(README, "> {}", _verdict),
+    *(Figure(page, "> {}", _verdict) for page in (README, "docs/verdicts.md")),
     Figure(
-        README,
+        TRAINING,
         "On a shared {}-core virtual machine, in {} minutes, images there, {} seeds (`levelfield",
         lambda: [_cores(CONVERGENCE), _lasted(CONVERGENCE), _seeds()],
     ),
@@ -143,7 +143,7 @@ FIGURES = [
     *(
         Figure(page, text, lambda: [_target()])
         for page, text in (
-            (README, "until they classify {} % of the test images correctly"),
+            (TRAINING, "until they classify {} % of the test images correctly"),
             (METHOD, "{} % of the test images classified correctly"),
             ("docs/reading-a-report.md", "until {} % of the test images are classified correctly"),
         )

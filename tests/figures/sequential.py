@@ -18,7 +18,7 @@ from tests.figures.checking import Figure
 from tests.figures.records import QUIET, TRIALS
 from tests.figures.regressions import outcome
 
-README, METHOD = "README.md", "docs/method.md"
+ERRORS, METHOD = "docs/error-rates.md", "docs/method.md"
 SHORTEST = 6
 QUIET_SOURCE = f"{QUIET}, onnxruntime"
 LEVEL = rules.newest()[1].judge.ab_false_discovery_rate
@@ -280,7 +280,7 @@ FIGURES = [
     ),
     Figure(METHOD, "| on busy streams, {} % | {} found ({} %), {} s, none called faster", _found_busy),
     Figure(
-        README,
+        ERRORS,
         "different in {} decisions of at most {} generations ({} %) and in {} with the default budget ({} %); "
         "simulated, in at most {} %",
         _in_readme,

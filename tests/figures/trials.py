@@ -23,7 +23,7 @@ from tests.figures import prints, records
 from tests.figures.checking import Figure
 from tests.figures.records import BUSY, BUSY_AGAIN, PAIR, QUIET
 
-README, METHOD = "README.md", "docs/method.md"
+ERRORS, METHOD, FOLKLORE_PAGE = "docs/error-rates.md", "docs/method.md", "docs/published-comparison.md"
 TARGET = f"{100 * DEFAULT_TARGET:g}"
 EFFECTS = (0.02, 0.05)
 
@@ -35,7 +35,7 @@ def _percents() -> list[int]:
 def _rows(stream: str) -> list[Figure]:
     """Bind every row of a stream's table as a whole; the first row under the heading is its alignment."""
     return [
-        Figure(README, "{}", partial(_line, stream, number))
+        Figure(ERRORS, "{}", partial(_line, stream, number))
         for number in range(len(table_lines(records.stream(stream).findings)))
         if number != 1
     ]
@@ -164,18 +164,18 @@ def _between() -> list[object]:
 
 RIGOR = [
     Figure(
-        README,
+        ERRORS,
         "Identical ResNet-50 workers of ONNX Runtime on a shared {}-core virtual machine, {} launches in {} minutes",
         lambda: [records.stream(QUIET).machine["cpu"]["cores"], *_stream(QUIET)],
     ),
     *_rows(QUIET),
     *_rows(BUSY),
-    Figure(README, "{} leaves up to {} % possible, {} up to {} %", _none_called),
-    Figure(README, "the same took {} launches in {} minutes", lambda: _stream(BUSY)),
-    Figure(README, "({} launches in {} minutes, other guests", lambda: _stream(BUSY_AGAIN)),
-    Figure(README, "called {} different by `ab`, {} by `bench` after {} launches and {} after {}", _called_again),
+    Figure(ERRORS, "{} leaves up to {} % possible, {} up to {} %", _none_called),
+    Figure(ERRORS, "the same took {} launches in {} minutes", lambda: _stream(BUSY)),
+    Figure(ERRORS, "({} launches in {} minutes, other guests", lambda: _stream(BUSY_AGAIN)),
+    Figure(ERRORS, "called {} different by `ab`, {} by `bench` after {} launches and {} after {}", _called_again),
     Figure(
-        README, "`ab` found +{} % in {} and +{} % in {} cases, where the first stream has {} and {},", _busy_effects
+        ERRORS, "`ab` found +{} % in {} and +{} % in {} cases, where the first stream has {} and {},", _busy_effects
     ),
     Figure(
         METHOD,
@@ -197,7 +197,7 @@ RIGOR = [
     ),
     Figure(
         METHOD,
-        "Among {} races of {} identical workers each, cut from the [published streams](../README.md#how-often-is-it-"
+        "Among {} races of {} identical workers each, cut from the [published streams](error-rates.md#how-often-is-it-"
         "wrong), one of them quiet and {} busy, {} called one worker faster than another, or let one leave ({} %)",
         _races,
     ),
@@ -246,14 +246,14 @@ def _operators() -> list[object]:
 
 VERDICTS = [
     Figure(
-        README,
+        ERRORS,
         "the same version against itself was called the same in {} trials ({} %), in {} s a trial (median); an "
         "injected {} % was found in {} ({} %), in {} s",
         lambda: [*_same(), _effect(SMALL), *found_in(SMALL, "injected")],
     ),
-    Figure(README, "and {} % in {} ({} %), in {} s", lambda: [_effect(LARGE), *found_in(LARGE, "injected")]),
+    Figure(ERRORS, "and {} % in {} ({} %), in {} s", lambda: [_effect(LARGE), *found_in(LARGE, "injected")]),
     Figure(
-        README,
+        ERRORS,
         "`SkipLayerNormalization` takes {} µs of a call instead of {}, which is +{} µs (+{} to +{}) of the call's "
         "+{} µs (+{} to +{})",
         _operators,
@@ -314,13 +314,13 @@ def _answers_moved() -> list[object]:
 
 UPGRADES = [
     Figure(
-        README,
+        ERRORS,
         "the same version against itself was called different in {} trials ({} %) and undecided in all, in {} minutes; "
         "an injected {} % was found in {} ({} %), in {} minutes: {} minute is too short there",
         _half_a_minute,
     ),
     Figure(
-        README,
+        ERRORS,
         "Given {} s each, some hours later on the same machine, it was found in {} ({} %), and the same version called "
         "different in {} ({} %;",
         lambda: [
@@ -330,16 +330,16 @@ UPGRADES = [
         ],
     ),
     Figure(
-        README,
+        ERRORS,
         "on a quiet machine in {}, in [{} s each]",
         lambda: [
             prints.of(records.tally(records.rule(QUIET, _AB), 0.05).wanted),
             f"{records.rule(QUIET, _AB).seconds:.0f}",
         ],
     ),
-    Figure(README, "versions of ONNX Runtime ({} to {}) and four of OpenVINO ({} to {})", _chain),
-    Figure(README, "Of the {} answers {} are identical bit by bit", _upgrade_answers),
-    Figure(README, "the two others (BERT, ONNX Runtime {} → {} and {} → {})", _answers_moved),
+    Figure(ERRORS, "versions of ONNX Runtime ({} to {}) and four of OpenVINO ({} to {})", _chain),
+    Figure(ERRORS, "Of the {} answers {} are identical bit by bit", _upgrade_answers),
+    Figure(ERRORS, "the two others (BERT, ONNX Runtime {} → {} and {} → {})", _answers_moved),
 ]
 
 
@@ -370,16 +370,16 @@ def _openvino_gains() -> list[object]:
 
 FOLKLORE = [
     *(
-        Figure(README, f"| {title} | {{}} ms | {{}} | {{}} |", partial(_published_row, title))
+        Figure(FOLKLORE_PAGE, f"| {title} | {{}} ms | {{}} | {{}} |", partial(_published_row, title))
         for title in ("PyTorch", "TensorFlow", "JAX", "ONNX Runtime", "OpenVINO")
     ),
     Figure(
-        README,
+        FOLKLORE_PAGE,
         "runs it as its script does, and fairly, in {} minutes",
         lambda: [prints.in_words(prints.minutes(records.folklore().started, records.folklore().finished))],
     ),
-    Figure(README, "it is {} times ({}–{}) faster when it gets the batch in one call", _openvino_gains),
-    Figure(README, "({} rounds were disturbed from outside)", _disturbed),
+    Figure(FOLKLORE_PAGE, "it is {} times ({}–{}) faster when it gets the batch in one call", _openvino_gains),
+    Figure(FOLKLORE_PAGE, "({} rounds were disturbed from outside)", _disturbed),
 ]
 
 
@@ -390,11 +390,14 @@ def _images() -> list[object]:
 
 
 IMAGES = [
-    Figure(README, "gave the same layers for all {}, on one machine", _images),
-    Figure(
-        README,
-        "(the {} images are {} GB)",
-        lambda: [*_images(), f"{sum(each.size_bytes for each in records.rebuilt().images) / 1e9:.1f}"],
+    Figure("docs/how-it-works.md", "gave the same layers for all {}, on one machine", _images),
+    *(
+        Figure(
+            page,
+            "(the {} images are {} GB)",
+            lambda: [*_images(), f"{sum(each.size_bytes for each in records.rebuilt().images) / 1e9:.1f}"],
+        )
+        for page in ("README.md", "docs/install.md")
     ),
 ]
 

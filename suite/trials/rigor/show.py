@@ -1,4 +1,4 @@
-"""The findings as Markdown, which the README repeats."""
+"""The findings as Markdown, which docs/error-rates.md repeats."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ def markdown(stream: Stream) -> str:
 
 
 def table_lines(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of one table as Markdown, which the README repeats."""
+    """Return the lines of one table as Markdown, which docs/error-rates.md repeats."""
     rows = [HEADINGS, tuple("---" for _ in HEADINGS), *map(_cells, findings)]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
 

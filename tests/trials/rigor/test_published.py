@@ -17,7 +17,7 @@ from suite.trials.rigor.show import markdown, table_lines
 
 FOLDER = Path("reports/trials")
 RECORDS = sorted(FOLDER.glob("rigor-*.json"))
-IN_README = ("rigor-2026-11-21", "rigor-2026-11-22-busy")
+ON_PAGE = ("rigor-2026-11-21", "rigor-2026-11-22-busy")
 
 
 @pytest.fixture(scope="module", params=RECORDS, ids=lambda path: path.stem)
@@ -45,10 +45,10 @@ def _alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@pytest.mark.parametrize("name", IN_README)
-def test_the_readme_has_the_same_table(name: str) -> None:
+@pytest.mark.parametrize("name", ON_PAGE)
+def test_the_page_on_error_rates_has_the_same_table(name: str) -> None:
     stream = read(FOLDER / f"{name}.json", Stream)
-    assert "\n".join(table_lines(stream.findings)) in Path("README.md").read_text()
+    assert "\n".join(table_lines(stream.findings)) in Path("docs/error-rates.md").read_text()
     rows = {finding.rule for finding in stream.findings if finding.ours}
     assert rows == {
         "ab --budget 3m",
