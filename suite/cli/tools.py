@@ -139,7 +139,7 @@ def lock(images: tuple[str, ...], *, check: bool, advisories: Path | None, as_js
 
     if not check:
         if advisories is not None or as_json:
-            raise click.UsageError("--advisories and --json belong to --check.")
+            raise LevelfieldError("--advisories and --json belong to --check.", fix="Add --check, or leave them out.")
         relock(images, progress=_dimmed)
         return
     from suite.cli import lock_check

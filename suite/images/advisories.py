@@ -10,6 +10,7 @@ Open Source Vulnerability format 1.7, <https://ossf.github.io/osv-schema/>: fiel
 import contextlib
 import io
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -210,7 +211,7 @@ def _advisories(path: Path) -> Iterator[Advisory]:
             for entry in entries:
                 yield from _decoded(_unpacked(archive, entry), f"{entry.filename} in {path}")
     # RuntimeError and NotImplementedError: it is encrypted, or packed in a way that zipfile does not know.
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, RuntimeError, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, RuntimeError, OSError, EOFError) as error:
         raise LevelfieldError(f"{path} is not a whole archive: {error}.", fix=_WHERE) from error
 
 
