@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 
+from suite.cli.answers.locked import CheckedLocks
+from suite.cli.answers.printing import print_json
 from suite.images import lock_check
 from suite.images.lock_check import Checked, Outdated, Vulnerable
 from suite.record.references import parse
@@ -25,7 +26,7 @@ def run(names: Sequence[str], advisory_file: Path | None, *, as_json: bool) -> i
     advisory_file
         A file in the OSV format; None: vulnerabilities are not looked for.
     as_json
-        Print JSON, and nothing else on stdout.
+        Print JSON to stdout, and all else to stderr.
 
     Returns
     -------
@@ -41,10 +42,14 @@ def run(names: Sequence[str], advisory_file: Path | None, *, as_json: bool) -> i
     found = lock_check.check(
         (parse(name) for name in names), advisory_file, progress=lambda text: terminals.say(progress, text, "dim")
     )
+    code = _exit_code(found)
+    _show(found, terminals.console(stderr=as_json), searched=advisory_file is not None)
     if as_json:
-        terminals.write(msgspec.json.format(msgspec.json.encode({"locks": found}), indent=2).decode() + "\n")
-    else:
-        _show(found, terminals.console(), searched=advisory_file is not None)
+        print_json(CheckedLocks(1, code, found))
+    return code
+
+
+def _exit_code(found: Sequence[Checked]) -> int:
     if any(each.outdated or each.vulnerable for each in found):
         return FOUND
     return NO_ANSWER if any(each.problem for each in found) else 0

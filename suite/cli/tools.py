@@ -128,7 +128,7 @@ def _dimmed(text: str) -> None:
     type=click.Path(path_type=Path),
     help="With --check, look for vulnerabilities in this file of OSV's format, or archive of such files.",
 )
-@click.option("--json", "as_json", is_flag=True, help="With --check, print JSON.")
+@JSON
 def lock(images: tuple[str, ...], *, check: bool, advisories: Path | None, as_json: bool) -> None:
     """Resolve the requirements of IMAGES again, and lock them.
 
