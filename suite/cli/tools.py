@@ -121,14 +121,30 @@ def _dimmed(text: str) -> None:
 
 @click.command()
 @click.argument("images", nargs=-1)
-def lock(images: tuple[str, ...]) -> None:
+@click.option("--check", is_flag=True, help="Change nothing: list what is outdated or vulnerable in the locks.")
+@click.option(
+    "--advisories",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --check, look for vulnerabilities in this file of OSV's format, or archive of such files.",
+)
+@JSON
+def lock(images: tuple[str, ...], *, check: bool, advisories: Path | None, as_json: bool) -> None:
     """Resolve the requirements of IMAGES again, and lock them.
 
-    Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one.
+    Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one. With --check the exit
+    code is 1 if something is outdated or vulnerable, and 2 if the package index gave no answer.
     """
     from suite.images.locks import relock
 
-    relock(images, progress=_dimmed)
+    if not check:
+        if advisories is not None or as_json:
+            raise LevelfieldError("--advisories and --json belong to --check.", fix="Add --check, or leave them out.")
+        relock(images, progress=_dimmed)
+        return
+    from suite.cli import lock_check
+
+    sys.exit(lock_check.run(images, advisories, as_json=as_json))
 
 
 @click.command(name="list")

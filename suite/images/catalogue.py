@@ -42,8 +42,8 @@ class Image(msgspec.Struct, frozen=True):
     name: str
     base: str
     """`slim` or `toolchain`, of the Debian release whose Python its lock is for."""
-    python: str = PYTHON
-    """Minor version of Python that its locks are resolved for where they name none."""
+    pythons: dict[str, str] = {}
+    """Minor version of Python that locks are for where they name none, by variant; `PYTHON` where it is not here."""
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ class Lock(msgspec.Struct, frozen=True):
 def images() -> dict[str, Image]:
     """Return every image by name, in the order of the catalogue."""
     table = tomllib.loads((images_root() / "catalogue.toml").read_text(encoding="utf-8"))
-    return {name: Image(name=name, base=row["base"], python=row.get("python", PYTHON)) for name, row in table.items()}
+    return {name: Image(name=name, base=row["base"], pythons=row.get("python", {})) for name, row in table.items()}
 
 
 def image(name: str) -> Image:
@@ -160,20 +160,22 @@ def pythons(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
     )
 
 
-def python_for(image_name: str, version: str | None = None) -> str:
+def python_for(image_name: str, variant: str = "cpu", version: str | None = None) -> str:
     """Return the minor version of Python that a lock is to be resolved for.
 
     Parameters
     ----------
-    image_name, version
-        An image of the catalogue, and the name of a lock of it; None for the current one.
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+    version
+        Name of a lock of the variant; None for the current one.
 
     Raises
     ------
     LevelfieldError
         There is no such image, or no base has the Python that the name asks for.
     """
-    python = split_python(version)[1] or image(image_name).python
+    python = split_python(version)[1] or image(image_name).pythons.get(variant, PYTHON)
     _check_python(python)
     return python
 

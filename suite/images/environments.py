@@ -100,16 +100,32 @@ def find_python(lock: catalogue.Lock) -> tuple[Path, str]:
             f"The lock of {lock.label} is for {catalogue.MACHINE}, and this machine is {platform.machine()}.",
             fix="Use `--launcher host` with frameworks of your own, or a machine of that kind.",
         )
-    names = [sys.executable, shutil.which(f"python{lock.python}"), shutil.which("python3")]
-    for name in filter(None, names):
-        full_version = _version(name)
-        if full_version.startswith(f"{lock.python}."):
-            return Path(name), full_version
+    found = _interpreter(lock.python)
+    if found is not None:
+        return found
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    others = [name for name in catalogue.pythons(lock.image, lock.variant) if name.endswith(f"={here}")]
+    fix = f"Install Python {lock.python}, or a container engine, whose images bring their own"
+    fix += f"; or name {' or '.join(lock.image + name for name in others)}." if others else "."
     raise LevelfieldError(
         f"The lock of {lock.label} is for Python {lock.python}, and there is no python{lock.python} here "
-        f"(this is {sys.version_info.major}.{sys.version_info.minor}).",
-        fix=f"Install Python {lock.python}, or a container engine, whose images bring their own.",
+        f"(this is {here}).",
+        fix=fix,
     )
+
+
+def has_python(python: str) -> bool:
+    """Return whether an interpreter of a minor version, such as `3.13`, is here."""
+    return _interpreter(python) is not None
+
+
+def _interpreter(python: str) -> tuple[Path, str] | None:
+    names = [sys.executable, shutil.which(f"python{python}"), shutil.which("python3")]
+    for name in filter(None, names):
+        full_version = _version(name)
+        if full_version.startswith(f"{python}."):
+            return Path(name), full_version
+    return None
 
 
 def _version(interpreter: str) -> str:

@@ -98,11 +98,11 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     own = folder / f"{stem}.in"
     source = own if own.is_file() else catalogue.source(image_name, variant)
     found = registries.settings()
-    python = catalogue.python_for(image_name, version)
+    python = catalogue.python_for(image_name, variant, version)
     base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "pylock.toml"
-        arguments = _arguments(variant, source, found, python)
+        arguments = resolver_arguments(variant, source, found, python)
         if version is not None and source != own:
             pinned = version_locks.resolve(image_name, variant, version, arguments)
             source = Path(name) / f"{stem}.in"
@@ -175,7 +175,7 @@ def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogu
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "requirements.in", Path(folder) / "pylock.toml"
         source.write_text(f"{name}=={version}\n", encoding="utf-8")
-        arguments = _arguments(base.variant, source, registries.settings(), base.python)
+        arguments = resolver_arguments(base.variant, source, registries.settings(), base.python)
         problem = version_locks.compile_requirements(
             [source], output, ["--no-deps", "--generate-hashes", "--format", "pylock.toml", *arguments]
         )
@@ -196,8 +196,18 @@ def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogu
     return mixed
 
 
-def _arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:
-    """Return uv's arguments: which Python on which machine, and where to look."""
+def resolver_arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:
+    """Return uv's arguments: which Python on which machine, and where to look.
+
+    Parameters
+    ----------
+    variant, source
+        `cpu` or a CUDA variant, and a file of requirements: public indexes serve some projects of some variants.
+    found
+        The user's own pip settings.
+    python
+        Minor version of Python.
+    """
     arguments = [*version_locks.target(python), *registries.uv_arguments(found)]
     for index in _serving(variant, source):
         if not _local(found, index):

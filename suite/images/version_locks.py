@@ -156,7 +156,9 @@ def _with_cuda(image_name: str, variant: str) -> list[str]:
 
 def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
     of_framework, _ = split_python(version)
-    if (missing := no_release(name, of_framework or "", catalogue.python_for(image_name, version))) is not None:
+    if (
+        missing := no_release(name, of_framework or "", catalogue.python_for(image_name, variant, version))
+    ) is not None:
         return missing
     fix = "Choose another version."
     if variant != "cpu":

@@ -84,7 +84,7 @@ class Needs(msgspec.Struct, frozen=True):
     """What a run needs of a machine. The defaults are estimates; callers that know the locks give exact values."""
 
     python: str = "3.11"
-    """Minor version that the locks were made for."""
+    """Minor version that most locks are for."""
     wheels_missing_bytes: int | None = None
     """What has yet to be downloaded; None: not known, 0: every wheel is in the cache."""
     disk_bytes: int = 12 << 30

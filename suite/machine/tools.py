@@ -184,7 +184,7 @@ def wheels(needs: Needs) -> Finding:
 
 
 def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
-    """Look for the Python that the locks were made for, which virtual environments need.
+    """Look for the Python that most locks are for, which virtual environments need.
 
     Parameters
     ----------
@@ -200,10 +200,10 @@ def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
     """
     topic = "Python"
     if f"{sys.version_info[0]}.{sys.version_info[1]}" == needs.python:
-        return ok(topic, f"This is Python {needs.python}, which the locks were made for.")
+        return ok(topic, f"This is Python {needs.python}, which most locks are for.")
     if shutil.which(f"python{needs.python}"):
-        return ok(topic, f"Python {needs.python}, which the locks were made for, is on the path.")
-    message = f"Python {needs.python}, which the locks were made for, is not here"
+        return ok(topic, f"Python {needs.python}, which most locks are for, is on the path.")
+    message = f"Python {needs.python}, which most locks are for, is not here"
     fix = (
         f"Install it: apt-get install python{needs.python} python{needs.python}-venv, or use a container engine; or "
         "run what this interpreter has itself: --launcher host."

@@ -1,7 +1,7 @@
 """Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -12,7 +12,17 @@ from suite.errors import LevelfieldError
 from suite.machine import devices, driver, topology, worker_memory
 from suite.machine.topology import Topology
 from suite.plan import arms as arm_names
-from suite.plan import batches, cpu_pinning, decoding, definitions, installed, operators, precision, processes
+from suite.plan import (
+    batches,
+    cpu_pinning,
+    decoding,
+    definitions,
+    installed,
+    interpreters,
+    operators,
+    precision,
+    processes,
+)
 from suite.plan.blocks import blocks, cases
 from suite.plan.names import default_models, known, names_of_backends, names_of_models
 from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
@@ -25,7 +35,11 @@ from suite.zoo import models as zoo
 
 
 def make(
-    selection: Selection, *, available: Sequence[int] | Topology | None = None, here: Nvidia | None = None
+    selection: Selection,
+    *,
+    available: Sequence[int] | Topology | None = None,
+    here: Nvidia | None = None,
+    pythons: Callable[[str], bool] | None = None,
 ) -> Plan:
     """Turn a selection into a plan.
 
@@ -37,6 +51,8 @@ def make(
         CPUs this process may use, or how they are arranged; asked from the kernel where None.
     here
         NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used.
+    pythons
+        Returns whether a minor version of Python is here, for virtual environments; None: workers bring their own.
 
     Raises
     ------
@@ -58,6 +74,8 @@ def make(
         requested, missing = installed.only(requested, exported=selection.own is None)
     placement = _place(selection, requested, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
+    if pythons is not None and not selection.backends:
+        arms, missing = interpreters.fitting(arms, pythons)
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
     return _assemble(selection, placement, available)
 

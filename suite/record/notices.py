@@ -695,6 +695,22 @@ def not_installed(arms: Sequence[str]) -> str:
     return f"Left out, since this interpreter lacks what they need: {', '.join(arms)}."
 
 
+@_notice(
+    "other-python",
+    "Install the Python that the current lock is for, or use a container engine: images bring their own.",
+)
+def other_python(arms: Sequence[tuple[str, str]]) -> str:
+    """Backends which were not named are of another lock than the current one, whose Python is not here.
+
+    Parameters
+    ----------
+    arms
+        Ids of the arms with the current lock, and with the one that is used.
+    """
+    moved = ", ".join(f"{used} in place of {current}" for current, used in arms)
+    return f"The Python of a current lock is not here, so that the newest for one that is here is used: {moved}."
+
+
 @_notice_about(
     "library-shadowed",
     "Take it off LD_LIBRARY_PATH and out of the loader's configuration, or use the docker launcher.",

@@ -15,6 +15,7 @@ from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from suite.errors import LevelfieldError
 from suite.hosts import addresses, remote
 from suite.hosts.remote import RemoteHosts
+from suite.images import environments
 from suite.images.base import Kind
 from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
@@ -94,10 +95,16 @@ def run_bench(options: Options, console: Console) -> Done:
             )
         return _repeat(options, console)
     resumed = find(options.resume, options.reports) if options.resume is not None else None
-    chosen = plan.of_record(resumed[1]) if resumed else plan.make(options.selection)
+    chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
     _check_training_data(options.training_data, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
     return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
+
+
+def _planned(options: Options) -> plan.Plan:
+    """Plan what was asked for, and where no backend was named, of locks for the Pythons that environments can have."""
+    bare = not options.selection.backends and choose(options.launcher, base=options.base)[0].kind == "venv"
+    return plan.make(options.selection, pythons=environments.has_python if bare else None)
 
 
 def _repeat(options: Options, console: Console) -> Done:
@@ -108,7 +115,7 @@ def _repeat(options: Options, console: Console) -> Done:
     selections = [options.selection]
     if options.alternate:
         selections.append(msgspec.structs.replace(options.selection, backends=options.alternate))
-    chosen = [plan.make(selection) for selection in selections]
+    chosen = [_planned(msgspec.structs.replace(options, selection=selection)) for selection in selections]
     order = turns(options.repeat, options.seed) if options.alternate else [0] * options.repeat
     codes: set[int] = set()
     folders: list[Path] = []

@@ -22,6 +22,7 @@ from suite.compare import baselines
 from suite.compare.reduction import reduce
 from suite.errors import LevelfieldError
 from suite.history import summary
+from suite.images import advisories
 from suite.images.bundle import unpack
 from suite.launchers import credible
 from suite.plan import make
@@ -178,6 +179,15 @@ def image(content: bytes, folder: Path) -> None:
             continue
 
 
+def advisory(content: bytes, folder: Path) -> None:
+    """Known vulnerabilities, and whether a locked version has them."""
+    (folder / "advisories").write_bytes(content)
+    for name, found in advisories.read(folder / "advisories", ["torch", "numpy"]).items():
+        for each in found:
+            each.affects(name, "2.13.0+cpu")
+            each.fixed_in(name, "2.13.0+cpu")
+
+
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 READERS: dict[str, Reader] = {
@@ -193,6 +203,7 @@ READERS: dict[str, Reader] = {
     "reply": Reader(reply, 16),
     "own-file": Reader(own_file, 8),
     "image": Reader(image, 8),
+    "advisory": Reader(advisory, 8),
 }
 
 

@@ -59,6 +59,10 @@ ATTACKS = {
         "images/test_bundle.py::test_an_exported_model_that_is_there_is_never_replaced",
         "images/test_bundle.py::test_a_manifest_that_cannot_be_read_is_one_sentence",
     ),
+    "a file of advisories": (
+        "images/test_advisories.py::test_a_file_that_holds_no_advisories_is_refused",
+        "images/test_advisories.py::test_files_that_are_none_and_those_that_are_too_long_are_refused",
+    ),
     "pipes, devices and links": (
         "safety/test_untrusted.py::test_what_is_no_plain_file_is_refused_at_once",
         "share/test_hostile_reports.py::test_links_pipes_and_devices_are_not_read",

@@ -89,19 +89,26 @@ def test_unknown_names_bring_the_close_ones() -> None:
 def test_every_named_lock_is_the_framework_at_that_version() -> None:
     named = [(name, *entry) for name in catalogue.images() for entry in catalogue.lock_names(name) if entry[1]]
     assert ("onnxruntime", "cpu", "1.30.0") in named
-    assert ("jax", "cpu", "py3.13") in named
+    assert ("jax", "cpu", "0.10.2-py3.11") in named
     for name, variant, version in named:
         framework, lock = catalogue.framework(name), catalogue.lock(name, variant, version)
         assert framework is not None
         of_framework, python = split_python(version)
         own = of_framework or catalogue.current_version(name, variant)
         assert lock.versions[framework].partition("+")[0] == own
-        assert lock.python == (python or catalogue.image(name).python)
+        assert lock.python == (python or catalogue.python_for(name, variant))
+
+
+def test_an_image_s_locks_are_for_the_python_that_its_variant_names() -> None:
+    for name, variant, _ in LOCKED:
+        assert catalogue.lock(name, variant).python == catalogue.python_for(name, variant)
+    assert [catalogue.python_for("jax", variant) for variant in ("cpu", "cu13")] == ["3.13", "3.11"]
 
 
 def test_a_lock_for_another_python_holds_the_same_versions_in_wheels_of_that_python() -> None:
-    for name in ("jax", "onnxruntime", "openvino", "tensorflow"):
-        here, there = catalogue.lock(name), catalogue.lock(name, version="py3.13")
+    others = [(name, None, "py3.13") for name in ("onnxruntime", "openvino", "tensorflow")]
+    for name, *versions in (*others, ("jax", "0.10.2-py3.11", "0.10.2")):
+        here, there = (catalogue.lock(name, version=version) for version in versions)
         assert (here.python, there.python) == ("3.11", "3.13")
         assert here.versions == there.versions, "else two things would differ in `ab`"
         assert not [pin.file for pin in there.pins if "-cp311-cp311-" in pin.file]
@@ -109,12 +116,16 @@ def test_a_lock_for_another_python_holds_the_same_versions_in_wheels_of_that_pyt
 
 
 def test_a_python_is_found_by_what_it_is_called_and_by_what_the_current_lock_is() -> None:
-    current = catalogue.current_version("jax")
-    assert catalogue.lock("jax", version="py3.11") == catalogue.lock("jax")
-    assert catalogue.lock("jax", version=f"{current}-py3.11") == catalogue.lock("jax")
-    assert catalogue.lock("jax", version=f"{current}-py3.13") == catalogue.lock("jax", version="py3.13")
+    for name, own, other in (("jax", "3.13", None), ("openvino", "3.11", "3.13")):
+        current = catalogue.current_version(name)
+        assert catalogue.lock(name, version=f"py{own}") == catalogue.lock(name)
+        assert catalogue.lock(name, version=f"{current}-py{own}") == catalogue.lock(name)
+        if other is not None:
+            assert catalogue.lock(name, version=f"{current}-py{other}") == catalogue.lock(name, version=f"py{other}")
     assert catalogue.lock("onnxruntime", version="1.30.0-py3.11") == catalogue.lock("onnxruntime", version="1.30.0")
-    assert "+python=3.13" in catalogue.pythons("jax")
+    assert catalogue.lock("jax", version="0.10.2-py3.13") == catalogue.lock("jax", version="0.10.2")
+    assert catalogue.pythons("jax") == ("@0.10.2+python=3.11",)
+    assert catalogue.versions("jax") == ("0.10.2", "0.12.0.1")
     assert not [version for version in catalogue.versions("jax") if split_python(version)[1]]
 
 

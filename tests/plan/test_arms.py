@@ -62,7 +62,7 @@ def test_an_arm_is_read_from_its_id(text: str, arm: Arm) -> None:
         ("", "names no backend", "levelfield list"),
         ("onnxruntime#x", "names no backend", "onnxruntime@1.30.0"),
         ("onnxruntime@1.29.7", "There is no lock of onnxruntime 1.29.7 for cpu.", "levelfield lock onnxruntime@1.29.7"),
-        ("onnxruntime@1.29.7", "", f"1.30.0, {CURRENT}"),
+        ("onnxruntime@1.29.7", "", f"1.31.1, {CURRENT}"),
         ("torch@cu99", "There is no lock of torch called 'cu99'.", "cpu"),
         ("onnxruntime+spining=off", "There is no setting of onnxruntime called 'spining'.", "'spinning'"),
         ("onnxruntime+spinning=of", "There is no value of onnxruntime's spinning called 'of'.", "'off'"),

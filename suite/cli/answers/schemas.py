@@ -10,6 +10,7 @@ from suite.cli.answers.checked import Checked
 from suite.cli.answers.examined import Examined
 from suite.cli.answers.explained import Profiles
 from suite.cli.answers.listed import Listed
+from suite.cli.answers.locked import CheckedLocks
 from suite.cli.answers.measured import Measured
 from suite.cli.answers.trends import Trends
 from suite.compare.formats import json
@@ -25,6 +26,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "explain": Profiles,
         "history": Trends,
         "list": Listed,
+        "lock": CheckedLocks,
         "report": Measured,
         "reproduce": Reproduction,
         "verify": Checked,

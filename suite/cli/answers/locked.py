@@ -1,0 +1,14 @@
+"""The answer of `levelfield lock --check --json`."""
+
+import msgspec
+
+from suite.images.lock_check import Checked
+
+
+class CheckedLocks(msgspec.Struct, frozen=True):
+    """What is outdated or vulnerable in locks."""
+
+    format: int
+    exit_code: int
+    """1: something is; 2: nothing is known to be, and the package index gave no answer; 0: nothing is."""
+    locks: tuple[Checked, ...]

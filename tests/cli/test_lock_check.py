@@ -1,0 +1,65 @@
+"""`levelfield lock --check` as people type it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from suite.cli.main import cli
+from suite.images import catalogue, lock_check
+from suite.images.lock_check import Checked, Outdated, Vulnerable
+from tests.commands import one_clear_sentence, run
+
+OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
+BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\noverflows.", ("2.4.7",))
+
+
+@pytest.mark.parametrize(
+    ("checked", "code", "said"),
+    [
+        (Checked("jax", "cpu", "3.13", (), None), 0, "1 locks: 0 outdated distributions."),
+        (
+            Checked("jax", "cpu", "3.13", (OLD,), None),
+            1,
+            "  jax 0.10.2 → 0.12.0.1 (images/jax/requirements.in asks for",
+        ),
+        (
+            Checked("jax", "cpu", "3.13", (), (BAD,)),
+            1,
+            "  numpy 2.4.6 has PYSEC-2026-1 (CVE-2026-1), fixed in 2.4.7: It",
+        ),
+        (Checked("jax", "cpu", "3.13", None, None, "No index."), 2, "  No index."),
+        (Checked("jax", "cpu@0.10.2", "3.13", None, None), 0, "1 locks: 0 outdated distributions."),
+    ],
+)
+def test_what_is_found_decides_the_exit_code(
+    checked: Checked, code: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_check, "check", lambda *_, **__: (checked,))
+    result = CliRunner().invoke(cli, ["lock", "--check"])
+    assert result.exit_code == code
+    assert said in result.output
+    assert "\x1b[31m" not in result.output
+    result = CliRunner().invoke(cli, ["lock", "--check", "--json"])
+    assert result.exit_code == code
+    (lock,) = json.loads(result.stdout)["locks"]
+    assert lock["image"] == "jax"
+    assert [each["newest"] for each in lock["outdated"] or ()] == [each.newest for each in checked.outdated or ()]
+
+
+def test_the_command_changes_nothing(tmp_path: Path) -> None:
+    before = catalogue.lock("canary")
+    (tmp_path / "osv.json").write_text('{"id": "PYSEC-2026-1"}')
+    command = run("lock", "canary", "--check", "--json", "--advisories", "osv.json", folder=tmp_path)
+    (lock,) = json.loads(command.out)["locks"]
+    assert command.code == (1 if lock["outdated"] else 0), command.err
+    assert (lock["lock"], lock["vulnerable"], lock["problem"]) == ("cpu", [], "")
+    assert catalogue.lock("canary") == before
+    assert "asking for newer versions" in command.err
+
+
+def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
+    one_clear_sentence(run("lock", "canary", "--json", folder=tmp_path), "belong to --check")
+    command = run("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
+    one_clear_sentence(command, "cannot be read", "OSV's format")
