@@ -30,7 +30,7 @@ TOOL_LOCKS = ("nox.lock", "runtime.lock")
 """What `make bench` installs for itself."""
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 _PART = r"[A-Za-z0-9][A-Za-z0-9._+%~!@-]{0,250}"
-_NAME = re.compile(rf"(wheels|debs)/{_PART}|artifacts/onnx/{_PART}/{_PART}")
+_NAME = re.compile(rf"(wheels|debs)/{_PART}|artifacts/(onnx|plugin-[a-z0-9-]+)/{_PART}/{_PART}")
 """Where a bundle may put something: never above the cache, never under a hidden name."""
 _MODELS = "artifacts/"
 _CHUNK = 1 << 20
@@ -103,7 +103,7 @@ def pack(
         root = cache_folder("artifacts")
         chosen |= {
             f"artifacts/{file.relative_to(root).as_posix()}": file
-            for file in sorted((root / "onnx").rglob("*"))
+            for file in sorted([*(root / "onnx").rglob("*"), *root.glob("plugin-*/*/*")])
             if file.is_file()
         }
     with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as temporary:

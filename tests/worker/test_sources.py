@@ -40,7 +40,7 @@ def test_the_order_in_memory_is_the_backends() -> None:
 def test_another_onnx_file_than_the_plan_names_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"graph")
     named = digest_of(files_in(tmp_path))
-    task = Task("onnxruntime", "mlp", 1, 1, onnx_path=str(tmp_path / "model.onnx"), onnx_sha256=named)
+    task = Task("onnxruntime", "mlp", 1, 1, file_path=str(tmp_path / "model.onnx"), file_sha256=named)
     assert source_of(task).weights == {}
     (tmp_path / "model.onnx").write_bytes(b"another")
     with pytest.raises(ValueError, match=f"the plan names {named}"):
