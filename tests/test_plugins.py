@@ -26,6 +26,13 @@ ENTRY = BackendInfo(
 """
 
 
+_RENAMED = """
+from msgspec.structs import replace
+from suite.zoo.mlp.spec import MODEL as MLP
+MODEL = replace(MLP, name='other')
+"""
+
+
 def bring(
     folder: Path,
     name: str,
@@ -86,7 +93,7 @@ def test_a_backend_is_found_with_its_distribution(folder: Path) -> None:
 def test_a_broken_one_says_why_and_takes_no_other_down(
     folder: Path, name: str, given: dict[str, str], reason: str
 ) -> None:
-    bring(folder / "first", name, **given)  # type: ignore[arg-type]
+    bring(folder / "first", name, **given)
     bring(folder / "second", "good")
     with plugged.seen(folder / "first", folder / "second"):
         (broken,) = registry.broken()
@@ -177,9 +184,7 @@ def test_a_model_is_found_and_never_measured_unasked(tmp_path: Path) -> None:
         ("other", "MODEL = 3", "is a int and no Model"),
         (
             "other",
-            "from msgspec.structs import replace\n"
-            "from suite.zoo.mlp.spec import MODEL as M\n"
-            "MODEL = replace(M, name='other')",
+            _RENAMED,
             "its folder is in suite.zoo",
         ),
     ],

@@ -277,8 +277,14 @@ def _other_locks(manifest: Manifest) -> list[str]:
     found = []
     for name, sha256 in manifest.locks.items():
         parts = name.split("/")
-        path = images_root().joinpath(*parts)
         inside = len(parts) <= 2 and not any(part in ("", ".", "..") for part in parts)
+        path = _place_of(parts)
         if not inside or not path.is_file() or wheels.digest(path) != sha256:
             found.append(name)
     return found
+
+
+def _place_of(parts: list[str]) -> Path:
+    """Return where a lock is here: under `images/`, or in the package of the plug-in that brings the image."""
+    image = catalogue.images().get(parts[0])
+    return images_root().joinpath(*parts) if image is None else image.folder.joinpath(*parts[1:])

@@ -422,11 +422,11 @@ class Artifacts:
             try:
                 worker.await_ready(READY_TIMEOUT_S)
                 request = Export(
-                    module=file_format.module,
                     model=name,
                     batch=batch,
                     precision=precision,
                     folder=str(worker_paths.export),
+                    module=file_format.module,
                     weights_path=f"{worker_paths.artifacts}/{self.weights(name)}",
                 )
                 exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)

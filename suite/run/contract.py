@@ -24,7 +24,7 @@ from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.paths import images_root
 from suite.plan import Plan, Selection
-from suite.record.schema import Arm, Case
+from suite.record.schema import Absent, Arm, Case, Parity
 from suite.schedule import scratch
 from suite.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up
 from suite.schedule.listener import ProgressListener
@@ -168,15 +168,16 @@ def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Pl
         yield _equal(where, outcome)
         verify_again(resources, case, outcome)
         yield _still_equal(where, outcome)
-        if outcome.worker is None:
+        worker = outcome.worker
+        if worker is None:
             return
         yield _settings(where, launch.settings)
-        yield _threads(where, outcome.worker, case)
+        yield _threads(where, worker, case)
         task = task_for(resources, case, arm, resources.launcher_of(arm).worker_paths(_spec_of(resources, case, arm)))
         if case == chosen.blocks[0].case:
-            yield from _refusals(info, outcome.worker, task)
-            yield from _bad_files(resources, info, outcome.worker, task)
-        yield _frees(where, outcome.worker, task, case.model)
+            yield from _refusals(info, worker, task)
+            yield from _bad_files(resources, info, worker, task)
+        yield _frees(where, worker, task, case.model)
     finally:
         end_workers([outcome])
 
@@ -210,18 +211,20 @@ def _equal(where: str, outcome: Outcome) -> Check:
     if parity is None:
         failed = outcome.launch.failure
         return Check(name, "failed", failed.message if failed is not None else "it was not compared")
-    return Check(
-        name, "passed" if parity.equal else "failed", f"relative error {parity.relative_l2:.2g} {parity.reason}"
-    )
+    return _judged(name, parity)
 
 
 def _still_equal(where: str, outcome: Outcome) -> Check:
     name, parity = f"{where}: it answers so again", outcome.launch.parity_after
     if parity is None:
         return Check(name, "not asked", "it was not equal the first time")
-    return Check(
-        name, "passed" if parity.equal else "failed", f"relative error {parity.relative_l2:.2g} {parity.reason}"
-    )
+    return _judged(name, parity)
+
+
+def _judged(name: str, parity: Parity) -> Check:
+    error = parity.relative_error
+    said = error.reason if isinstance(error, Absent) else f"relative error {error:.2g}, allowed {parity.tolerance:.2g}"
+    return Check(name, "passed" if parity.equal else "failed", f"{said}. {parity.reason}".rstrip(" ."))
 
 
 def _settings(where: str, settings: Mapping[str, str]) -> Check:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.backends.info import TraceFormat
+from suite.backends.info import ONNX, TraceFormat
 from suite.backends.profiling.operators import Operator
 from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
@@ -231,14 +231,13 @@ class Use(msgspec.Struct, frozen=True, tag="use"):
 class Export(msgspec.Struct, frozen=True, tag="export"):
     """Write the model as a file into `folder` (images of exporters only)."""
 
-    module: str
-    """Of the format (`suite.backends.info.FileFormat`)."""
-
     model: str
     batch: int
     precision: str
     folder: str
     weights_path: str | None = None
+    module: str = ONNX.module
+    """What writes it (`suite.backends.info.FileFormat`)."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):

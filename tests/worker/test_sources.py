@@ -16,7 +16,7 @@ MLP = Task("jax", "mlp", 2, 1)
 
 def test_weights_are_made_or_read_and_are_the_same(tmp_path: Path) -> None:
     made = source_of(MLP)
-    assert (made.model, made.batch, made.onnx) == ("mlp", 2, None)
+    assert (made.model, made.batch, made.file) == ("mlp", 2, None)
     weights.save(models.get("mlp"), tmp_path / "weights")
     read = source_of(Task("jax", "mlp", 2, 1, weights_path=str(tmp_path / "weights")))
     assert weights.sha256(read.weights) == weights.sha256(made.weights)

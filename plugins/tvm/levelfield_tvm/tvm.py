@@ -1,0 +1,77 @@
+"""Apache TVM: Relax from the ONNX file, compiled by LLVM for this processor, not tuned."""
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suite.backends.checks import import_framework, require_file, require_names, require_supported
+from suite.backends.protocol import Arrays, Options, Source, Step
+
+_NAME = "tvm"
+
+
+class TVM:
+    """A module of Relax, compiled with TVM's default pipeline; its virtual machine calls the kernels in order.
+
+    Kernels have the loops that TVM's legalisation writes: no schedule was searched for. Tuned ones are many times
+    faster; to tune a model takes hours.
+
+    References
+    ----------
+    https://tvm.apache.org/docs/arch/relax_vm.html
+    https://tvm.apache.org/docs/how_to/tutorials/import_model.html
+    """
+
+    version: str
+
+    def __init__(self, options: Options) -> None:
+        require_supported(_NAME, options)
+        os.environ["TVM_NUM_THREADS"] = str(options.threads)
+        self._options = options
+        self._tvm: Any = import_framework(_NAME, "tvm")
+        self._onnx: Any = import_framework(_NAME, "onnx")
+        self._target: Any = None
+        self.version = str(self._tvm.__version__)
+
+    def load(self, source: Source) -> Step:
+        """Compile the ONNX file.
+
+        Raises
+        ------
+        Unsupported
+            The file is missing or of another model.
+        """
+        tvm = self._tvm
+        path = require_file(_NAME, source)
+        proto = self._onnx.load(path)
+        constants = {tensor.name for tensor in proto.graph.initializer}
+        names = [each.name for each in proto.graph.input if each.name not in constants]
+        require_names(_NAME, source.example, names)
+        from tvm.relax.frontend.onnx import from_onnx
+
+        module = from_onnx(proto, keep_params_in_input=False)
+        del proto
+        self._target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+        executable = tvm.compile(module, self._target)
+        device = tvm.cpu()
+        machine = tvm.relax.VirtualMachine(executable, device)
+        call, tensor = machine["main"], tvm.runtime.tensor
+
+        def step(inputs: Arrays) -> npt.NDArray[np.float32]:
+            output = call(*[tensor(inputs[name], device) for name in names])
+            return output.numpy()  # type: ignore[no-any-return]
+
+        return step
+
+    def settings(self) -> dict[str, str]:
+        """Return what can tilt the field."""
+        return {
+            "mode": "Relax virtual machine",
+            "threads": os.environ["TVM_NUM_THREADS"],
+            "target": str(self._target or "not compiled yet"),
+            "tuning": "none: kernels as TVM's legalisation writes them",
+            "denormals": "kept (its default)",
+            "output": "a new array every call",
+        }
