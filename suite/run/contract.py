@@ -47,8 +47,9 @@ MEASURE_TIMEOUT_S = 120.0
 _IMPORTS = """
 import sys
 from suite.backends import registry
+before = set(sys.modules)
 info = registry.get(sys.argv[1])
-print(",".join(name for name in info.imports if name in sys.modules))
+print(",".join(name for name in info.imports if name in set(sys.modules) - before))
 """
 
 

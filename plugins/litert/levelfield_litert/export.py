@@ -53,6 +53,7 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
 
     network = definition(model, "tensorflow")
     constants = {name: tf.constant(array) for name, array in channels_last(weights).items()}
+    holder = tf.Module()  # without an object to save, the file has no signature and its inputs lose their names
     example = _inputs(model, 0, batch)
 
     def named(**given: Any) -> dict[str, Any]:  # noqa: ANN401 (tensors)
@@ -60,7 +61,7 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
 
     signature = {name: tf.TensorSpec(array.shape, array.dtype, name=name) for name, array in example.items()}
     traced = tf.function(named, autograph=False).get_concrete_function(**signature)
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([traced])
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([traced], holder)
     if precision == "int8":
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
 
