@@ -159,8 +159,8 @@ def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Pl
     where = case.precision
     (outcome,) = bring_up(resources, case, [arm])
     try:
-        launch = outcome.launch
-        if outcome.worker is None:
+        launch, worker = outcome.launch, outcome.worker
+        if worker is None:
             why = launch.failure.message if launch.failure is not None else "its worker is gone"
             yield Check(f"{where}: it loads", "failed", why)
             return
@@ -169,8 +169,7 @@ def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Pl
         yield _equal(where, outcome)
         verify_again(resources, case, outcome)
         yield _still_equal(where, outcome)
-        worker = outcome.worker
-        if worker is None:
+        if not worker.alive:
             return
         yield _settings(where, launch.settings)
         yield _threads(where, worker, case)
