@@ -230,7 +230,6 @@ def _image(image: Image) -> dict[str, str]:
         "lock": image.lock_sha256,
         "recipe": image.recipe_sha256,
         "worker code": image.worker_sha256,
-        **{f"plug-in {name}": version for name, version in image.plugins.items()},
         "launcher": image.launcher,
         **({"not what a lock says": image.unlocked} if image.unlocked else {}),
         **image.distributions,

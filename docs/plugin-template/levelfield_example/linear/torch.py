@@ -1,8 +1,9 @@
 """One dense layer in PyTorch; the ONNX file is exported from it."""
 
 import torch
-from suite.zoo.spec import Model
 from torch import nn
+
+from suite.zoo.spec import Model
 
 
 class Linear(nn.Module):
