@@ -69,7 +69,7 @@ def test_a_backend_is_found_with_its_distribution(folder: Path) -> None:
     plugin = registry.plugin_of("good")
     assert plugin is not None
     assert plugin.label == "brings-good 1.0"
-    assert "good" in registry.names()
+    assert "good" in registry.names_where_named()
     assert registry.plugin_of("torch") is None
 
 

@@ -325,7 +325,7 @@ def _checked(info: BackendInfo, plugin: Plugin, found: dict[str, tuple[BackendIn
     if not any(info.ways.values()):
         raise PluginError("it computes in no precision on any device")
     # A page's style sheet is the same everywhere, so that `verify` knows it: the spare colours are for plug-ins.
-    return msgspec.structs.replace(info, colours=None, control_rank=None)
+    return msgspec.structs.replace(info, colours=None, control_rank=None, by_default=False)
 
 
 def _images_of(info: BackendInfo) -> tuple[str, ...]:

@@ -12,5 +12,4 @@ EXAMPLE = BackendInfo(
     distribution="numpy",
     imports=("numpy",),
     ways={"cpu": {"fp32": FP32}},
-    by_default=False,
 )

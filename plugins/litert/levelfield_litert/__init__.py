@@ -31,6 +31,5 @@ LITERT = BackendInfo(
         }
     },
     why_not={("cpu", "bf16"): "LiteRT has no kernels for bf16 on CPUs"},
-    by_default=False,
     settings={"xnnpack": ("on", "off")},
 )

@@ -16,5 +16,4 @@ TVM = BackendInfo(
         ("cpu", "bf16"): "TVM's ONNX frontend takes tensors as the file has them, and the files have no bf16",
         ("cpu", "int8"): "quantised files are not compiled here",
     },
-    by_default=False,
 )
