@@ -61,6 +61,7 @@ class LiteRT:
         (key,) = signatures
         runner = interpreter.get_signature_runner(key)
         taken, given = runner.get_input_details(), runner.get_output_details()
+        del runner  # it refers to the interpreter's memory, which then does not run
         require_names(_NAME, source.example, taken)
         interpreter.allocate_tensors()
         places = [(name, details["index"]) for name, details in taken.items()]
