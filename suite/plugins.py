@@ -32,6 +32,7 @@ class Plugin(msgspec.Struct, frozen=True):
     value: str
     """Where it is: `package.module:ATTRIBUTE`."""
     distribution: str
+    """As package indexes spell it."""
     version: str
 
     @property
@@ -90,11 +91,16 @@ def installed(group: str) -> tuple[Plugin, ...]:
         `BACKENDS` or `MODELS`.
     """
     found = {
-        Plugin(group, entry.name, entry.value, entry.dist.metadata["Name"], entry.dist.version)
+        Plugin(group, entry.name, entry.value, _normal(entry.dist.metadata["Name"]), entry.dist.version)
         for entry in importlib.metadata.entry_points(group=group)
         if entry.dist is not None
     }
     return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.distribution, plugin.version)))
+
+
+def _normal(distribution: str) -> str:
+    """Spell a distribution as package indexes do (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def load(plugin: Plugin, kind: type[_T]) -> _T:
