@@ -7,9 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends.checks import import_framework, require_file, require_names, require_supported
-from suite.backends.protocol import Arrays, Options, Source, Step
+from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from suite.zoo import flops, models
 
 _NAME = "tvm"
+MOST_MACS = 5_000_000_000
+"""Multiply-accumulates of one call of a model that is still compiled: untuned kernels compute about half a billion a
+second, and a call of BERT takes a minute."""
 
 
 class TVM:
@@ -41,9 +45,10 @@ class TVM:
         Raises
         ------
         Unsupported
-            The file is missing or of another model.
+            The file is missing or of another model, or the model is too large for kernels that are not tuned.
         """
         tvm = self._tvm
+        _require_small(source)
         path = require_file(_NAME, source)
         proto = self._onnx.load(path)
         constants = {tensor.name for tensor in proto.graph.initializer}
@@ -75,3 +80,15 @@ class TVM:
             "denormals": "kept (its default)",
             "output": "a new array every call",
         }
+
+
+def _require_small(source: Source) -> None:
+    """Refuse a model whose calls would take minutes; of a user's own file nobody knows how large it is."""
+    if source.model not in models.names():
+        return
+    macs = flops.count(models.get(source.model), source.batch).macs
+    if macs > MOST_MACS:
+        raise Unsupported(
+            f"{_NAME} is not tuned here, and its kernels then compute about half a billion multiply-accumulates a second: "
+            f"one call of {source.model} with batch {source.batch} has {macs / 1e9:.0f} billion. Ask for a smaller model."
+        )
