@@ -89,6 +89,7 @@ def _require_small(source: Source) -> None:
     macs = flops.count(models.get(source.model), source.batch).macs
     if macs > MOST_MACS:
         raise Unsupported(
-            f"{_NAME} is not tuned here, and its kernels then compute about half a billion multiply-accumulates a second: "
-            f"one call of {source.model} with batch {source.batch} has {macs / 1e9:.0f} billion. Ask for a smaller model."
+            f"{_NAME} is not tuned here, and its kernels then compute about half a billion multiply-accumulates a "
+            f"second: one call of {source.model} with batch {source.batch} has {macs / 1e9:.0f} billion. Ask for a "
+            "smaller model."
         )
