@@ -103,6 +103,8 @@ def test_a_broken_one_says_why_and_takes_no_other_down(
         if name == "bad" and not given.get("points"):
             with pytest.raises(LevelfieldError, match="brings no backend bad"):
                 arms.parse("bad")
+            with pytest.raises(LevelfieldError, match="brings no backend bad"):
+                catalogue.image("bad")
             with pytest.raises(ValueError, match="brings no backend bad"):
                 registry.get("bad")
 

@@ -150,6 +150,8 @@ def image(name: str) -> Image:
     if name not in known:
         if (plugin := registry.plugins_of_images().get(name)) is not None:
             return _of_plugin(name, plugin)
+        if (broken := registry.why_broken(name)) is not None:
+            raise LevelfieldError(broken, fix="Uninstall that distribution, or install a version that works.")
         raise unknown("image", name, known)
     return known[name]
 
