@@ -1,6 +1,5 @@
 """Apache TVM: Relax from the ONNX file, compiled by LLVM for this processor, not tuned."""
 
-import os
 from typing import Any
 
 import numpy as np
@@ -32,9 +31,9 @@ class TVM:
 
     def __init__(self, options: Options) -> None:
         require_supported(_NAME, options)
-        os.environ["TVM_NUM_THREADS"] = str(options.threads)
-        self._options = options
         self._tvm: Any = import_framework(_NAME, "tvm")
+        # As TVM_NUM_THREADS does, which counts only for the first backend of a process; 1: a core for each thread.
+        self._tvm.get_global_func("runtime.config_threadpool")(1, options.threads)
         self._onnx: Any = import_framework(_NAME, "onnx")
         self._target: Any = None
         self.version = str(self._tvm.__version__)
@@ -74,7 +73,7 @@ class TVM:
         """Return what can tilt the field."""
         return {
             "mode": "Relax virtual machine",
-            "threads": os.environ["TVM_NUM_THREADS"],
+            "threads": str(self._tvm.get_global_func("runtime.NumThreads")()),
             "target": str(self._target or "not compiled yet"),
             "tuning": "none: kernels as TVM's legalisation writes them",
             "denormals": "kept (its default)",
