@@ -139,6 +139,9 @@ def test_an_image_without_its_files_says_what_it_needs(folder: Path) -> None:
     (folder / "brings_good" / "images" / "catalogue.toml").write_text("[own]\nbase = 'fat'\n")
     with pytest.raises(LevelfieldError, match="'fat', and there is no such base"):
         catalogue.image("own")
+    (folder / "brings_good" / "images" / "catalogue.toml").write_text("[own]\nbase = 'slim'\n")
+    with pytest.raises(LevelfieldError, match="The image own has no lock"):
+        catalogue.lock("own")
 
 
 def test_only_its_own_images_have_its_code(tmp_path: Path) -> None:

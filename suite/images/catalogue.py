@@ -105,7 +105,8 @@ def images() -> dict[str, Image]:
         name: Image(name=name, base=row["base"], python=row.get("python", PYTHON), folder=root / name)
         for name, row in table.items()
     }
-    for name, plugin in registry.plugins_of_images().items():
+    brought = {name: plugin for name, plugin in registry.plugins_of_images().items() if name not in found}
+    for name, plugin in brought.items():
         with contextlib.suppress(LevelfieldError):  # the others are there all the same; asked for, it says why not
             found[name] = _of_plugin(name, plugin)
     return found
@@ -367,6 +368,8 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     known = lock_names(image_name)
     if (variant, version) in known:
         return read(_lock_path(image_name, variant, version))
+    if not known:
+        raise LevelfieldError(f"The image {image_name} has no lock.", fix=f"`levelfield lock {image_name}` makes one.")
     if version is None or (variant, None) not in known:
         raise unknown(f"lock of {image_name}", stem(variant, version), [stem(*each) for each in known])
     current = current_version(image_name, variant)

@@ -23,7 +23,8 @@ from suite.images import catalogue
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.paths import images_root
-from suite.plan import Plan, Selection
+from suite.plan import Plan, Selection, arms
+from suite.plan.names import known
 from suite.record.schema import Absent, Arm, Case, Parity
 from suite.schedule import scratch
 from suite.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up
@@ -100,8 +101,10 @@ def check(backend: str, model: str, launcher: Launcher, listener: ProgressListen
 
 
 def _plan(backend: str, model: str, launcher: Launcher) -> Plan:
-    known = precisions.supported(backend)
-    wanted = tuple(name for name in known if name != "int8" or models.get(model).quantized)
+    arms.parse(backend)
+    known("model", [model], plan.names_of_models())
+    there = precisions.supported(backend)
+    wanted = tuple(name for name in there if name != "int8" or models.get(model).quantized)
     if not wanted:
         raise LevelfieldError(
             f"{backend} does not compute {model} on a CPU, and the contract is checked there.",
@@ -248,9 +251,9 @@ def _threads(where: str, worker: Worker, case: Case) -> Check:
 
 def _refusals(info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
     """Check that what it does not do is refused as unsupported, with a reason, and the worker goes on."""
-    known = precisions.supported(info.name)
+    there = precisions.supported(info.name)
     asked: list[tuple[str, dict[str, Any]]] = [
-        (f"precision {each}", {"precision": each}) for each in PRECISIONS if each not in known
+        (f"precision {each}", {"precision": each}) for each in PRECISIONS if each not in there
     ]
     asked += [("no thread at all", {"threads": 0}), ("a setting that there is not", {"settings": {"no-such": "on"}})]
     asked += [("a device that it does not run on", {"device": "cuda"})] if "cuda" not in info.devices else []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
 from suite.run.contract import Check, check
 from suite.schedule.listener import SilentListener
@@ -70,3 +71,16 @@ def test_one_that_cannot_be_loaded_ends_it(tmp_path: Path) -> None:
         tmp_path, (MODULE, "        model = models.get(source.model)\n", "        raise OSError('no'\n        )\n")
     )
     assert found[-1] == Check("fp32: it loads", "failed", "OSError: no")
+
+
+@pytest.mark.parametrize(
+    ("backend", "model", "says"),
+    [
+        ("torhc", "mlp", "There is no backend called 'torhc'"),
+        ("onnxruntime", "mpl", "There is no model called 'mpl'"),
+        ("tensorrt", "mlp", "does not compute mlp on a CPU"),
+    ],
+)
+def test_what_cannot_be_checked_is_said(backend: str, model: str, says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says):
+        list(check(backend, model, HostLauncher(), SilentListener()))
