@@ -17,8 +17,13 @@ COMMAND = HERE / ".nox" / "command"
 """The environment of the command; sessions that only call it share this one."""
 LOCKED = ("--only-binary", ":all:", "--require-hashes")
 """No source distribution: to build one runs its code."""
-EDITABLE = ("--no-deps", "--no-build-isolation", "--no-index", "--editable", str(HERE))
-"""Levelfield itself, built by what the lock holds."""
+PLUGINS = tuple(sorted(path.parent for path in (HERE / "plugins").glob("*/pyproject.toml")))
+"""Backends of this tree that are distributions of their own (docs/plugins.md)."""
+EDITABLE = (
+    *("--no-deps", "--no-build-isolation", "--no-index"),
+    *(word for folder in (HERE, *PLUGINS) for word in ("--editable", str(folder))),
+)
+"""Levelfield itself and its plug-ins, built by what the lock holds."""
 IMAGES = tuple(tomllib.loads((HERE / "images" / "catalogue.toml").read_text(encoding="utf-8")))
 
 nox.needs_version = ">=2025.2"
@@ -59,7 +64,8 @@ def trial(session: nox.Session, module: str, *arguments: str, lock: str = "runti
 
 
 def _state(lock: Path) -> str:
-    return hashlib.sha256(lock.read_bytes() + (HERE / "pyproject.toml").read_bytes()).hexdigest()
+    projects = (folder / "pyproject.toml" for folder in (HERE, *PLUGINS))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in (lock, *projects))).hexdigest()
 
 
 @nox.session(python=False)
@@ -102,9 +108,9 @@ def tests(session: nox.Session) -> None:
     install(session)
     first, *others = _parts(session.posargs)
     with contextlib.nullcontext() if session.posargs not in ([], ["all"]) else _building_images(session):
-        session.run("ruff", "format", "--check", "suite", "tests", "noxfile.py")
-        session.run("ruff", "check", "suite", "tests", "noxfile.py")
-        session.run("mypy", "--strict", "suite", "tests", "noxfile.py")
+        session.run("ruff", "format", "--check", "suite", "plugins", "tests", "noxfile.py")
+        session.run("ruff", "check", "suite", "plugins", "tests", "noxfile.py")
+        session.run("mypy", "--strict", "suite", "plugins", "tests", "noxfile.py")
         session.run("lint-imports")
         failed = [] if _passes(session, *first) else [first[0]]
     failed += [marks for marks, words in others if not _passes(session, marks, words)]

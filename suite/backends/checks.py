@@ -98,8 +98,8 @@ def require_decoding(backend: str, source: DecodingSource, options: Options) -> 
     return model, decoding
 
 
-def require_onnx(backend: str, source: Source | DecodingSource) -> Path:
-    """Return the ONNX file of a source.
+def require_file(backend: str, source: Source | DecodingSource) -> Path:
+    """Return the model file of a source.
 
     Parameters
     ----------
@@ -113,15 +113,17 @@ def require_onnx(backend: str, source: Source | DecodingSource) -> Path:
     Unsupported
         If there is none.
     """
-    if source.onnx is None:
-        raise Unsupported(f"{backend} reads an ONNX file and was given none: export {source.model} first.")
-    if not source.onnx.is_file():
-        raise Unsupported(f"{backend} was given {source.onnx}, which is not there: export {source.model} again.")
-    return source.onnx
+    if source.file is None:
+        read = registry.get(backend).file_format
+        title = read.title if read is not None else "of its own"
+        raise Unsupported(f"{backend} reads a model file ({title}) and was given none: export {source.model} first.")
+    if not source.file.is_file():
+        raise Unsupported(f"{backend} was given {source.file}, which is not there: export {source.model} again.")
+    return source.file
 
 
 def require_names(backend: str, expected: Collection[str], found: Collection[str]) -> None:
-    """Refuse an ONNX file of another model.
+    """Refuse a file of another model.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def require_names(backend: str, expected: Collection[str], found: Collection[str
     """
     if set(expected) != set(found):
         raise Unsupported(
-            f"{backend} was given an ONNX file with inputs {', '.join(sorted(found))} and needs "
+            f"{backend} was given a file with inputs {', '.join(sorted(found))} and needs "
             f"{', '.join(sorted(expected))}: export the model again."
         )
 

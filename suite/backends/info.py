@@ -23,10 +23,42 @@ class Way(msgspec.Struct, frozen=True):
     how: str
     """In words, for the report's settings and `levelfield list`."""
     file: str = "fp32"
-    """For backends that read ONNX: the precision of the file that they are given."""
+    """For backends that read files: the precision of the file that they are given."""
 
 
 FP32 = Way("everything in fp32")
+
+
+class FileFormat(msgspec.Struct, frozen=True):
+    """A kind of model file that backends read, and what writes it."""
+
+    name: str
+    """`onnx`, `tflite`."""
+    title: str
+    """As people write it: `ONNX`."""
+    image: str
+    """Whose worker writes the files."""
+    module: str
+    """Has `export(model, weights, batch, precision, folder)`, as `suite.zoo.onnx_export` has it."""
+    file: str
+    """Name of the file; a file of weights beside it begins with the same name."""
+    imports: tuple[str, ...] = ()
+    """Modules that writing needs: what the `host` launcher looks for."""
+
+    @property
+    def folder(self) -> str:
+        """Folder of the cache that holds such files; those of plug-ins begin alike."""
+        return self.name if self == ONNX else f"plugin-{self.name}"
+
+
+ONNX = FileFormat(
+    name="onnx",
+    title="ONNX",
+    image="exporter",
+    module="suite.zoo.onnx_export",
+    file="model.onnx",
+    imports=("torch", "onnx", "onnxscript"),
+)
 
 
 class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +70,12 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Of the class in its module."""
     image: str
     """Requirement set, and so image, that it runs in."""
+    package: str = "suite.backends"
+    """Import package that its module is in."""
     reads: str
-    """`native` (a definition and weights), `onnx` (a file), or `canary`."""
+    """`native` (a definition and weights), `onnx`, the name of its own `format`, or `canary`."""
+    format: FileFormat | None = None
+    """Of the files that it reads where they are no ONNX files."""
     distribution: str
     """The distribution whose version is the framework's."""
     imports: tuple[str, ...] = ()
@@ -88,7 +124,12 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def module(self) -> str:
         """Module that holds it: `suite.backends.torch_compile` for `torch-compile`."""
-        return f"suite.backends.{self.name.replace('-', '_')}"
+        return f"{self.package}.{self.name.replace('-', '_')}"
+
+    @property
+    def file_format(self) -> FileFormat | None:
+        """Kind of the files that it reads; None: it computes a definition of its own."""
+        return ONNX if self.reads == ONNX.name else self.format
 
     @property
     def training_ways(self) -> dict[str, dict[str, Way]]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda
-from suite.backends.checks import import_framework, require_decoding, require_names, require_onnx, require_supported
+from suite.backends.checks import import_framework, require_decoding, require_file, require_names, require_supported
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import precision_of
 from suite.backends.layers import onnxruntime as layers
@@ -128,7 +128,7 @@ class ONNXRuntime:
         from suite.backends.decoding import onnxruntime as decoding
 
         _, caches = require_decoding("onnxruntime", source, self._given)
-        session = self._opened(require_onnx("onnxruntime", source))
+        session = self._opened(require_file("onnxruntime", source))
         found = [tensor.name for tensor in session.get_inputs()]
         require_names("onnxruntime", input_names(caches), found)
         make = decoding.growing if source.growing else decoding.decoder
@@ -138,11 +138,11 @@ class ONNXRuntime:
 
     def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
         """Open a second session, whose outputs are all tensors of the file."""
-        path = require_onnx("onnxruntime", source)
+        path = require_file("onnxruntime", source)
         return layers.caller(self._ort, self._options, path, self._requested())
 
     def _session(self, source: Source) -> Any:  # noqa: ANN401 (a session of ONNX Runtime's)
-        session = self._opened(require_onnx("onnxruntime", source))
+        session = self._opened(require_file("onnxruntime", source))
         require_names("onnxruntime", source.example, [tensor.name for tensor in session.get_inputs()])
         return session
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.backends import cuda
-from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
+from suite.backends.checks import import_framework, require_file, require_names, require_supported
 from suite.backends.onnxruntime import step_of
 from suite.backends.protocol import Options, Source, Step
 
@@ -70,7 +70,7 @@ class ONNXRuntimeTensorRTRTX:
         Unsupported
             If the file is missing or of another model, or another provider would run it in whole or in part.
         """
-        path = require_onnx(_NAME, source)
+        path = require_file(_NAME, source)
         try:
             session = self._ort.InferenceSession(str(path), self._options, enable_fallback=0)
         except Exception as error:

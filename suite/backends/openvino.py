@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import kernels
-from suite.backends.checks import import_framework, require_decoding, require_names, require_onnx, require_supported
+from suite.backends.checks import import_framework, require_decoding, require_file, require_names, require_supported
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import precision_of
 from suite.backends.layers import openvino as layers
@@ -81,7 +81,7 @@ class OpenVINO:
         Unsupported
             If the file is missing or of another model, or OpenVINO would compute in another precision.
         """
-        compiled = self._compile(self._core.read_model(require_onnx("openvino", source)))
+        compiled = self._compile(self._core.read_model(require_file("openvino", source)))
         names = _names(compiled.inputs, source.example)
         require_names("openvino", source.example, names)
         request = self.request = compiled.create_infer_request()
@@ -95,7 +95,7 @@ class OpenVINO:
         from suite.backends.decoding import openvino as decoding
 
         _, caches = require_decoding("openvino", source, self._options)
-        read = self._core.read_model(require_onnx("openvino", source))
+        read = self._core.read_model(require_file("openvino", source))
         expected = input_names(caches)
         require_names("openvino", expected, _names(read.inputs, expected))
         if not source.growing:
@@ -124,7 +124,7 @@ class OpenVINO:
 
     def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
         """Compile the file once more, with all tensors that it names as outputs."""
-        path = require_onnx("openvino", source)
+        path = require_file("openvino", source)
         return layers.caller(self._core, path, self._config(_PRECISIONS[self._options.precision]))
 
     def _config(self, precision: str) -> dict[str, Any]:

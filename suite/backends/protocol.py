@@ -51,15 +51,16 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """What a backend is given to load: a model's name and its weights, or an ONNX file."""
+    """What a backend is given to load: a model's name and its weights, or a file."""
 
     model: str
     batch: int
     weights: Arrays
-    """Empty for backends that read ONNX."""
+    """Empty for backends that read files."""
     example: Arrays
     """Inputs of the task's batch, to compile with."""
-    onnx: Path | None = None
+    file: Path | None = None
+    """Of the format that the backend reads."""
 
 
 class Backend(Protocol):

@@ -1,13 +1,20 @@
-"""The backends there are, as plain data: nothing is imported until one is created."""
+"""The backends there are, as plain data: no framework is imported until one is created.
+
+Those of plug-ins stand beside the built-in ones (docs/plugins.md); they are looked for when a name is asked for that no
+built-in one has, or all names are.
+"""
 
 import difflib
+import functools
 import importlib
 from typing import Any, cast
 
 import msgspec
 
-from suite.backends.info import FP32, BackendInfo, Way
+from suite import plugins
+from suite.backends.info import FP32, ONNX, BackendInfo, Way
 from suite.backends.protocol import Backend, Options
+from suite.plugins import Broken, Plugin, PluginError
 
 CANARY = "canary"
 
@@ -112,7 +119,7 @@ _KERAS = BackendInfo(
     traces=("chrome",),
     colours=("#8d2f23", "#e08a7d"),
 )
-_BACKENDS = {
+_BUILT_IN = {
     info.name: info
     for info in (
         _TORCH,
@@ -271,19 +278,96 @@ _BACKENDS = {
 }
 
 
+_IMAGES = frozenset({*(info.image for info in _BUILT_IN.values()), ONNX.image})
+"""Images of built-in backends: a plug-in runs in images of its own, since only those have its code."""
+
+
+@functools.cache
+def _from_plugins() -> tuple[dict[str, tuple[BackendInfo, Plugin]], tuple[Broken, ...]]:
+    """Return the backends of plug-ins by name, and the entry points that bring none."""
+    found: dict[str, tuple[BackendInfo, Plugin]] = {}
+    broken: list[Broken] = []
+    for plugin in plugins.installed(plugins.BACKENDS):
+        try:
+            info = _checked(plugins.load(plugin, BackendInfo), plugin, found)
+        except PluginError as error:
+            broken.append(Broken(plugin, str(error)))
+        else:
+            found[plugin.name] = (info, plugin)
+    return found, tuple(broken)
+
+
+def _checked(info: BackendInfo, plugin: Plugin, found: dict[str, tuple[BackendInfo, Plugin]]) -> BackendInfo:
+    """Return a plug-in's entry as it is used; raise PluginError where it cannot be."""
+    try:
+        info = msgspec.convert(msgspec.to_builtins(info), BackendInfo)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise PluginError(f"a field of its BackendInfo is wrong ({error})") from error
+    if info.name != plugin.name:
+        raise PluginError(f"its BackendInfo is called {info.name!r}")
+    if info.name in _BUILT_IN:
+        raise PluginError("a built-in backend has this name")
+    if info.name in found:
+        raise PluginError(f"{found[info.name][1].label} brings a backend of this name")
+    if info.package.partition(".")[0] != plugin.package:
+        raise PluginError(f"its module is in {info.package}, and workers are given {plugin.package} alone")
+    own = info.format
+    if info.reads not in {"native", ONNX.name} and (own is None or own.name != info.reads):
+        raise PluginError(f"it reads {info.reads!r}, which is neither native nor onnx nor the name of its format")
+    if own is not None and (own.name in {"native", "canary", ONNX.name} or not plugins.NAME.fullmatch(own.name)):
+        raise PluginError(f"its format cannot be called {own.name!r}")
+    for image in (info.image, *([own.image] if own is not None else [])):
+        if image in _IMAGES or not plugins.NAME.fullmatch(image):
+            raise PluginError(f"its image {image!r} is not one of its own")
+        taken = next((by for other, by in found.values() if image in _images_of(other)), None)
+        if taken is not None and taken.distribution != plugin.distribution:
+            raise PluginError(f"{taken.label} brings the image {image}")
+    if not any(info.ways.values()):
+        raise PluginError("it computes in no precision on any device")
+    # A page's style sheet is the same everywhere, so that `verify` knows it: the spare colours are for plug-ins.
+    return msgspec.structs.replace(info, colours=None, control_rank=None, by_default=False)
+
+
+def _images_of(info: BackendInfo) -> tuple[str, ...]:
+    return (info.image, *([info.format.image] if info.format is not None else []))
+
+
+def _backends() -> dict[str, BackendInfo]:
+    """Return all backends by name, those of plug-ins last."""
+    return _BUILT_IN | {name: info for name, (info, _) in _from_plugins()[0].items()}
+
+
+def broken() -> tuple[Broken, ...]:
+    """Return the entry points that bring no backend, with the reasons."""
+    return _from_plugins()[1]
+
+
+def plugin_of(name: str) -> Plugin | None:
+    """Return the plug-in that brings a backend; None: it is built in, or not known."""
+    if name in _BUILT_IN:
+        return None
+    found = _from_plugins()[0].get(name)
+    return None if found is None else found[1]
+
+
+def plugins_of_images() -> dict[str, Plugin]:
+    """Return the plug-in of each image that plug-ins bring."""
+    return {image: plugin for info, plugin in _from_plugins()[0].values() for image in _images_of(info)}
+
+
 def names() -> tuple[str, ...]:
     """Return the names of the backends that a run on a CPU has by default (the canary is not one of them)."""
-    return tuple(name for name, info in _BACKENDS.items() if _is_on_cpu(info) and info.by_default)
+    return tuple(name for name, info in _backends().items() if _is_on_cpu(info) and info.by_default)
 
 
 def names_where_named() -> tuple[str, ...]:
     """Return the names of the backends that run on a CPU, and only in runs that name them."""
-    return tuple(name for name, info in _BACKENDS.items() if _is_on_cpu(info) and not info.by_default)
+    return tuple(name for name, info in _backends().items() if _is_on_cpu(info) and not info.by_default)
 
 
 def names_on_gpus_only() -> tuple[str, ...]:
     """Return the names of the backends that run on a GPU and nowhere else."""
-    return tuple(name for name, info in _BACKENDS.items() if "cpu" not in info.devices)
+    return tuple(name for name, info in _backends().items() if "cpu" not in info.devices)
 
 
 def all_names() -> tuple[str, ...]:
@@ -297,13 +381,15 @@ def _is_on_cpu(info: BackendInfo) -> bool:
 
 def controls() -> tuple[str, ...]:
     """Return the names of the backends that serve as the A/A control where none is named, the first choice first."""
-    ranked = [(info.control_rank, name) for name, info in _BACKENDS.items() if info.control_rank is not None]
+    ranked = [(info.control_rank, name) for name, info in _BUILT_IN.items() if info.control_rank is not None]
     return tuple(name for _, name in sorted(ranked))
 
 
 def environment(image: str) -> dict[str, str]:
     """Return the variables that the backends of an image need in a container on a GPU."""
-    return {key: value for info in _BACKENDS.values() if info.image == image for key, value in info.environment.items()}
+    return {
+        key: value for info in _backends().values() if info.image == image for key, value in info.environment.items()
+    }
 
 
 def instead_of_mkl(name: str) -> str:
@@ -311,7 +397,8 @@ def instead_of_mkl(name: str) -> str:
 
     Empty where there is none, or where this release does not know the backend.
     """
-    return _BACKENDS[name].instead_of_mkl if name in _BACKENDS else ""
+    known = _backends()
+    return known[name].instead_of_mkl if name in known else ""
 
 
 def get(name: str) -> BackendInfo:
@@ -320,13 +407,23 @@ def get(name: str) -> BackendInfo:
     Raises
     ------
     ValueError
-        If there is no such backend; the message lists the close matches.
+        If there is no such backend; the message lists the close matches, or says why a plug-in does not bring it.
     """
-    if name in _BACKENDS:
-        return _BACKENDS[name]
-    close = difflib.get_close_matches(name, _BACKENDS, n=3, cutoff=0.4)
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]
+    known = _backends()
+    if name in known:
+        return known[name]
+    if (reason := why_broken(name)) is not None:
+        raise ValueError(reason)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(all_names())}."
     raise ValueError(f"There is no backend {name!r}. {hint}")
+
+
+def why_broken(name: str) -> str | None:
+    """Return why a plug-in that should bring a backend does not, in a sentence; None: there is no such plug-in."""
+    return next((each.sentence for each in broken() if each.plugin.name == name), None)
 
 
 def create(name: str, options: Options) -> Backend:

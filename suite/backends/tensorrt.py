@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends import cuda
-from suite.backends.checks import import_framework, require_names, require_onnx, require_supported
+from suite.backends.checks import import_framework, require_file, require_names, require_supported
 from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
 
 _NAME = "tensorrt"
@@ -110,7 +110,7 @@ class TensorRT:
 
     def _calls(self, source: Source) -> "_Calls":
         """Make the engine ready; what is returned puts work on the stream and waits for none of it."""
-        path = require_onnx(_NAME, source)
+        path = require_file(_NAME, source)
         self._let_go()
         with _build_lock(self._cache):
             plan = self._engine(path)

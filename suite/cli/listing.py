@@ -1,11 +1,13 @@
 """`levelfield list`: what can be run, readable in a terminal of eighty columns."""
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from suite import plan, scenarios
 from suite.backends import precisions, registry
 from suite.backends.info import PRECISIONS
+from suite.errors import printable
 from suite.images.catalogue import lock_names, pythons, versions
 from suite.plan.profiles import PROFILES
 from suite.zoo import models
@@ -24,7 +26,7 @@ def show(console: Console) -> None:
         variants = dict.fromkeys(variant for variant, _ in lock_names(info.image))
         table.add_row(
             info.name,
-            "ONNX" if info.reads == "onnx" else "own code",
+            info.file_format.title if info.file_format is not None else "own code",
             _precisions_of(info.name),
             ", ".join(variants) or "none locked",
         )
@@ -37,6 +39,7 @@ def show(console: Console) -> None:
                 info.name, info.image, ", ".join([*versions(info.image), *pythons(info.image)]), "; ".join(settings)
             )
     console.print(table)
+    _show_plugins(console)
     table = _table("Profiles", "name", "what")
     for profile in PROFILES.values():
         table.add_row(profile.name, profile.says)
@@ -50,6 +53,20 @@ def show(console: Console) -> None:
         table.show_header = False
         table.add_row(", ".join(names))
         console.print(table)
+
+
+def _show_plugins(console: Console) -> None:
+    """Print which distributions bring backends and models, and why some bring none; nothing where there are none."""
+    brought = [(name, "backend", registry.plugin_of(name)) for name in registry.all_names()]
+    brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
+    table = _table("Plug-ins", "name", "what", "distribution")
+    for name, kind, plugin in brought:
+        if plugin is not None:
+            table.add_row(name, kind, plugin.label)
+    if table.row_count:
+        console.print(table)
+    for broken in (*registry.broken(), *models.broken()):
+        console.print(f"\n[yellow]{escape(printable(broken.sentence))}[/]", highlight=False)
 
 
 def _table(title: str, *headings: str) -> Table:

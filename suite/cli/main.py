@@ -19,6 +19,7 @@ from suite.cli.baseline import baseline
 from suite.cli.bundle import bundle, unbundle
 from suite.cli.compare import compare
 from suite.cli.config import apply, config
+from suite.cli.contract import contract
 from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.fleet import fleet
@@ -130,6 +131,7 @@ for _command in (
         compare,
         config,
         explain,
+        contract,
         layers,
         peer,
         export,

@@ -11,10 +11,11 @@ from rich.markup import escape
 
 from suite.cli.answers.printing import COMMANDS, JSON, print_json
 from suite.cli.options import BASE, CARBON, GPU, PRICE, REPORTS, SIGN
-from suite.errors import LevelfieldError
+from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
 
 if TYPE_CHECKING:
+    from suite.machine.findings import Finding
     from suite.record.schema import Price
 
 
@@ -41,7 +42,7 @@ def doctor(*, as_json: bool) -> None:
 
     console = terminals.console(stderr=as_json)
     signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
-    found = tuple(findings(needs))
+    found = (*findings(needs), *_broken_plugins())
     worst = 2 if any(finding.state == "bad" for finding in found) else 0
     for finding in found:
         console.print(
@@ -53,6 +54,18 @@ def doctor(*, as_json: bool) -> None:
     if as_json:
         print_json(Examined(1, worst, found))
     sys.exit(worst)
+
+
+def _broken_plugins() -> "list[Finding]":
+    """Return a finding for each plug-in that brings nothing; the others are used all the same."""
+    from suite.backends import registry
+    from suite.machine.findings import Finding
+    from suite.zoo import models
+
+    fix = "Uninstall that distribution, or install a version that works."
+    return [
+        Finding("plug-in", "warn", printable(each.sentence), fix) for each in (*registry.broken(), *models.broken())
+    ]
 
 
 def _show_cuda(console: Console) -> None:

@@ -103,7 +103,7 @@ _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
     ("target accuracy is", lambda answer: answer.target),
     ("inputs are", lambda answer: answer.inputs),
     ("weights are", lambda answer: answer.weights),
-    ("ONNX model is", lambda answer: answer.onnx),
+    ("model file is", lambda answer: answer.onnx),
 )
 
 

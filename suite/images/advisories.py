@@ -187,7 +187,7 @@ def read(path: Path, wanted: Iterable[str]) -> dict[str, tuple[Advisory, ...]]:
     LevelfieldError
         There is no such file, it is too long, or it is not of this format.
     """
-    known = {canonicalize_name(name): dict[str, Advisory]() for name in wanted}
+    known: dict[str, dict[str, Advisory]] = {canonicalize_name(name): {} for name in wanted}
     for advisory in _advisories(path):
         for name in advisory.names():
             if name in known:

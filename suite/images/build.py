@@ -53,6 +53,7 @@ def build(
         base=target.base.label,
         recipe_sha256=target.recipe_sha256,
         worker_sha256=target.worker_sha256,
+        plugins=worker_code.distributions(name),
         size_bytes=int(image.attrs["Size"]),
     )
 
@@ -67,7 +68,10 @@ def _made(client: docker.DockerClient, target: Recipe, *, use_cache: bool, progr
             _environment(client, target, use_cache=use_cache, progress=progress)
             image = engine.build(
                 client,
-                [(f"files/opt/levelfield/worker/{name}", content) for name, content in worker_code.files().items()],
+                [
+                    (f"files/opt/levelfield/worker/{name}", content)
+                    for name, content in worker_code.files(target.lock.image).items()
+                ],
                 recipe=(images_root() / WORKER).read_bytes(),
                 tag=target.tag,
                 arguments={"ENVIRONMENT": target.environment_tag},

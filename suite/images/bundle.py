@@ -30,7 +30,7 @@ TOOL_LOCKS = ("nox.lock", "runtime.lock")
 """What `make bench` installs for itself."""
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 _PART = r"[A-Za-z0-9][A-Za-z0-9._+%~!@-]{0,250}"
-_NAME = re.compile(rf"(wheels|debs)/{_PART}|artifacts/onnx/{_PART}/{_PART}")
+_NAME = re.compile(rf"(wheels|debs)/{_PART}|artifacts/(onnx|plugin-[a-z0-9-]+)/{_PART}/{_PART}")
 """Where a bundle may put something: never above the cache, never under a hidden name."""
 _MODELS = "artifacts/"
 _CHUNK = 1 << 20
@@ -103,7 +103,7 @@ def pack(
         root = cache_folder("artifacts")
         chosen |= {
             f"artifacts/{file.relative_to(root).as_posix()}": file
-            for file in sorted((root / "onnx").rglob("*"))
+            for file in sorted([*(root / "onnx").rglob("*"), *root.glob("plugin-*/*/*")])
             if file.is_file()
         }
     with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as temporary:
@@ -277,8 +277,14 @@ def _other_locks(manifest: Manifest) -> list[str]:
     found = []
     for name, sha256 in manifest.locks.items():
         parts = name.split("/")
-        path = images_root().joinpath(*parts)
         inside = len(parts) <= 2 and not any(part in ("", ".", "..") for part in parts)
+        path = _place_of(parts)
         if not inside or not path.is_file() or wheels.digest(path) != sha256:
             found.append(name)
     return found
+
+
+def _place_of(parts: list[str]) -> Path:
+    """Return where a lock is here: under `images/`, or in the package of the plug-in that brings the image."""
+    image = catalogue.images().get(parts[0])
+    return images_root().joinpath(*parts) if image is None else image.folder.joinpath(*parts[1:])

@@ -1,5 +1,6 @@
 """The catalogue: the images that can be built, and their locks."""
 
+import contextlib
 import hashlib
 import re
 import tomllib
@@ -8,9 +9,11 @@ from pathlib import Path
 import msgspec
 from packaging.requirements import Requirement
 
+from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.paths import cache_folder, images_root
+from suite.plugins import Plugin
 from suite.record.references import split_python, suffix, with_python
 
 PYTHON = "3.11"
@@ -21,6 +24,11 @@ PYTHONS = {PYTHON: "bookworm", "3.13": "trixie"}
 
 MACHINE = "x86_64"
 """The only machine that locks are resolved for so far."""
+
+BASES = ("slim", "toolchain")
+"""What an image can stand on."""
+
+_CATALOGUE = "catalogue.toml"
 
 CUDA_PARTS = ("cuda-", "nvidia-")
 """Prefixes of the distributions that a CUDA variant has beside its framework."""
@@ -42,8 +50,12 @@ class Image(msgspec.Struct, frozen=True):
     name: str
     base: str
     """`slim` or `toolchain`, of the Debian release whose Python its lock is for."""
-    pythons: dict[str, str] = {}
+    pythons: dict[str, str] = msgspec.field(default_factory=dict, name="python")
     """Minor version of Python that locks are for where they name none, by variant; `PYTHON` where it is not here."""
+    folder: Path = Path()
+    """With its requirements and locks."""
+    plugin: Plugin | None = None
+    """What brings it; None: it is in this tool's own catalogue."""
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -86,9 +98,45 @@ class Lock(msgspec.Struct, frozen=True):
 
 
 def images() -> dict[str, Image]:
-    """Return every image by name, in the order of the catalogue."""
-    table = tomllib.loads((images_root() / "catalogue.toml").read_text(encoding="utf-8"))
-    return {name: Image(name=name, base=row["base"], pythons=row.get("python", {})) for name, row in table.items()}
+    """Return every image by name, in the order of the catalogue; those that plug-ins bring come last."""
+    root = images_root()
+    table = tomllib.loads((root / _CATALOGUE).read_text(encoding="utf-8"))
+    found = {
+        name: Image(name=name, base=row["base"], pythons=row.get("python", {}), folder=root / name)
+        for name, row in table.items()
+    }
+    brought = {name: plugin for name, plugin in registry.plugins_of_images().items() if name not in found}
+    for name, plugin in brought.items():
+        with contextlib.suppress(LevelfieldError):  # the others are there all the same; asked for, it says why not
+            found[name] = _of_plugin(name, plugin)
+    return found
+
+
+def _of_plugin(name: str, plugin: Plugin) -> Image:
+    """Return an image that a plug-in brings; raise LevelfieldError where its files do not say what it is."""
+    folder = plugin.folder() / "images"
+    try:
+        row = tomllib.loads((folder / _CATALOGUE).read_text(encoding="utf-8"))[name]
+        made = msgspec.convert({**row, "name": name, "folder": folder / name, "plugin": plugin}, Image)
+    except (
+        OSError,
+        UnicodeDecodeError,
+        tomllib.TOMLDecodeError,
+        KeyError,
+        TypeError,
+        msgspec.ValidationError,
+    ) as error:
+        raise LevelfieldError(
+            f"The plug-in {plugin.label} has no image {name}: images/{_CATALOGUE} of its package does not describe it "
+            f"({type(error).__name__}: {error}).",
+            fix=f"It needs a table [{name}] with a base, {' or '.join(BASES)}.",
+        ) from error
+    if made.base not in BASES:
+        raise LevelfieldError(
+            f"The image {name} of the plug-in {plugin.label} stands on {made.base!r}, and there is no such base.",
+            fix=f"The bases are {' and '.join(BASES)}.",
+        )
+    return made
 
 
 def image(name: str) -> Image:
@@ -101,13 +149,17 @@ def image(name: str) -> Image:
     """
     known = images()
     if name not in known:
+        if (plugin := registry.plugins_of_images().get(name)) is not None:
+            return _of_plugin(name, plugin)
+        if (broken := registry.why_broken(name)) is not None:
+            raise LevelfieldError(broken, fix="Uninstall that distribution, or install a version that works.")
         raise unknown("image", name, known)
     return known[name]
 
 
 def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
     """Return the (variant, version) pairs that `image_name` has locks for, the plain lock of a variant first."""
-    folder = images_root() / image(image_name).name
+    folder = image(image_name).folder
     return tuple(split_stem(name) for name in sorted(path.stem for path in folder.glob("*.lock")))
 
 
@@ -208,7 +260,7 @@ def source(image_name: str, variant: str = "cpu") -> Path:
 
 def _sources(image_name: str) -> dict[str, Path]:
     """Return the requirements of each variant."""
-    folder = images_root() / image(image_name).name
+    folder = image(image_name).folder
     paths = (path for path in sorted(folder.glob("*.in")) if "@" not in path.stem)
     return {"cpu" if path.stem == "requirements" else path.stem: path for path in paths}
 
@@ -296,7 +348,7 @@ def current_version(image_name: str, variant: str = "cpu") -> str | None:
 
 
 def _lock_path(image_name: str, variant: str, version: str | None = None) -> Path:
-    return images_root() / image_name / f"{stem(variant, version)}.lock"
+    return image(image_name).folder / f"{stem(variant, version)}.lock"
 
 
 def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> Lock:
@@ -318,6 +370,8 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     known = lock_names(image_name)
     if (variant, version) in known:
         return read(_lock_path(image_name, variant, version))
+    if not known:
+        raise LevelfieldError(f"The image {image_name} has no lock.", fix=f"`levelfield lock {image_name}` makes one.")
     if version is None or (variant, None) not in known:
         raise unknown(f"lock of {image_name}", stem(variant, version), [stem(*each) for each in known])
     current = current_version(image_name, variant)

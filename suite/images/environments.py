@@ -61,11 +61,12 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
         launcher="venv",
         tag=folder.name,
         lock_sha256=lock.sha256,
-        worker_sha256=worker_code.digest(),
+        worker_sha256=worker_code.digest(worker_code.files(name)),
+        plugins=worker_code.distributions(name),
         python=full_version,
         size_bytes=sum(path.lstat().st_size for path in folder.rglob("*")),
     )
-    return Environment(image, python=folder / "bin" / "python", worker_code=worker_code.folder())
+    return Environment(image, python=folder / "bin" / "python", worker_code=worker_code.folder(name))
 
 
 def location(lock: catalogue.Lock, python_version: str) -> Path:

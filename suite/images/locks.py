@@ -26,7 +26,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     ----------
     names
         `onnxruntime` means all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
-        exist. Empty: everything.
+        exist. Empty: everything but the images of plug-ins.
     progress : callable
         Called with one short line for each lock, and for each distribution that a named lock could not keep as it was.
 
@@ -36,11 +36,12 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
         A name is unknown, or a requirement cannot be resolved or fetched.
     """
     chosen = tuple(parse(name) for name in names)
-    for requested in chosen or tuple(parse(name) for name in catalogue.images()):
+    own = (name for name, image in catalogue.images().items() if image.plugin is None)
+    for requested in chosen or tuple(map(parse, own)):
         catalogue.image(requested.name)
         plain = requested.version is None and requested.variant == "cpu"
-        own = (requested.variant, requested.version)
-        for variant, version in _all_locks(requested.name) if plain else (own,):
+        named = (requested.variant, requested.version)
+        for variant, version in _all_locks(requested.name) if plain else (named,):
             progress(f"resolving {requested.name} {catalogue.stem(variant, version)}")
             try:
                 written = lock_image(requested.name, variant, version)
@@ -93,7 +94,8 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         There is no such image or variant, or no base with its Python; it cannot be resolved or fetched; or it would
         hold what no lock may (see `suite.images.coherence`): then the old one stays.
     """
-    folder = images_root() / catalogue.image(image_name).name
+    image = catalogue.image(image_name)
+    folder = image.folder
     stem = catalogue.stem(variant, version)
     own = folder / f"{stem}.in"
     source = own if own.is_file() else catalogue.source(image_name, variant)
@@ -108,7 +110,9 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
             source = Path(name) / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
         try:
-            _compile([source], output, ["--generate-hashes", "--format", "pylock.toml", *arguments])
+            # What every worker needs stands in the tree's own requirements; a plug-in's are elsewhere.
+            shared = [images_root() / "worker.in"] if image.plugin is not None else []
+            _compile([source, *shared], output, ["--generate-hashes", "--format", "pylock.toml", *arguments])
         except LevelfieldError as error:
             serving = [index.name for index in _serving(variant, source)]
             if not serving:

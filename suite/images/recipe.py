@@ -70,7 +70,7 @@ def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kin
         lock=lock,
         base=base.describe(base.name_for(name, lock.python), base_kind),
         recipe_sha256=_digest(_file_sha256(ENVIRONMENT), _file_sha256(WORKER)),
-        worker_sha256=worker_code.digest(),
+        worker_sha256=worker_code.digest(worker_code.files(name)),
     )
 
 

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from cyclonedx.model import HashAlgorithm, HashType, Property
@@ -68,7 +68,14 @@ def of_record(image: Image) -> bytes:
         if base.describe(name).identity != identity:
             raise _another(f"base {name}")
         packages = debian.lock_of(name).packages_of(name)
-    return make(lock, packages, base_label=image.base, recipe_sha256=image.recipe_sha256, python=image.python)
+    return make(
+        lock,
+        packages,
+        plugins=image.plugins,
+        base_label=image.base,
+        recipe_sha256=image.recipe_sha256,
+        python=image.python,
+    )
 
 
 def _another(what: str) -> LevelfieldError:
@@ -82,6 +89,7 @@ def make(
     lock: catalogue.Lock,
     packages: Iterable[debian.Package] = (),
     *,
+    plugins: Mapping[str, str] = {},
     base_label: str = "",
     recipe_sha256: str = "",
     python: str = "",
@@ -94,6 +102,9 @@ def make(
         The Python distributions; their hashes are those of the wheels.
     packages
         Debian packages of the base; none for a virtual environment or a base of a registry.
+    plugins
+        Versions of the distributions whose code stands beside the suite's, by name. They have no hash: what of them is
+        in the image counts for its identity (`suite.images.worker_code`).
     base_label
         Which base, and its digest; empty: a virtual environment.
     recipe_sha256, python
@@ -120,6 +131,7 @@ def make(
         properties=[Property(name=PROPERTY + name, value=value) for name, value in facts.items() if value],
     )
     parts = [*(_wheel(pin) for pin in lock.pins), *(_package(package) for package in packages)]
+    parts += [_plugin(name, version) for name, version in sorted(plugins.items())]
     named = "\n".join([root.name, stem, *facts.values(), *(str(part.bom_ref.value) for part in parts)])
     bill = Bom(
         serial_number=uuid.uuid5(uuid.NAMESPACE_OID, hashlib.sha256(named.encode()).hexdigest()),
@@ -133,6 +145,11 @@ def make(
 
 def _wheel(pin: catalogue.Pin) -> Component:
     return _component(pin, PackageURL(type="pypi", name=pin.name, version=pin.version))
+
+
+def _plugin(name: str, version: str) -> Component:
+    address = PackageURL(type="pypi", name=name, version=version)
+    return Component(name=name, version=version, type=ComponentType.LIBRARY, purl=address, bom_ref=address.to_string())
 
 
 def _package(package: debian.Package) -> Component:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from suite.errors import LevelfieldError
+from suite.images import worker_code
 from suite.images.wheels import Progress
 from suite.launchers.environment import gpu_environment, memory_environment, rendezvous_environment, worker_environment
 from suite.launchers.protocol import Launcher, LaunchSpec
@@ -48,6 +49,7 @@ class HostLauncher(Launcher):
             launcher="host",
             tag=f"host:{image}",
             python=platform.python_version(),
+            plugins=worker_code.distributions(image),
             unlocked="It ran in the interpreter that Levelfield itself runs in, with whatever is installed there.",
         )
 

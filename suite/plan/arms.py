@@ -45,6 +45,8 @@ def parse(text: str) -> Arm:
     place = parse_reference(found["place"] + python)
     there = registry.all_names()
     if place.name not in there:
+        if (broken := registry.why_broken(place.name)) is not None:
+            raise LevelfieldError(broken, fix="Uninstall that distribution, or install a version that works.")
         raise unknown("backend", place.name, there)
     info = registry.get(place.name)
     if place.variant in info.devices or place.variant != DEFAULT_VARIANT:  # else its variant is yet to be chosen

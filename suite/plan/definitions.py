@@ -69,9 +69,9 @@ def _there(info: BackendInfo) -> list[str]:
 
 def _has(info: BackendInfo, model: str) -> bool:
     """Return whether a wrapper's definition is in the model's folder; every other backend has all models."""
-    return not info.wraps or _written(zoo.get(model).package, info.distribution)
+    return not info.wraps or _written(zoo.get(model).module_name(info.distribution))
 
 
 @functools.cache
-def _written(package: str, framework: str) -> bool:
-    return importlib.util.find_spec(f"suite.zoo.{package}.{framework}") is not None
+def _written(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None

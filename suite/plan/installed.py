@@ -11,9 +11,6 @@ from suite.errors import LevelfieldError
 from suite.record import notices
 from suite.record.schema import Arm, Warning_
 
-_EXPORTER = ("torch", "onnx", "onnxscript")
-"""What writes the ONNX files, which other backends read."""
-
 
 def has(module: str) -> bool:
     """Say whether this interpreter finds a module of this name."""
@@ -36,7 +33,7 @@ def missing(arm: Arm, there: Callable[[str], bool] = has) -> tuple[str, ...]:
 def only(
     arms: Sequence[Arm], there: Callable[[str], bool] = has, *, exported: bool = True
 ) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
-    """Leave out the arms whose framework is not here, or whose ONNX file nothing here could write.
+    """Leave out the arms whose framework is not here, or whose model file nothing here could write.
 
     Parameters
     ----------
@@ -45,7 +42,7 @@ def only(
     there
         Whether a module is to be had.
     exported
-        ONNX files are to be written first; False: the user's own is there.
+        Model files are to be written first; False: the user's own is there.
 
     Returns
     -------
@@ -57,10 +54,10 @@ def only(
     LevelfieldError
         None stays.
     """
-    exports = not exported or all(map(there, _EXPORTER))
 
     def stays(arm: Arm) -> bool:
-        return not missing(arm, there) and (exports or registry.get(arm.backend).reads != "onnx")
+        written = registry.get(arm.backend).file_format if exported else None
+        return not missing(arm, there) and (written is None or all(map(there, written.imports)))
 
     kept = tuple(arm for arm in arms if stays(arm))
     # Of those that run on GPUs only, whoever did not install them misses nothing.

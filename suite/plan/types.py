@@ -1,10 +1,12 @@
 """The types of a plan: what a user selects, and what will be measured."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from suite.backends import precisions, registry
+from suite.backends.info import ONNX, FileFormat
 from suite.plan import definitions
 from suite.plan.cpu_pinning import Requested
 from suite.plan.names import CANARY
@@ -58,6 +60,16 @@ class Selection(msgspec.Struct, frozen=True):
     """Batches of single models in training, as a record says them; others have those of the profile."""
 
 
+class FileKey(NamedTuple):
+    """Which model file."""
+
+    model: str
+    form: str
+    """Its precision, or that with a cache."""
+    batch: int
+    format: FileFormat = ONNX
+
+
 class Plan(msgspec.Struct, frozen=True):
     """What will be done, in this order."""
 
@@ -105,14 +117,9 @@ class Plan(msgspec.Struct, frozen=True):
         return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property
-    def files(self) -> tuple[tuple[str, str, int], ...]:
-        """The ONNX files that are read: model, precision of the file, and batch."""
-        found = {
-            (case.model, file_form(case, arm), case.batch): None
-            for case, arm in self._answers()
-            if registry.get(arm.backend).reads == "onnx"
-        }
-        return tuple(found)
+    def files(self) -> tuple[FileKey, ...]:
+        """The model files that are read."""
+        return tuple(dict.fromkeys(key for case, arm in self._answers() if (key := file_key(case, arm)) is not None))
 
     @property
     def injected(self) -> tuple[str, ...]:
@@ -120,22 +127,25 @@ class Plan(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(arm.id for block in self.blocks for arm in block.arms if arm.inject))
 
     @property
-    def needs_onnx(self) -> bool:
-        """Whether the exporter must work first."""
-        return bool(self.files) and self.own is None
+    def exporters(self) -> tuple[str, ...]:
+        """The images that must write files first."""
+        return tuple(dict.fromkeys(key.format.image for key in self.files)) if self.own is None else ()
 
 
-def file_form(case: Case, arm: Arm) -> str:
-    """Return the form of the ONNX file that an arm answers a case with: its precision, or that with a cache.
+def file_key(case: Case, arm: Arm) -> FileKey | None:
+    """Return which model file an arm answers a case with; None: it computes a definition of its own.
 
     Parameters
     ----------
     case, arm
         What is asked, and what answers.
     """
+    read = registry.get(arm.backend).file_format
+    if read is None:
+        return None
     if case.depth:
-        return GROWN if case.growing_cache else CACHED
-    return precisions.way(arm.backend, case.precision, case.device).file
+        return FileKey(case.model, GROWN if case.growing_cache else CACHED, case.batch, read)
+    return FileKey(case.model, precisions.way(arm.backend, case.precision, case.device).file, case.batch, read)
 
 
 def why_absent(case: Case, arm: Arm) -> str:

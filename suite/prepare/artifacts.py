@@ -15,7 +15,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends.info import ONNX, FileFormat
 from suite.errors import LevelfieldError
+from suite.images import worker_code
 from suite.images.wheels import Progress
 from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
@@ -41,7 +43,7 @@ _T = TypeVar("_T")
 _Size = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class Onnx(msgspec.Struct, frozen=True):
+class ModelFile(msgspec.Struct, frozen=True):
     """One exported model: where it is under the artifacts folder, and what it is."""
 
     path: str
@@ -71,9 +73,16 @@ class Artifacts:
         self._progress: Progress = progress if progress is not None else lambda _: None
         self._checked: set[str] = set()
 
+    def _definition(self, name: str) -> str:
+        """Return the digest of everything that defines a model; it is part of the names of its artifacts."""
+        plugin = models.plugin_of(name)
+        if plugin is None:
+            return self._zoo
+        return hashlib.sha256(f"{self._zoo}\n{worker_code.digest(worker_code.package(plugin))}".encode()).hexdigest()
+
     @cached_property
-    def _definition(self) -> str:
-        """Digest of everything that defines the models; it is part of the artifacts' names."""
+    def _zoo(self) -> str:
+        """Digest of the definitions of all built-in models."""
         digest = hashlib.sha256()
         for source in sorted((package_root() / "zoo").rglob("*.py")):
             digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
@@ -94,7 +103,7 @@ class Artifacts:
 
         Its digest is checked once by each `Artifacts`.
         """
-        relative = f"datasets/{name}-{self._definition[:KEY_CHARS]}.u8"
+        relative = f"datasets/{name}-{self._definition(name)[:KEY_CHARS]}.u8"
         if relative not in self._checked:
             model = models.get(name)
             self._cached(
@@ -136,7 +145,7 @@ class Artifacts:
         images_sha256
             Of the file of images.
         """
-        key = hashlib.sha256(f"{goal.network} {images_sha256} {self._definition}".encode()).hexdigest()[:KEY_CHARS]
+        key = hashlib.sha256(f"{goal.network} {images_sha256} {self._zoo}".encode()).hexdigest()[:KEY_CHARS]
         return self._computed(
             f"own-images-{key}-sensitivity",
             _Size,
@@ -179,7 +188,7 @@ class Artifacts:
         return inputs.make(model, 0, count)
 
     def _weights_path(self, name: str) -> str:
-        return f"weights/{name}-{self._definition[:KEY_CHARS]}.f32"
+        return f"weights/{name}-{self._definition(name)[:KEY_CHARS]}.f32"
 
     def _weights(self, name: str) -> Arrays:
         model = models.get(name)
@@ -257,7 +266,7 @@ class Artifacts:
 
         source = "dataset-" if from_dataset else ""
         source += f"{call.kind}-d{call.depth}-" if call is not None else ""
-        relative = f"references/{name}-{source}n{count}-{self._definition[:KEY_CHARS]}.npy"
+        relative = f"references/{name}-{source}n{count}-{self._definition(name)[:KEY_CHARS]}.npy"
         return self._cached(relative, f"computing the reference of {name} in float64", read, compute)
 
     def rounding_error(self, name: str, precision: str, count: int) -> float:
@@ -285,7 +294,7 @@ class Artifacts:
             return parity.compare(output, self.reference(name, count)).relative_l2
 
         return self._computed(
-            f"{name}-n{count}-{self._definition[:KEY_CHARS]}-rounded-{precision}",
+            f"{name}-n{count}-{self._definition(name)[:KEY_CHARS]}-rounded-{precision}",
             _Size,
             f"computing in float64 what rounding to {precision} makes of {name}'s answers",
             compare,
@@ -311,14 +320,23 @@ class Artifacts:
     def trajectory(self, name: str) -> Trajectory:
         """Return the float64 trajectory of a model's training, computed once and kept; some minutes for BERT."""
         return self._computed(
-            f"{name}-training-{self._definition[:KEY_CHARS]}",
+            f"{name}-training-{self._definition(name)[:KEY_CHARS]}",
             Trajectory,
             f"computing the reference of {name}'s training in float64",
             lambda: trajectory.run(models.get(name), self._weights(name)),
         )
 
-    def onnx(self, name: str, precision: str, batch: int, *, exporter: Image, launcher: Launcher) -> Onnx:
-        """Return a model as ONNX; export it if this exporter has not done so yet.
+    def exported(
+        self,
+        name: str,
+        precision: str,
+        batch: int,
+        *,
+        exporter: Image,
+        launcher: Launcher,
+        file_format: FileFormat = ONNX,
+    ) -> ModelFile:
+        """Return a model as a file; export it if this exporter has not done so yet.
 
         Parameters
         ----------
@@ -332,44 +350,58 @@ class Artifacts:
             Image to export with; its lock is part of the key under which the file is kept.
         launcher
             How to run the exporter.
+        file_format
+            Kind of the file.
 
         Raises
         ------
         LevelfieldError
             The exporter fails, or reports other files than it wrote.
         """
-        relative = self.onnx_folder(name, precision, batch, exporter)
+        relative = self.export_folder(name, precision, batch, exporter, file_format)
         folder = self.root / relative
         manifest = _manifest(folder)
         if manifest is None:
-            self._progress(f"exporting {name} (batch {batch}, {precision}) to ONNX")
-            self._export(name, precision, batch, folder, exporter, launcher)
+            self._progress(f"exporting {name} (batch {batch}, {precision}) to {file_format.title}")
+            self._export(name, precision, batch, folder, exporter, launcher, file_format)
             manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=_Manifest)
         sha256 = digest_of(manifest.files)
-        return Onnx(
-            path=f"{relative}/model.onnx",
+        return ModelFile(
+            path=f"{relative}/{file_format.file}",
             sha256=sha256,
             artifact=Artifact(
-                name=f"{name} {precision} batch {batch} onnx",
+                name=f"{name} {precision} batch {batch} {file_format.name}",
                 sha256=sha256,
                 size_bytes=sum((folder / file).stat().st_size for file in manifest.files),
-                made_by={**manifest.versions, "opset": str(manifest.opset)},
+                made_by=manifest.versions | ({"opset": str(manifest.opset)} if manifest.opset else {}),
             ),
         )
 
-    def onnx_folder(self, name: str, precision: str, batch: int, exporter: Image) -> str:
+    def export_folder(
+        self, name: str, precision: str, batch: int, exporter: Image, file_format: FileFormat = ONNX
+    ) -> str:
         """Return where a model's export by this exporter is kept, under the artifacts folder, whether it exists or not.
 
         Parameters
         ----------
-        name, precision, batch, exporter
-            As `onnx` takes them.
+        name, precision, batch, exporter, file_format
+            As `exported` takes them.
         """
         made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
-        key = hashlib.sha256(f"{made_by}\n{self._definition}".encode()).hexdigest()[:KEY_CHARS]
-        return f"onnx/{name}-{precision}-b{batch}-{key}"
+        code = exporter.worker_sha256 if exporter.plugins else ""  # its export is not among the models' definitions
+        key = hashlib.sha256(f"{made_by}\n{self._definition(name)}{code}".encode()).hexdigest()[:KEY_CHARS]
+        return f"{file_format.folder}/{name}-{precision}-b{batch}-{key}"
 
-    def _export(self, name: str, precision: str, batch: int, folder: Path, exporter: Image, launcher: Launcher) -> None:
+    def _export(
+        self,
+        name: str,
+        precision: str,
+        batch: int,
+        folder: Path,
+        exporter: Image,
+        launcher: Launcher,
+        file_format: FileFormat,
+    ) -> None:
         _make_folder(folder.parent)
         work = Path(tempfile.mkdtemp(prefix=".export-", dir=folder.parent))
         out = work / "out"
@@ -394,6 +426,7 @@ class Artifacts:
                     batch=batch,
                     precision=precision,
                     folder=str(worker_paths.export),
+                    module=file_format.module,
                     weights_path=f"{worker_paths.artifacts}/{self.weights(name)}",
                 )
                 exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
@@ -403,7 +436,7 @@ class Artifacts:
             if strange:
                 raise LevelfieldError(
                     f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
-                    fix="Nothing of it was used. Build the exporter's image anew: levelfield build exporter.",
+                    fix=f"Nothing of it was used. Build its image anew: levelfield build {file_format.image}.",
                 )
             found = files_in(out)
             if found != exported.files:
@@ -417,8 +450,9 @@ class Artifacts:
             out.replace(folder)
         except WorkerError as error:
             raise LevelfieldError(
-                f"{name} could not be exported to ONNX: {error.message}",
-                fix="Leave out the backends that read ONNX (--backends). Its last output: " + _last_line(error.detail),
+                f"{name} could not be exported to {file_format.title}: {error.message}",
+                fix=f"Leave out the backends that read {file_format.title} (--backends). Its last output: "
+                + _last_line(error.detail),
             ) from error
         finally:
             shutil.rmtree(work, ignore_errors=True)

@@ -426,6 +426,7 @@ class Launch(msgspec.Struct, frozen=True):
     timed_inputs_sha256: str = ""
     """Of these batches; empty where there was one, or where the calls read a dataset."""
     onnx_sha256: str = ""
+    """Digest of the model file that it read, ONNX or another format; empty: it read none."""
     framework_version: str = ""
     settings: dict[str, str] = {}
     parity: Parity | None = None
@@ -559,7 +560,9 @@ class Image(msgspec.Struct, frozen=True):
     """Which base, and its digest."""
     recipe_sha256: str = ""
     worker_sha256: str = ""
-    """Digest of the part of the suite that runs inside."""
+    """Digest of the part of the suite that runs inside, and of the code of plug-ins."""
+    plugins: dict[str, str] = {}
+    """Distributions that bring the backend or models that run inside, and their versions (docs/plugins.md)."""
     python: str = ""
     distributions: dict[str, str] = {}
     """Every installed distribution and its version, as read inside."""

@@ -454,5 +454,5 @@ def needed(chosen: plan.Plan, launcher: Launcher) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for arm in chosen.answering:
         found.setdefault(arm.launcher or launcher.kind, []).append(arm.image + suffix(arm.variant, arm.version))
-    found.setdefault(launcher.kind, []).extend([plan.CANARY, *([plan.EXPORTER] if chosen.needs_onnx else [])])
+    found.setdefault(launcher.kind, []).extend([plan.CANARY, *chosen.exporters])
     return {place: names for place, names in found.items() if place in _PLACES}

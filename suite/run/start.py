@@ -103,7 +103,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         artifacts=(
             *(resources.artifacts.weights_artifact(model) for model in plan.models if resources.own is None),
             *(resources.own.artifacts if resources.own is not None else ()),
-            *(onnx.artifact for onnx in resources.onnx.values()),
+            *(file.artifact for file in resources.files.values()),
             *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),
             *(_images(resources) if any(block.case.converges for block in plan.blocks) else ()),
         ),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
@@ -281,10 +280,8 @@ def _refuse_disagreement(resources: RunResources, case: Case, outcomes: Sequence
         launch = outcome.launch
         if outcome.worker is None:
             continue
-        if registry.get(outcome.arm.backend).reads == "onnx":
-            launch = outcome.launch = msgspec.structs.replace(
-                launch, onnx_sha256=resources.file_of(case, outcome.arm).sha256
-            )
+        if (file := resources.file_of(case, outcome.arm)) is not None:
+            launch = outcome.launch = msgspec.structs.replace(launch, onnx_sha256=file.sha256)
         else:
             require_same(outcome, "weights", launch.weights_sha256, weights_sha256)
         require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256)

@@ -9,9 +9,10 @@ from suite.hosts.remote import RemoteHosts
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices, topology, worker_memory
-from suite.plan import CANARY, EXPORTER, Plan
+from suite.plan import CANARY, Plan
 from suite.plan.decoding import call_of
-from suite.prepare.artifacts import Artifacts, Onnx
+from suite.plan.types import FileKey
+from suite.prepare.artifacts import Artifacts, ModelFile
 from suite.prepare.own_model import reference, store
 from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
 from suite.record.schema import Arm, Case, Image
@@ -72,7 +73,7 @@ def prepare(
             if training_data is not None
             else None
         )
-        images, onnx = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
+        images, files = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
         zoo = plan.models if plan.own is None else ()
         for model in zoo:
             artifacts.weights(model)
@@ -98,7 +99,7 @@ def prepare(
             launcher=launcher,
             images=images,
             artifacts=artifacts,
-            onnx=onnx,
+            files=files,
             weights_sha256={
                 CANARY: weights.sha256(weights.make(models.get(CANARY))),
                 **weights_sha256,
@@ -138,10 +139,10 @@ def _own(
 
 def _images_and_exports(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
-) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[tuple[str, str, int], Onnx]]:
-    """Make all images, and meanwhile, as soon as their exporter is there, the ONNX files."""
+) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile]]:
+    """Make all images, and meanwhile, as soon as their exporter is there, the model files."""
     images: dict[tuple[str, str, str, str | None], Image] = {}
-    onnx: dict[tuple[str, str, int], Onnx] = {}
+    files: dict[FileKey, ModelFile] = {}
 
     def image_of(place: str, name: str, variant: str, version: str | None) -> None:
         images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
@@ -150,23 +151,31 @@ def _images_and_exports(
     keys = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
     parallel.run(
         [
-            lambda: onnx.update(_exports(plan, launchers[""], artifacts, listener)),
+            lambda: files.update(_exports(plan, launchers[""], artifacts, listener)),
             *(functools.partial(image_of, *key) for key in keys),
         ],
         at_once=IMAGES_AT_ONCE,
     )
-    return {key: images[key] for key in keys}, onnx
+    return {key: images[key] for key in keys}, files
 
 
 def _exports(
     plan: Plan, launcher: Launcher, artifacts: Artifacts, listener: ProgressListener
-) -> dict[tuple[str, str, int], Onnx]:
+) -> dict[FileKey, ModelFile]:
     if plan.own is not None:
-        return {key: store.prepared(plan.own, key[2]) for key in plan.files}
-    if not plan.files:
-        return {}
-    exporter = launcher.prepare(EXPORTER, "cpu", None, listener.say)
-    return {key: artifacts.onnx(*key, exporter=exporter, launcher=launcher) for key in plan.files}
+        return {key: store.prepared(plan.own, key.batch) for key in plan.files}
+    exporters = {name: launcher.prepare(name, "cpu", None, listener.say) for name in plan.exporters}
+    return {
+        key: artifacts.exported(
+            key.model,
+            key.form,
+            key.batch,
+            exporter=exporters[key.format.image],
+            launcher=launcher,
+            file_format=key.format,
+        )
+        for key in plan.files
+    }
 
 
 def canary_arm() -> Arm:

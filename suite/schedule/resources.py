@@ -9,8 +9,8 @@ from suite.backends import registry
 from suite.hosts.remote import RemoteHosts
 from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.machine.topology import Topology
-from suite.plan.types import file_form
-from suite.prepare.artifacts import Artifacts, Onnx
+from suite.plan.types import FileKey, file_key
+from suite.prepare.artifacts import Artifacts, ModelFile
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
 from suite.prepare.training_data import TrainingData
@@ -29,8 +29,8 @@ class RunResources(msgspec.Struct, frozen=True):
     images: dict[tuple[str, str, str, str | None], Image]
     """By the launcher that an arm names (empty: the run's), name, variant and version."""
     artifacts: Artifacts
-    onnx: dict[tuple[str, str, int], Onnx]
-    """By model, precision of the file, and batch."""
+    files: dict[FileKey, ModelFile]
+    """Model files that workers read."""
     weights_sha256: dict[str, str]
     cpus: tuple[int, ...]
     """Of the most threads and processes; a case with fewer has some of them (`suite.plan.cpu_pinning.pinned`)."""
@@ -70,15 +70,16 @@ class RunResources(msgspec.Struct, frozen=True):
         """Return how a model's network is trained to a target; raises ValueError where it cannot be."""
         return self.trained.goal(model) if self.trained is not None else convergence.goal(model)
 
-    def file_of(self, case: Case, arm: Arm) -> Onnx:
-        """Return the ONNX file that an arm answers a case with.
+    def file_of(self, case: Case, arm: Arm) -> ModelFile | None:
+        """Return the model file that an arm answers a case with; None: it computes a definition of its own.
 
         Parameters
         ----------
         case, arm
-            What is asked, and what answers: the backend decides in which precision the file is.
+            What is asked, and what answers: the backend decides in which format and precision the file is.
         """
-        return self.onnx[case.model, file_form(case, arm), case.batch]
+        key = file_key(case, arm)
+        return None if key is None else self.files[key]
 
     def image(self, arm: Arm) -> Image:
         return self.images[arm.launcher, arm.image, arm.variant, arm.version]
@@ -114,7 +115,7 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         The folders under the names that the worker sees them by.
     """
     reads = registry.get(arm.backend).reads
-    onnx = resources.file_of(case, arm) if reads == "onnx" else None
+    file = resources.file_of(case, arm)
     weights = f"{worker_paths.artifacts}/{resources.artifacts.weights(case.model)}" if reads == "native" else None
     if case.converges:
         weights = None  # a seed's, made in the worker
@@ -128,8 +129,8 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         precision=case.precision,
         device=case.device,
         weights_path=weights,
-        onnx_path=f"{worker_paths.artifacts}/{onnx.path}" if onnx else None,
-        onnx_sha256=onnx.sha256 if onnx else None,
+        file_path=f"{worker_paths.artifacts}/{file.path}" if file else None,
+        file_sha256=file.sha256 if file else None,
         cache_path=worker_paths.cache,
         dataset_path=f"{worker_paths.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
         settings=arm.settings,

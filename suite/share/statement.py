@@ -92,6 +92,7 @@ def _images(run: Run) -> Iterator[dict[str, Any]]:
             "recipe_sha256": image.recipe_sha256,
             "worker_sha256": image.worker_sha256,
             "unlocked": image.unlocked,
+            "plugins": image.plugins,
         }
         place = elsewhere(image.launcher, run.settings.launcher)
         digest = {"sha256": image.image_id.removeprefix("sha256:")} if image.image_id else {}

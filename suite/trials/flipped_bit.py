@@ -136,7 +136,10 @@ def tensors(request: ExplainRequest, launcher: Launcher, listener: ProgressListe
     if registry.get(request.arm.backend).reads != "onnx":
         return {name: (name.rpartition(".")[0], count) for name, count in counts.items()}
     resources = prepare(request.plan, launcher, listener, judged=False)
-    content = memoryview((resources.artifacts.root / resources.file_of(request.case, request.arm).path).read_bytes())
+    file = resources.file_of(request.case, request.arm)
+    if file is None:
+        raise ValueError(f"{request.arm.id} reads no file.")
+    content = memoryview((resources.artifacts.root / file.path).read_bytes())
     found: dict[str, tuple[str, int]] = {}
     for _, inputs, outputs in onnx_graph.nodes(content):
         for name in inputs:

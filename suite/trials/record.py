@@ -69,7 +69,7 @@ def site_facts(resources: RunResources) -> dict[str, Any]:
         "tool_version": __version__,
         "machine": fingerprint(resources.cpus),
         "images": tuple(resources.images.values()),
-        "artifacts": tuple(onnx.artifact for onnx in resources.onnx.values()),
+        "artifacts": tuple(file.artifact for file in resources.files.values()),
     }
 
 

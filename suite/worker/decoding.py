@@ -41,7 +41,7 @@ def load(backend: Backend, task: Task, source: Source, call: Call) -> Resident:
         weights=source.weights,
         tokens=call.tokens,
         prompt=call.prompt,
-        onnx=source.onnx,
+        file=source.file,
         growing=task.growing_cache,
     )
     decoder = backend.load_decoding(needs)

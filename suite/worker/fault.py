@@ -32,18 +32,18 @@ def flipped(source: Source, fault: Fault | None) -> Source:
     """
     if fault is None:
         return source
-    if source.onnx is None:
+    if source.file is None:
         if fault.tensor not in source.weights:
             raise ValueError(f"There is no tensor {fault.tensor!r} in which a bit could be flipped.")
         array = np.array(source.weights[fault.tensor], dtype="<f4", order="C", copy=True)
         flip(array.reshape(-1).view("<u4"), fault)
         return msgspec.structs.replace(source, weights=source.weights | {fault.tensor: array})
-    content = bytearray(source.onnx.read_bytes())
+    content = bytearray(source.file.read_bytes())
     start, size_bytes = onnx_graph.place_of(memoryview(bytes(content)), fault.tensor)
     flip(np.frombuffer(content, "<u4", size_bytes // 4, start), fault)
-    path = Path(tempfile.mkdtemp(prefix="levelfield-fault-")) / source.onnx.name
+    path = Path(tempfile.mkdtemp(prefix="levelfield-fault-")) / source.file.name
     path.write_bytes(content)
-    return msgspec.structs.replace(source, onnx=path)
+    return msgspec.structs.replace(source, file=path)
 
 
 def flip(numbers: npt.NDArray[np.uint32], fault: Fault) -> None:

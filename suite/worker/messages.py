@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from suite.backends.info import TraceFormat
+from suite.backends.info import ONNX, TraceFormat
 from suite.backends.profiling.operators import Operator
 from suite.backends.replica import Replica
 from suite.zoo.honesty import Computed
@@ -52,8 +52,9 @@ class Task(msgspec.Struct, frozen=True):
     device: str = "cpu"
     weights_path: str | None = None
     """File made by `suite.zoo.weights.save`, as the worker sees it; None: the worker makes the weights itself."""
-    onnx_path: str | None = None
-    onnx_sha256: str | None = None
+    file_path: str | None = None
+    """Model file, of the format that the backend reads; None: it computes a definition of its own."""
+    file_sha256: str | None = None
     cache_path: str | None = None
     """Folder for the framework's own compile cache; None: no cache is kept (cold start)."""
     dataset_path: str | None = None
@@ -68,7 +69,7 @@ class Task(msgspec.Struct, frozen=True):
     growing_cache: bool = False
     """Whether its cache of keys and values grows with the sequence; else it has a fixed size."""
     own: Own | None = None
-    """Inputs of the user's own file that `onnx_path` is; None: it is one of this tool's models."""
+    """Inputs of the user's own file that `file_path` is; None: it is one of this tool's models."""
     fault: Fault | None = None
     """None in everything that is measured."""
 
@@ -228,13 +229,15 @@ class Use(msgspec.Struct, frozen=True, tag="use"):
 
 
 class Export(msgspec.Struct, frozen=True, tag="export"):
-    """Export the model as ONNX into `folder` (the exporter image only)."""
+    """Write the model as a file into `folder` (images of exporters only)."""
 
     model: str
     batch: int
     precision: str
     folder: str
     weights_path: str | None = None
+    module: str = ONNX.module
+    """What writes it (`suite.backends.info.FileFormat`)."""
 
 
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
@@ -459,6 +462,7 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     files: dict[str, str]
     """File name to SHA-256."""
     opset: int
+    """Of ONNX; 0: the format has none."""
     versions: dict[str, str]
 
 

@@ -4,6 +4,7 @@ NumPy is not imported either: with everything else that a task needs, it comes w
 """
 
 import gc
+import importlib
 import os
 import platform
 import time
@@ -199,11 +200,12 @@ def _use() -> messages.Used:
 
 
 def _export(request: messages.Export) -> messages.Exported:
-    from suite.zoo import models, onnx_export, weights
+    from suite.zoo import models, weights
 
     model = models.get(request.model)
     parameters = weights.load(Path(request.weights_path), model) if request.weights_path else weights.make(model)
-    made = onnx_export.export(model, parameters, request.batch, request.precision, Path(request.folder))
+    exporter = importlib.import_module(request.module)
+    made = exporter.export(model, parameters, request.batch, request.precision, Path(request.folder))
     return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
 
 

@@ -81,7 +81,7 @@ class Session:
         self._fed: Fed | None = None
         self._replica = replica if task.scenario == training.SCENARIO else None
         source, rule = source_of(task), training_rule(task)
-        weights_sha256 = weights.sha256(source.weights) if source.onnx is None else ""
+        weights_sha256 = weights.sha256(source.weights) if source.file is None else ""
         source = fault.flipped(source, task.fault)
         ready = clock()
         if rule is None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from suite.backends import registry
+from suite.backends.info import ONNX, FileFormat
 from suite.backends.protocol import Arrays, Source, Unsupported
 from suite.worker import converging, training
 from suite.worker.decoding import call_of
@@ -32,27 +33,27 @@ def trained_model(task: Task) -> Model:
 
 
 def source_of(task: Task) -> Source:
-    """Return the weights (or the ONNX file) and the example inputs of a task.
+    """Return the weights (or the model file) and the example inputs of a task.
 
     Raises
     ------
     ValueError
-        No ONNX file was given to a backend that reads one, or another than the plan names.
+        No file was given to a backend that reads one, or another than the plan names.
     Unsupported
         The task has a user's own file, and the backend does not read ONNX.
     """
-    reads_onnx = registry.get(task.backend).reads == "onnx"
-    if task.own is not None and not reads_onnx:
+    info = registry.get(task.backend)
+    if task.own is not None and info.reads != ONNX.name:
         raise Unsupported(f"{task.backend} reads no ONNX file.")
     example = _example(task)
     parameters: Arrays = {}
-    if reads_onnx:
-        _check_onnx(task)
+    if info.file_format is not None:
+        _check_file(task, info.file_format)
     else:
         parameters = initial_weights(task)
     name = task.model if task.own is not None else trained_model(task).name
-    onnx = Path(task.onnx_path) if task.onnx_path else None
-    return Source(model=name, batch=task.batch, weights=parameters, example=example, onnx=onnx)
+    file = Path(task.file_path) if task.file_path else None
+    return Source(model=name, batch=task.batch, weights=parameters, example=example, file=file)
 
 
 def initial_weights(task: Task) -> Arrays:
@@ -91,11 +92,11 @@ def _example(task: Task) -> Arrays:
     return batch_of(task, 0) if task.scenario == FROM_DATASET else inputs_of(task, 0)
 
 
-def _check_onnx(task: Task) -> None:
-    """Refuse an ONNX file that is not the one the plan names."""
-    if task.onnx_path is None:
-        raise ValueError(f"The backend {task.backend} reads ONNX, and no file was given to it.")
-    pattern = "model.onnx*" if task.own is None else "*"
-    found = digest_of(files_in(Path(task.onnx_path).parent, pattern))
-    if task.onnx_sha256 and found != task.onnx_sha256:
-        raise ValueError(f"The ONNX model has digest {found}; the plan names {task.onnx_sha256}.")
+def _check_file(task: Task, expected: FileFormat) -> None:
+    """Refuse a model file that is not the one the plan names."""
+    if task.file_path is None:
+        raise ValueError(f"The backend {task.backend} reads {expected.title}, and no file was given to it.")
+    pattern = f"{expected.file}*" if task.own is None else "*"
+    found = digest_of(files_in(Path(task.file_path).parent, pattern))
+    if task.file_sha256 and found != task.file_sha256:
+        raise ValueError(f"The {expected.title} model has digest {found}; the plan names {task.file_sha256}.")

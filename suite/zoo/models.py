@@ -1,10 +1,14 @@
-"""The models there are."""
+"""The models there are; those of plug-ins stand beside the built-in ones (docs/plugins.md)."""
 
 import difflib
 import functools
 import importlib
 import re
 
+import msgspec
+
+from suite import plugins
+from suite.plugins import Broken, Plugin, PluginError
 from suite.zoo.spec import Model
 from suite.zoo.training.recipe import Recipe
 
@@ -23,9 +27,62 @@ _ALL: dict[str, Model] = {
 }
 
 
+@functools.cache
+def _from_plugins() -> tuple[dict[str, tuple[Model, Plugin]], tuple[Broken, ...]]:
+    """Return the models of plug-ins by name, and the entry points that bring none."""
+    found: dict[str, tuple[Model, Plugin]] = {}
+    failed: list[Broken] = []
+    for plugin in plugins.installed(plugins.MODELS):
+        try:
+            model = plugins.load(plugin, Model)
+            _check(model, plugin, found)
+        except PluginError as error:
+            failed.append(Broken(plugin, str(error)))
+        else:
+            found[plugin.name] = (msgspec.structs.replace(model, by_default=False), plugin)
+    return found, tuple(failed)
+
+
+def _check(model: Model, plugin: Plugin, found: dict[str, tuple[Model, Plugin]]) -> None:
+    """Raise PluginError where a plug-in's model cannot be used."""
+    if model.name != plugin.name:
+        raise PluginError(f"its Model is called {model.name!r}")
+    if model.name in _ALL:
+        raise PluginError("a built-in model has this name")
+    if model.name in found:
+        raise PluginError(f"{found[model.name][1].label} brings a model of this name")
+    if model.root.partition(".")[0] != plugin.package:
+        raise PluginError(f"its folder is in {model.root}, and workers are given {plugin.package} alone")
+    if model.package != model.name:
+        raise PluginError(f"its folder is called {model.package!r}, and not as the model is")
+    if model.goal is not None or model.operator is not None:
+        raise PluginError("a plug-in's model is neither an operator nor trained to a target")
+
+
+def broken() -> tuple[Broken, ...]:
+    """Return the entry points that bring no model, with the reasons."""
+    return _from_plugins()[1]
+
+
+def plugin_of(name: str) -> Plugin | None:
+    """Return the plug-in that brings a model; None: it is built in, or not known."""
+    if name in _ALL:
+        return None
+    found = _from_plugins()[0].get(name)
+    return None if found is None else found[1]
+
+
+def plugins_of_models() -> tuple[Plugin, ...]:
+    """Return the plug-ins whose models can be used."""
+    return tuple(plugin for _, plugin in _from_plugins()[0].values())
+
+
 def names() -> tuple[str, ...]:
-    """Return the names of the models that are benchmarked, smallest first (neither the canary nor the digits')."""
-    return FOLDERS
+    """Return the names of the models that are benchmarked, smallest first (neither the canary nor the digits').
+
+    Those of plug-ins come last.
+    """
+    return (*FOLDERS, *_from_plugins()[0])
 
 
 def operators() -> tuple[str, ...]:
@@ -35,7 +92,7 @@ def operators() -> tuple[str, ...]:
 
 def trained() -> tuple[str, ...]:
     """Return the names of the models that are trained, smallest first."""
-    return tuple(name for name in FOLDERS if _ALL[name].recipe is not None)
+    return tuple(name for name in names() if get(name).recipe is not None)
 
 
 def get(name: str) -> Model:
@@ -53,8 +110,14 @@ def get(name: str) -> Model:
     size = _SIZE.fullmatch(name)
     if size is not None and size["sibling"] in _SIBLINGS:
         return _sized(name, **size.groupdict())
-    close = difflib.get_close_matches(name, _ALL, n=3, cutoff=0.4)
-    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(FOLDERS)}."
+    of_plugins, failed = _from_plugins()
+    if name in of_plugins:
+        return of_plugins[name][0]
+    reason = next((each.sentence for each in failed if each.plugin.name == name), "")
+    if reason:
+        raise ValueError(reason)
+    close = difflib.get_close_matches(name, (*_ALL, *of_plugins), n=3, cutoff=0.4)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(names())}."
     raise ValueError(f"There is no model {name!r}. {hint}")
 
 

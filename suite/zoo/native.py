@@ -42,7 +42,7 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
             module = model.module(framework)
             return module if model.operator is None or framework == "torch" else module.of(model)
     except ModuleNotFoundError as error:
-        if error.name != f"suite.zoo.{model.package}.{framework}":
+        if error.name != model.module_name(framework):
             raise
     raise ValueError(f"{model.title} has no definition in {framework}.")
 

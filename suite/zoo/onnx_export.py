@@ -1,7 +1,5 @@
 """ONNX files, exported from PyTorch: the same bytes wherever and whenever they are made with the same versions."""
 
-import hashlib
-import importlib.metadata
 import tempfile
 import warnings
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 
 from suite.zoo import inputs
 from suite.zoo.decoding import INPUT, POSITIONS, renewed
+from suite.zoo.exported import Exported, written
 from suite.zoo.native import definition
 from suite.zoo.spec import Decoding, Model, is_table
 from suite.zoo.weights import Arrays
@@ -38,17 +37,7 @@ _EXTERNAL_BYTES = 256_000_000
 """Weights larger than this go into a file of their own; protobuf itself ends at 2 GiB."""
 
 
-class OnnxFiles(msgspec.Struct, frozen=True):
-    """What was written."""
-
-    files: dict[str, str]
-    """File name to SHA-256; `model.onnx` names the data file beside it where there is one."""
-    opset: int
-    versions: dict[str, str]
-    """Distributions that decide the bytes."""
-
-
-def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> OnnxFiles:
+def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
     """Export a model for a fixed batch.
 
     Parameters
@@ -67,8 +56,8 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
 
     Returns
     -------
-    OnnxFiles
-        The files and their digests.
+    Exported
+        The files and their digests; `model.onnx` names the data file beside it where there is one.
 
     Raises
     ------
@@ -126,13 +115,10 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
         location=DATA_FILE,
         size_threshold=1024,
     )
-    written = [MODEL_FILE, DATA_FILE] if external else [MODEL_FILE]
+    names = [MODEL_FILE, DATA_FILE] if external else [MODEL_FILE]
     onnx.checker.check_model(folder / MODEL_FILE)
-    return OnnxFiles(
-        files={name: _sha256(folder / name) for name in written},
-        opset=next(entry.version for entry in proto.opset_import if entry.domain == ""),
-        versions={name: importlib.metadata.version(name) for name in _MADE_BY[precision]},
-    )
+    opset = next(entry.version for entry in proto.opset_import if entry.domain == "")
+    return written(folder, names, _MADE_BY[precision], opset)
 
 
 class _Arguments(msgspec.Struct, frozen=True):
@@ -186,8 +172,3 @@ def _strip(proto: Any, model: Model) -> None:  # noqa: ANN401 (a protobuf messag
     for part in (proto, graph, *graph.node, *tensors, *functions):
         part.doc_string = ""
         del part.metadata_props[:]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

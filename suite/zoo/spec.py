@@ -124,7 +124,9 @@ class Model(msgspec.Struct, frozen=True):
     source: str
     """Where the network was published."""
     package: str = ""
-    """Folder of `suite.zoo` that defines it: its own name, or that of the model whose layers it has."""
+    """Folder that defines it: its own name, or that of the model whose layers it has."""
+    root: str = "suite.zoo"
+    """Import package that this folder is in."""
     short_title: str = ""
     """As people write it in a sentence: `ResNet-50`."""
     batches: dict[str, tuple[int, ...]] = {}
@@ -191,7 +193,11 @@ class Model(msgspec.Struct, frozen=True):
         torch, jax, tensorflow
             As `suite.zoo.native.definition` describes them.
         """
-        return importlib.import_module(f"suite.zoo.{self.package}.{name}")
+        return importlib.import_module(self.module_name(name))
+
+    def module_name(self, name: str) -> str:
+        """Return the full name of a module of the model's folder."""
+        return f"{self.root}.{self.package}.{name}"
 
 
 def is_table(name: str) -> bool:

@@ -32,7 +32,7 @@ def main() -> None:
             batch=count,
             weights={} if onnx else weights.load(Path(weights_path), model),
             example=first,
-            onnx=Path(onnx_path) if onnx else None,
+            file=Path(onnx_path) if onnx else None,
         )
     )
     raw = step(first)

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.backends.checks import images_last, require_decoding, require_names, require_onnx
+from suite.backends.checks import images_last, require_decoding, require_file, require_names
 from suite.backends.decoding.protocol import DecodingSource
 from suite.backends.protocol import Options, Source, Unsupported
 
@@ -14,12 +14,12 @@ from suite.backends.protocol import Options, Source, Unsupported
 def test_an_onnx_file_must_be_given_and_be_there(tmp_path: Path) -> None:
     source = Source("mlp", 1, {}, {})
     with pytest.raises(Unsupported, match="was given none: export mlp first"):
-        require_onnx("openvino", source)
+        require_file("openvino", source)
     path = tmp_path / "model.onnx"
     with pytest.raises(Unsupported, match="is not there: export mlp again"):
-        require_onnx("openvino", Source("mlp", 1, {}, {}, path))
+        require_file("openvino", Source("mlp", 1, {}, {}, path))
     path.write_bytes(b"")
-    assert require_onnx("openvino", Source("mlp", 1, {}, {}, path)) == path
+    assert require_file("openvino", Source("mlp", 1, {}, {}, path)) == path
 
 
 def test_a_file_of_another_model_is_refused() -> None:

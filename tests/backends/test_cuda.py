@@ -51,7 +51,7 @@ memory = backend.device_memory() if isinstance(backend, WithDeviceMemory) else {
 onnx = info.reads == "onnx"
 resident = backend.load_resident(Source(
     model=model_name, batch=count, weights={} if onnx else weights.load(Path(weights_path), model),
-    example=first, onnx=Path(onnx_path) if onnx else None))
+    example=first, file=Path(onnx_path) if onnx else None))
 one, two = resident.place(first), resident.place(second)
 outputs = [np.array(resident.fetch(resident.run(placed))) for placed in (one, two, one)]
 np.save(output, np.stack(outputs))
@@ -322,7 +322,7 @@ from suite.backends.protocol import Options, Source, Unsupported
 cache = Path(sys.argv[1]).parent / "cache"
 cache.mkdir(exist_ok=True)
 example = {"features": np.arange(4, dtype=np.float32)[None]}
-source = Source(model="mlp", batch=1, weights={}, example=example, onnx=Path(sys.argv[1]))
+source = Source(model="mlp", batch=1, weights={}, example=example, file=Path(sys.argv[1]))
 try:
     import tensorrt
     from cuda.bindings import runtime
@@ -351,7 +351,7 @@ from suite.backends.protocol import Options, Source, Unsupported
 try:
     backend = registry.create(sys.argv[1], Options(threads=1, device="cuda"))
     example = {"features": np.zeros((1, 4), dtype=np.float32)}
-    step = backend.load(Source(model="mlp", batch=1, weights={}, example=example, onnx=Path(sys.argv[2])))
+    step = backend.load(Source(model="mlp", batch=1, weights={}, example=example, file=Path(sys.argv[2])))
     assert step(example) is example["features"]
     print("it runs:", backend.settings()["use tf32"], backend.settings()["operators on the CPU"])
 except Unsupported as refusal:

@@ -162,7 +162,7 @@ from suite.backends.protocol import Options, Source, Unsupported
 backend = registry.create(sys.argv[1], Options(threads=1))
 for onnx in (None, Path("gone.onnx"), Path(sys.argv[2])):
     try:
-        backend.load(Source(model="bert", batch=1, weights={}, example={"input_ids": None}, onnx=onnx))
+        backend.load(Source(model="bert", batch=1, weights={}, example={"input_ids": None}, file=onnx))
     except Unsupported as refusal:
         print(refusal)
 """
@@ -171,7 +171,7 @@ for onnx in (None, Path("gone.onnx"), Path(sys.argv[2])):
 @_where_installed("onnxruntime", "openvino")
 def test_a_missing_or_foreign_onnx_file_is_refused(backend: str, artifacts: Path) -> None:
     none, gone, foreign = _python(["-c", REFUSALS, backend, str(artifacts / "mlp" / "model.onnx")]).splitlines()
-    assert none == f"{backend} reads an ONNX file and was given none: export bert first."
+    assert none == f"{backend} reads a model file (ONNX) and was given none: export bert first."
     assert "gone.onnx, which is not there" in gone
     assert "inputs features and needs input_ids" in foreign
 

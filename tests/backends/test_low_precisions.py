@@ -127,7 +127,7 @@ class Artifacts:
         }
         way = precisions.way(backend, precision)
         if registry.get(backend).reads == "onnx":
-            task["onnx_path"] = str(self.onnx(model, way.file))
+            task["file_path"] = str(self.onnx(model, way.file))
         answer = self.folder / "answer.json"
         said = _python(WORKER, msgspec.json.encode(task).decode(), str(count), str(answer))
         assert (way.how if not settings else "autocast") in said

@@ -98,7 +98,7 @@ def test_it_says_where_the_time_goes(backend: str, files: Path) -> None:
         batch=1,
         threads=2,  # with one, OpenVINO makes one operator of all six
         weights_path=None if reads_onnx else str(files / "weights"),
-        onnx_path=str(files / "model.onnx") if reads_onnx else None,
+        file_path=str(files / "model.onnx") if reads_onnx else None,
     )
     info = registry.get(backend)
     loaded, found = ask(task, msgspec.structs.replace(REQUEST, trace=info.traces[0] if info.traces else None))

@@ -14,7 +14,7 @@ from tests.compare.runs import one, row, run, with_launches
     [
         ("inputs_sha256", "the inputs are not the same"),
         ("weights_sha256", "the weights are not the same"),
-        ("onnx_sha256", "the ONNX model is not the same"),
+        ("onnx_sha256", "the model file is not the same"),
     ],
 )
 def test_other_digests_give_a_sentence_instead_of_a_number(field: str, says: str) -> None:

@@ -41,6 +41,7 @@ def test_an_environment_holds_what_the_lock_says_and_nothing_else(made: environm
 def test_it_carries_only_the_code_that_runs_inside(made: environments.Environment) -> None:
     assert {path.name for path in (made.worker_code / "suite").iterdir()} - {"__pycache__"} == {
         "__init__.py",
+        "plugins.py",
         "py.typed",
         "backends",
         "worker",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue, debian, sbom
+from suite.record.schema import Image
 from suite.share.inputs import SBOM_NAME
 from tests.share.evidence import image
 
@@ -69,3 +70,11 @@ def test_a_bill_that_tells_of_something_else_is_named() -> None:
     )
     assert said == f"numpy is {version} there and 1.0 in the record"
     assert sbom.contradictions(b"[]", image()) == ("it is no bill of materials",)
+
+
+def test_plug_ins_are_in_the_bill() -> None:
+    content = sbom.make(catalogue.lock("canary"), plugins={"brings-it": "1.0"})
+    (found,) = [each for each in json.loads(content)["components"] if each["name"] == "brings-it"]
+    assert (found["version"], found["purl"]) == ("1.0", "pkg:pypi/brings-it@1.0")
+    image = Image("canary", "cpu", "venv", distributions={**catalogue.lock("canary").versions, "brings-it": "1.0"})
+    assert sbom.contradictions(content, image) == ()

@@ -7,7 +7,7 @@ from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make, pair
 from suite.plan.decoding import call_of, check_room
-from suite.plan.types import why_absent
+from suite.plan.types import FileKey, why_absent
 from suite.zoo import models
 from suite.zoo.decoding import Call
 
@@ -34,7 +34,7 @@ def test_a_scenario_of_it_is_of_the_models_that_decode() -> None:
     ]
     assert [call_of(block.case) for block in made.blocks[:2]] == [Call("prefill", 128), Call("prefill", 384)]
     assert {arm.backend for arm in made.blocks[0].arms} == set(registry.names())
-    assert made.files == (("decoder", "fp32-cached", 1),)
+    assert made.files == (FileKey("decoder", "fp32-cached", 1),)
 
 
 def test_beside_others_each_scenario_has_its_models() -> None:
@@ -65,7 +65,7 @@ def test_a_growing_cache_is_a_case_of_its_own() -> None:
     reasons = {arm.backend: why_absent(growing.case, arm) for arm in growing.arms}
     assert reasons["torch"] == reasons["onnxruntime"] == ""
     assert reasons["jax"].startswith("jax keeps no growing cache here: XLA compiles for fixed shapes, ")
-    assert set(made.files) == {("decoder", "fp32-cached", 1), ("decoder", "fp32-grown", 1)}
+    assert set(made.files) == {FileKey("decoder", "fp32-cached", 1), FileKey("decoder", "fp32-grown", 1)}
 
 
 def test_a_growing_cache_needs_one_backend_that_keeps_it() -> None:

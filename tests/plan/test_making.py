@@ -30,7 +30,7 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
     assert all(len(block.arms) == 7 + (block.case.id == CONTROLLED) for block in others)
     assert training.case.id == "mlp/training/fp32/b1000/t4/cpu"
     assert [arm.id for arm in training.arms] == ["torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"]
-    assert made.needs_onnx
+    assert made.exporters
     assert set(made.images) == {"torch", "tensorflow", "jax", "onnxruntime", "openvino", "canary"}
     assert len({block.case.id for block in made.blocks}) == 11
 
@@ -170,7 +170,7 @@ def test_versions_and_settings_stand_side_by_side() -> None:
     made = make(Selection(backends=words, control="none"), available=CPUS)
     assert made.backends == words
     assert made.images == ("onnxruntime@1.30.0", "onnxruntime", "openvino", "canary")
-    assert made.needs_onnx
+    assert made.exporters
     assert all([arm.id for arm in block.arms] == list(words) for block in made.blocks)
 
 

@@ -141,7 +141,7 @@ def test_an_export_is_made_once_and_again_when_it_is_not_whole(artifacts: Artifa
     launcher = Exporting(WRITES.replace("FILES", "files"))
 
     def export() -> Path:
-        onnx = artifacts.onnx("mlp", "fp32", 1, exporter=EXPORTER, launcher=launcher)
+        onnx = artifacts.exported("mlp", "fp32", 1, exporter=EXPORTER, launcher=launcher)
         folder = (artifacts.root / onnx.path).parent
         assert onnx.sha256 == onnx.artifact.sha256 == digest_of(files_in(folder, "model.onnx*"))
         assert onnx.artifact.size_bytes == len(b"graphweights")
@@ -171,7 +171,7 @@ def test_an_export_is_made_once_and_again_when_it_is_not_whole(artifacts: Artifa
 )
 def test_an_export_that_fails_leaves_nothing(artifacts: Artifacts, script: str, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says) as caught:
-        artifacts.onnx("mlp", "fp32", 1, exporter=EXPORTER, launcher=Exporting(script))
+        artifacts.exported("mlp", "fp32", 1, exporter=EXPORTER, launcher=Exporting(script))
     assert caught.value.fix
     assert "\n" not in str(caught.value)
     assert not list((artifacts.root / "onnx").iterdir())
@@ -180,7 +180,7 @@ def test_an_export_that_fails_leaves_nothing(artifacts: Artifacts, script: str, 
 def test_another_exporter_another_export(artifacts: Artifacts) -> None:
     launcher = Exporting(WRITES.replace("FILES", "files"))
     paths = {
-        artifacts.onnx("mlp", "fp32", batch, exporter=exporter, launcher=launcher).path
+        artifacts.exported("mlp", "fp32", batch, exporter=exporter, launcher=launcher).path
         for batch in (1, 2)
         for exporter in (EXPORTER, msgspec.structs.replace(EXPORTER, lock_sha256="1"))
     }

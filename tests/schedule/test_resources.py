@@ -48,7 +48,7 @@ def test_a_task_names_files_as_the_worker_sees_them() -> None:
     assert task.weights_path is not None
     assert task.weights_path.startswith("/artifacts/weights/mlp-")
     assert task.cache_path == "/cache"
-    assert task.onnx_path is None
+    assert task.file_path is None
     site.caches.rmdir()
 
 

@@ -30,8 +30,8 @@ def test_one_bit_of_an_onnx_file_is_flipped_in_a_copy(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(model({"w": WEIGHTS.tobytes()}))
     found = flipped(Source("mlp", 1, {}, {}, path), Fault("w", 2, 0))
-    assert found.onnx is not None
-    before, after = path.read_bytes(), found.onnx.read_bytes()
+    assert found.file is not None
+    before, after = path.read_bytes(), found.file.read_bytes()
     (place,) = _bits(before, after)
     assert before[place] ^ after[place] == 1
     assert before[place - 8 : place + 4] == WEIGHTS.tobytes()

@@ -16,7 +16,7 @@ MLP = Task("jax", "mlp", 2, 1)
 
 def test_weights_are_made_or_read_and_are_the_same(tmp_path: Path) -> None:
     made = source_of(MLP)
-    assert (made.model, made.batch, made.onnx) == ("mlp", 2, None)
+    assert (made.model, made.batch, made.file) == ("mlp", 2, None)
     weights.save(models.get("mlp"), tmp_path / "weights")
     read = source_of(Task("jax", "mlp", 2, 1, weights_path=str(tmp_path / "weights")))
     assert weights.sha256(read.weights) == weights.sha256(made.weights)
@@ -40,7 +40,7 @@ def test_the_order_in_memory_is_the_backends() -> None:
 def test_another_onnx_file_than_the_plan_names_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"graph")
     named = digest_of(files_in(tmp_path))
-    task = Task("onnxruntime", "mlp", 1, 1, onnx_path=str(tmp_path / "model.onnx"), onnx_sha256=named)
+    task = Task("onnxruntime", "mlp", 1, 1, file_path=str(tmp_path / "model.onnx"), file_sha256=named)
     assert source_of(task).weights == {}
     (tmp_path / "model.onnx").write_bytes(b"another")
     with pytest.raises(ValueError, match=f"the plan names {named}"):

@@ -17,12 +17,12 @@ class DecodingSource(msgspec.Struct, frozen=True):
     model: str
     batch: int
     weights: Arrays
-    """Empty for backends that read ONNX."""
+    """Empty for backends that read files."""
     tokens: int
     """Computed at once in a timed call."""
     prompt: int
     """Computed at once before timed calls, to fill the cache; 0: nothing is."""
-    onnx: Path | None = None
+    file: Path | None = None
     """A file that takes any number of tokens, and caches as inputs and outputs."""
     growing: bool = False
     """Whether caches are as long as what is in them, and longer after every call; else they have the context's size."""

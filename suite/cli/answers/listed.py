@@ -7,6 +7,7 @@ from suite.backends import precisions, registry
 from suite.backends.info import PRECISIONS
 from suite.images.catalogue import lock_names, pythons, versions
 from suite.plan.profiles import PROFILES
+from suite.plugins import Plugin
 from suite.zoo import models
 
 
@@ -17,6 +18,8 @@ class ListedModel(msgspec.Struct, frozen=True):
     title: str
     parameters: int
     source: str
+    distribution: str = ""
+    """What brings it, with its version; empty: this tool."""
 
 
 class ListedBackend(msgspec.Struct, frozen=True):
@@ -33,6 +36,8 @@ class ListedBackend(msgspec.Struct, frozen=True):
     """Releases that are locked, and Python versions, as they stand behind the name: `jax@0.10.2`."""
     settings: dict[str, tuple[str, ...]]
     """Setting to its values, the default first."""
+    distribution: str = ""
+    """What brings it, with its version; empty: this tool."""
 
 
 class ListedProfile(msgspec.Struct, frozen=True):
@@ -60,7 +65,10 @@ def listed() -> Listed:
     infos = [registry.get(name) for name in registry.all_names()]
     return Listed(
         format=1,
-        models=tuple(ListedModel(each.name, each.title, each.parameter_count, each.source) for each in zoo),
+        models=tuple(
+            ListedModel(each.name, each.title, each.parameter_count, each.source, _label(models.plugin_of(each.name)))
+            for each in zoo
+        ),
         backends=tuple(
             ListedBackend(
                 name=info.name,
@@ -71,6 +79,7 @@ def listed() -> Listed:
                 variants=tuple(dict.fromkeys(variant for variant, _ in lock_names(info.image))),
                 versions=(*versions(info.image), *pythons(info.image)),
                 settings={name: tuple(values) for name, values in info.settings.items()},
+                distribution=_label(registry.plugin_of(info.name)),
             )
             for info in infos
         ),
@@ -79,3 +88,7 @@ def listed() -> Listed:
         operators=tuple(models.operators()),
         precisions=tuple(PRECISIONS),
     )
+
+
+def _label(plugin: Plugin | None) -> str:
+    return plugin.label if plugin is not None else ""

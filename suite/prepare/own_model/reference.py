@@ -103,8 +103,8 @@ def compute(
                     model=model.model,
                     batch=batch,
                     threads=spec.threads,
-                    onnx_path=f"{worker_paths.artifacts}/{onnx.path}",
-                    onnx_sha256=onnx.sha256,
+                    file_path=f"{worker_paths.artifacts}/{onnx.path}",
+                    file_sha256=onnx.sha256,
                     settings=SETTINGS,
                     own=described,
                 )

@@ -17,7 +17,7 @@ from pathlib import Path
 from suite.backends.protobuf import MalformedError
 from suite.errors import LevelfieldError, printable
 from suite.paths import cache_folder
-from suite.prepare.artifacts import Onnx
+from suite.prepare.artifacts import ModelFile
 from suite.prepare.own_model import describe, onnx_format
 from suite.prepare.own_model.describe import Content
 from suite.record.schema import Artifact, OwnFile
@@ -116,7 +116,7 @@ def keep(path: Path) -> Content:
     return content
 
 
-def prepared(model: OwnFile, batch: int) -> Onnx:
+def prepared(model: OwnFile, batch: int) -> ModelFile:
     """Return the file as workers get it: the copy, with all its dimensions as long as one call has them.
 
     Parameters
@@ -135,7 +135,7 @@ def prepared(model: OwnFile, batch: int) -> Onnx:
         _write_sized(original, folder, sides, tuple(model.beside))
     found = files_in(folder)
     sha256 = digest_of(found)
-    return Onnx(
+    return ModelFile(
         path=f"{folder.relative_to(cache_folder('artifacts'))}/{MODEL}",
         sha256=sha256,
         artifact=Artifact(

@@ -6,12 +6,13 @@ taken from a record: it says how well they are isolated from this machine.
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
+from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.images import catalogue
+from suite.images import catalogue, worker_code
 from suite.plan import Plan, Selection
 from suite.plan import arms as arm_names
 from suite.prepare.own_model import store
@@ -22,6 +23,7 @@ from suite.record.schema import Arm, Image, Run, Settings
 from suite.run.options import Options
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.verdicts import DEFAULT_MARGIN
+from suite.zoo import models as zoo
 
 _SHOWN = 6
 
@@ -72,8 +74,11 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             fix="Run the command in its last section, and name the other hosts with --peers.",
         )
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}
-    for name in arms:
+    for name, arm in arms.items():
+        _check_brought(run, arm.image, arm.backend, registry.all_names())
         arm_names.parse(name)
+    for name in run.settings.models if run.settings.own is None else ():
+        _check_brought(run, "", name, (*zoo.names(), *zoo.operators()))
     settings = run.settings
     _check_options(settings)
     own = store.find_recorded(settings.own) if settings.own is not None else None
@@ -107,6 +112,23 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         carbon_g_per_kwh=settings.carbon_g_per_kwh,
         command=("levelfield", "reproduce", run.id),
     )
+
+
+def _check_brought(run: Run, image: str, name: str, known: Collection[str]) -> None:
+    """Refuse what only a plug-in brings, and name the distributions that the record says it came from."""
+    if name in known:
+        return
+    brought = {
+        f"{distribution} {version}"
+        for each in run.images
+        if not image or each.name == image
+        for distribution, version in each.plugins.items()
+    }
+    if brought:
+        raise LevelfieldError(
+            f"{name} is not known here. The report's came from a plug-in: {', '.join(sorted(brought))[:200]}.",
+            fix="Install that distribution if you trust it, and run this again.",
+        )
 
 
 def _target(settings: Settings) -> float | None:
@@ -173,9 +195,26 @@ def _foreign(image: Image) -> Foreign | None:
         lock = catalogue.lock(reference.name, reference.variant, reference.version)
     except LevelfieldError as error:
         return Foreign(label, image.lock_sha256[:12], "", (error.message.rstrip("."),))
-    if lock.sha256 == image.lock_sha256:
+    plugins = _plugins(image)
+    if lock.sha256 == image.lock_sha256 and not plugins:
         return None
-    return Foreign(label, image.lock_sha256[:12], lock.sha256[:12], _differences(image, lock.versions))
+    same = lock.sha256 == image.lock_sha256
+    return Foreign(
+        label,
+        image.lock_sha256[:12],
+        lock.sha256[:12],
+        (*plugins, *(() if same else _differences(image, lock.versions))),
+    )
+
+
+def _plugins(image: Image) -> tuple[str, ...]:
+    """Return how the plug-ins of a record's image differ from what is installed here."""
+    here = worker_code.distributions(image.name)
+    return tuple(
+        f"plug-in {name} {version} → {here.get(name, 'not there')}"
+        for name, version in image.plugins.items()
+        if here.get(name) != version
+    )
 
 
 def _differences(image: Image, ours: dict[str, str]) -> tuple[str, ...]:

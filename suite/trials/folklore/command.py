@@ -18,6 +18,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
 from suite.machine.signals import Signals
+from suite.plan.types import FileKey
 from suite.record.schema import Absent
 from suite.schedule.launches import LOAD_TIMEOUT_S
 from suite.schedule.output_verification import compare_outputs
@@ -42,7 +43,7 @@ class _Process(InlineProcess):
         names = tuple(form.name for form in self.forms)
         self.process = f"{framework.title}, {names[0]}"
         super().__init__(target, self.process)
-        single = target.resources.onnx.get((MODEL, target.case.precision, 1))
+        single = target.resources.files.get(FileKey(MODEL, target.case.precision, 1))
         single_onnx = f"/artifacts/{single.path}" if single is not None else None
         try:
             request = form_worker.FormsRequest(task=self.task, forms=names, single_onnx=single_onnx)

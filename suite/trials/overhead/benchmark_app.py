@@ -61,7 +61,10 @@ class BenchmarkApp:
 
     @property
     def _onnx(self) -> str:
-        return self._target.resources.file_of(self._target.case, self._target.arm).path
+        file = self._target.resources.file_of(self._target.case, self._target.arm)
+        if file is None:
+            raise ValueError(f"{self._target.arm.id} reads no file.")
+        return file.path
 
     def _stateful(self) -> str:
         """Write a decoder's stateful file; refuse one that does not compute what the reference does."""

@@ -45,7 +45,7 @@ def main(task: Task, folder: Path, sequences: int) -> None:
     import openvino
 
     core = openvino.Core()
-    model = core.read_model(task.onnx_path)
+    model = core.read_model(task.file_path)
     decoding.make_stateful(model, found)
     openvino.save_model(model, folder / MODEL_FILE, compress_to_fp16=False)
 

@@ -175,10 +175,10 @@ def _export(root: Path, progress: Progress) -> None:
     launcher, _ = choose(None, base="debian")
     exporter = launcher.prepare(EXPORTER, "cpu", None, progress)
     artifacts = Artifacts(progress=progress)
-    onnx = artifacts.onnx(MODEL, "fp32", 1, exporter=exporter, launcher=launcher)
+    onnx = artifacts.exported(MODEL, "fp32", 1, exporter=exporter, launcher=launcher)
     version = _chroot(root, "-c", "import platform; print(platform.python_version())").strip()
     guests = msgspec.structs.replace(HostLauncher().prepare(EXPORTER, "cpu", None, progress), python=version)
-    target = root / "root/.cache/levelfield/artifacts" / artifacts.onnx_folder(MODEL, "fp32", 1, guests)
+    target = root / "root/.cache/levelfield/artifacts" / artifacts.export_folder(MODEL, "fp32", 1, guests)
     shutil.copytree((artifacts.root / onnx.path).parent, target)
 
 

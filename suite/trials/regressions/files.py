@@ -51,7 +51,7 @@ def write(pair: Pair, folder: Path, say: Progress) -> str:
 def _export(name: str, folder: Path, say: Progress) -> str:
     launcher, artifacts = DockerLauncher(connect()), Artifacts(progress=say)
     exporter = launcher.prepare(EXPORTER, "cpu", None, say)
-    onnx = artifacts.onnx(name, "fp32", 1, exporter=exporter, launcher=launcher)
+    onnx = artifacts.exported(name, "fp32", 1, exporter=exporter, launcher=launcher)
     for file in (artifacts.root / onnx.path).parent.iterdir():
         shutil.copyfile(file, folder / file.name)
     for tensor, array in inputs.make(models.get(name), 0, 1).items():

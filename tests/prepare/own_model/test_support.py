@@ -22,7 +22,7 @@ def test_what_is_planned_for_it(tmp_path: Path) -> None:
         "cold-start/fp32/b1/t2/cpu", "memory/fp32/b1/t2/cpu", "latency/fp32/b1/t2/cpu",
     ]  # fmt: skip
     assert "exporter" not in made.images
-    assert not made.needs_onnx
+    assert not made.exporters
     assert "onnxruntime" in plan.make(Selection("smoke", own=one, backends=("openvino",))).images, "the reference's"
 
 

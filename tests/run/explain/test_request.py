@@ -44,7 +44,7 @@ def test_what_is_left_out_is_the_plain_case() -> None:
 def test_of_an_operator_it_is_the_operator_alone() -> None:
     found = parse("onnxruntime/gemm-768x128x768")
     assert (found.case.model, found.case.scenario) == ("gemm-768x128x768", "operators")
-    assert [model for model, _, _ in found.plan.files] == ["gemm-768x128x768"]
+    assert [file.model for file in found.plan.files] == ["gemm-768x128x768"]
 
 
 def test_the_same_thing_a_second_time_is_still_that_arm() -> None:

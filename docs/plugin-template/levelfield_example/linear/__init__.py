@@ -1,0 +1,1 @@
+"""One dense layer."""

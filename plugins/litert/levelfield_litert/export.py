@@ -1,0 +1,87 @@
+"""TFLite files, converted from the models' TensorFlow definitions.
+
+References
+----------
+https://ai.google.dev/edge/litert/models/convert_tf
+https://ai.google.dev/edge/litert/models/post_training_quantization
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suite.backends.checks import images_last
+from suite.zoo import exported, inputs
+from suite.zoo.exported import Exported
+from suite.zoo.native import channels_last, definition
+from suite.zoo.onnx_quantize import CALIBRATION_INPUTS, CALIBRATION_START
+from suite.zoo.spec import Model
+from suite.zoo.weights import Arrays
+
+FILE = "model.tflite"
+PRECISIONS = ("fp32", "int8")
+
+
+def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
+    """Convert a model for a fixed batch.
+
+    Parameters
+    ----------
+    model
+        The model.
+    weights
+        Its float32 weights.
+    batch
+        Size of the only batch that the file will take.
+    precision
+        `fp32` or `int8`: quantised with the same calibration inputs as the ONNX files, inputs and output in float32.
+    folder
+        Where to write `model.tflite`; it must exist.
+
+    Raises
+    ------
+    ValueError
+        The model or the precision is not converted.
+    """
+    if precision not in PRECISIONS:
+        raise ValueError(f"TFLite files are converted in {', '.join(PRECISIONS)} here, not in {precision}.")
+    if precision == "int8" and not model.quantized:
+        raise ValueError(f"{model.title} is not quantised: leave out --precision int8.")
+    import tensorflow as tf
+
+    network = definition(model, "tensorflow")
+    constants = {name: tf.constant(array) for name, array in channels_last(weights).items()}
+    holder = tf.Module()  # without an object to save, the file has no signature and its inputs lose their names
+    example = _inputs(model, 0, batch)
+
+    def named(**given: Any) -> dict[str, Any]:  # noqa: ANN401 (tensors)
+        return {model.output.name: network.forward(constants, *(given[tensor.name] for tensor in model.inputs))}
+
+    signature = {name: tf.TensorSpec(array.shape, array.dtype, name=name) for name, array in example.items()}
+    traced = tf.function(named, autograph=False).get_concrete_function(**signature)
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([traced], holder)
+    if precision == "int8":
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+
+        def calibration() -> Iterator[dict[str, Any]]:
+            for first in range(0, CALIBRATION_INPUTS, batch):
+                yield _inputs(model, CALIBRATION_START + first, batch)
+
+        converter.representative_dataset = calibration
+    (folder / FILE).write_bytes(converter.convert())
+    return exported.written(folder, [FILE], [_tensorflow(), "numpy"])
+
+
+def _inputs(model: Model, first: int, batch: int) -> dict[str, Any]:
+    made = inputs.make(model, first, batch)
+    return {tensor.name: np.ascontiguousarray(images_last(made[tensor.name])) for tensor in model.inputs}
+
+
+def _tensorflow() -> str:
+    """Return the distribution that brings TensorFlow: it has two names."""
+    import importlib.metadata
+
+    names = ("tensorflow-cpu", "tensorflow")
+    return next(name for name in names if any(importlib.metadata.distributions(name=name)))

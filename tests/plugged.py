@@ -1,0 +1,61 @@
+"""Plug-ins for tests: distributions as `pip install` leaves them, in a folder of their own."""
+
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from suite import plugins
+from suite.backends import registry
+from suite.zoo import models
+from tests.commands import ROOT
+
+TEMPLATE = ROOT / "docs" / "plugin-template"
+LITERT = ROOT / "plugins" / "litert"
+TVM = ROOT / "plugins" / "tvm"
+
+
+def metadata(folder: Path, distribution: str, version: str, points: Mapping[str, Mapping[str, str]]) -> None:
+    """Write what an installer leaves of a distribution: its name, version and entry points."""
+    made = folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
+    made.mkdir(parents=True)
+    (made / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+    sections = (
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in each.items())
+        for group, each in points.items()
+    )
+    (made / "entry_points.txt").write_text("".join(sections))
+
+
+def install(project: Path, folder: Path) -> Path:
+    """Put a project's packages and metadata into a folder, as `pip install --target` does without building."""
+    table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    for package in table["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
+        shutil.copytree(project / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    metadata(folder, table["project"]["name"], table["project"]["version"], table["project"]["entry-points"])
+    return folder
+
+
+def forget() -> None:
+    """Let plug-ins be looked for again."""
+    plugins.installed.cache_clear()
+    registry._from_plugins.cache_clear()
+    models._from_plugins.cache_clear()
+
+
+@contextmanager
+def seen(*folders: Path) -> Iterator[pytest.MonkeyPatch]:
+    """Let this process and its children find what is installed in these folders, and nothing of it afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        for folder in folders:
+            patch.syspath_prepend(folder)
+        patch.setenv("PYTHONPATH", ":".join(map(str, folders)), prepend=":")
+        forget()
+        try:
+            yield patch
+        finally:
+            patch.undo()
+            forget()

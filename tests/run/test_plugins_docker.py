@@ -1,0 +1,46 @@
+"""Backends and a model of installed distributions, measured beside built-in ones, with real containers."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.plan import Selection
+from tests import plugged
+from tests.benches import once
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+
+def test_they_are_measured_beside_built_in_ones(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    folders = [plugged.install(each, tmp_path / each.name) for each in (plugged.TEMPLATE, plugged.LITERT, plugged.TVM)]
+    selection = Selection(
+        profile="smoke",
+        models=("linear",),
+        backends=("example", "litert", "tvm", "onnxruntime"),
+        scenarios=("latency",),
+        threads=(1,),
+        control="none",
+    )
+    with plugged.seen(*folders):
+        found = once(selection, tmp_path / "reports", "docker")
+    assert found.code == 0, found.out
+    (block,) = found.run.blocks
+    launches = {each.arm: each for generation in block.generations for each in generation.launches}
+    assert launches.keys() > {"example", "litert", "tvm", "onnxruntime"}
+    for arm in ("example", "litert", "tvm", "onnxruntime"):
+        launch = launches[arm]
+        assert launch.failure is None, launch.failure
+        assert launch.parity is not None
+        assert launch.parity.equal, launch.parity.reason
+    brought = {image.name: image.plugins for image in found.run.images}
+    model = {"levelfield-example": "0.1.0"}
+    assert brought["onnxruntime"] == brought["example"] == model
+    assert brought["litert"] == model | {"levelfield-litert": "0.1.0"}
+    assert "linear fp32 batch 1 tflite" in {artifact.name for artifact in found.run.artifacts}
+    assert launches["litert"].onnx_sha256 != launches["onnxruntime"].onnx_sha256 != ""
+    assert launches["tvm"].onnx_sha256 == launches["onnxruntime"].onnx_sha256
+    page = found.page.read_text(encoding="utf-8")
+    assert "LiteRT" in page
+    assert "Linear" in page

@@ -1,0 +1,211 @@
+"""What installed distributions bring, and what becomes of those that are broken."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from suite import plugins
+from suite.backends import registry
+from suite.errors import LevelfieldError
+from suite.images import catalogue, worker_code
+from suite.plan import arms
+from suite.plugins import BACKENDS, MODELS
+from suite.zoo import models
+from tests import plugged
+
+_ENTRY = """
+from suite.backends.info import FP32, BackendInfo
+
+ENTRY = BackendInfo(
+    name="{name}", title="T", class_name="C", package="{package}", image="{image}", reads="native",
+    distribution="numpy", ways={{"cpu": {{"fp32": FP32}}}}, {more}
+)
+"""
+
+
+_RENAMED = """
+from msgspec.structs import replace
+from suite.zoo.mlp.spec import MODEL as MLP
+MODEL = replace(MLP, name='other')
+"""
+
+
+def bring(
+    folder: Path,
+    name: str,
+    *,
+    code: str | None = None,
+    value: str = "",
+    image: str = "own",
+    more: str = "",
+    points: str = "",
+) -> Path:
+    """Install a distribution with one backend; its package is called as the distribution is."""
+    package = f"brings_{name.replace('-', '_')}"
+    text = _ENTRY.format(name=name, package=package, image=image, more=more) if code is None else code
+    (folder / package).mkdir(parents=True)
+    (folder / package / "__init__.py").write_text(text)
+    plugged.metadata(folder, f"brings-{name}", "1.0", {BACKENDS: {points or name: value or f"{package}:ENTRY"}})
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder on the path, into which tests install."""
+    before = set(sys.modules)
+    with plugged.seen(tmp_path):
+        yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("brings_"):
+            del sys.modules[name]
+
+
+def test_a_backend_is_found_with_its_distribution(folder: Path) -> None:
+    bring(folder, "good")
+    assert registry.get("good").title == "T"
+    plugin = registry.plugin_of("good")
+    assert plugin is not None
+    assert plugin.label == "brings-good 1.0"
+    assert "good" in registry.names_where_named()
+    assert registry.plugin_of("torch") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "reason"),
+    [
+        ("bad", {"code": "import no_such_module\n"}, r"cannot be imported \(ModuleNotFoundError: No module named"),
+        ("bad", {"code": "raise SystemExit(3)\n"}, r"cannot be imported \(SystemExit: 3\)"),
+        ("bad", {"code": "ENTRY = {'name': 'bad'}\n"}, "is a dict and no BackendInfo"),
+        ("bad", {"value": "brings_bad:OTHER"}, "cannot be imported"),
+        ("bad", {"value": "no_such_package:ENTRY"}, "there is no package no_such_package"),
+        ("bad", {"value": "json.decoder:ENTRY"}, "is a|cannot be imported"),
+        ("bad", {"more": "process_bytes='much'"}, "a field of its BackendInfo is wrong"),
+        ("bad", {"points": "other"}, "its BackendInfo is called 'bad'"),
+        ("bad", {"image": "onnxruntime"}, "its image 'onnxruntime' is not one of its own"),
+        ("bad", {"image": "../x"}, "is not one of its own"),
+        ("torch", {}, "a built-in backend has this name"),
+        ("bad", {"points": "Bad_Name!"}, "a name has lower-case letters"),
+    ],
+)
+def test_a_broken_one_says_why_and_takes_no_other_down(
+    folder: Path, name: str, given: dict[str, str], reason: str
+) -> None:
+    bring(folder / "first", name, **given)
+    bring(folder / "second", "good")
+    with plugged.seen(folder / "first", folder / "second"):
+        (broken,) = registry.broken()
+        assert registry.get("good").name == "good"
+        assert broken.sentence.startswith(f"The plug-in brings-{name} 1.0 brings no backend ")
+        assert re.search(reason, broken.sentence), broken.sentence
+        if name == "bad" and not given.get("points"):
+            with pytest.raises(LevelfieldError, match="brings no backend bad"):
+                arms.parse("bad")
+            with pytest.raises(LevelfieldError, match="brings no backend bad"):
+                catalogue.image("bad")
+            with pytest.raises(ValueError, match="brings no backend bad"):
+                registry.get("bad")
+
+
+def test_of_two_with_one_name_the_second_is_refused(folder: Path) -> None:
+    bring(folder / "first", "twin")
+    bring(folder / "second", "twin")
+    for each in (folder / "second").glob("*.dist-info"):
+        each.rename(each.with_name("else_where-2.0.dist-info"))
+        metadata = each.with_name("else_where-2.0.dist-info") / "METADATA"
+        metadata.write_text("Metadata-Version: 2.1\nName: else-where\nVersion: 2.0\n")
+    with plugged.seen(folder / "first", folder / "second"):
+        (broken,) = registry.broken()
+        assert broken.sentence == (
+            "The plug-in else-where 2.0 brings no backend twin: brings-twin 1.0 brings a backend of this name."
+        )
+
+
+def test_colours_and_controls_stay_with_built_in_backends(folder: Path) -> None:
+    bring(folder, "good", more="colours=('#000000', '#ffffff'), control_rank=0")
+    assert registry.get("good").colours is None
+    assert "good" not in registry.controls()
+
+
+def test_an_image_without_its_files_says_what_it_needs(folder: Path) -> None:
+    bring(folder, "good")
+    assert "own" not in catalogue.images()
+    assert "torch" in catalogue.images()
+    with pytest.raises(LevelfieldError, match=r"no image own: images/catalogue.toml .* does not describe it"):
+        catalogue.image("own")
+    (folder / "brings_good" / "images").mkdir()
+    (folder / "brings_good" / "images" / "catalogue.toml").write_text("[own]\nbase = 'fat'\n")
+    with pytest.raises(LevelfieldError, match="'fat', and there is no such base"):
+        catalogue.image("own")
+    (folder / "brings_good" / "images" / "catalogue.toml").write_text("[own]\nbase = 'slim'\n")
+    with pytest.raises(LevelfieldError, match="The image own has no lock"):
+        catalogue.lock("own")
+
+
+def test_only_its_own_images_have_its_code(tmp_path: Path) -> None:
+    plugged.install(plugged.TEMPLATE, tmp_path)
+    with plugged.seen(tmp_path):
+        own, other = worker_code.files("example"), worker_code.files("torch")
+        assert "levelfield_example/example.py" in own
+        assert not any("images" in name for name in own if name.startswith("levelfield_example"))
+        points = own["levelfield_example-0.1.0.dist-info/entry_points.txt"].decode()
+        assert "example = levelfield_example:EXAMPLE" in points
+        # A model is computed in every image.
+        assert "levelfield_example/linear/torch.py" in other
+        assert worker_code.distributions("torch") == {"levelfield-example": "0.1.0"}
+    assert worker_code.distributions("torch") == {}
+
+
+def test_the_worker_finds_the_same_entry_points(tmp_path: Path) -> None:
+    plugged.install(plugged.TEMPLATE, tmp_path / "installed")
+    with plugged.seen(tmp_path / "installed"):
+        inside = worker_code.files("example")
+    for name, content in inside.items():
+        if not name.startswith("suite/"):
+            path = tmp_path / "inside" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    with plugged.seen(tmp_path / "inside"):
+        assert registry.get("example").module == "levelfield_example.example"
+        assert models.get("linear").module("reference").forward is not None
+
+
+def test_a_model_is_found_and_never_measured_unasked(tmp_path: Path) -> None:
+    plugged.install(plugged.TEMPLATE, tmp_path)
+    with plugged.seen(tmp_path):
+        assert models.names()[-1] == "linear"
+        assert not models.get("linear").by_default
+    with pytest.raises(ValueError, match="There is no model 'linear'"):
+        models.get("linear")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "reason"),
+    [
+        ("mlp", "from suite.zoo.mlp.spec import MODEL", "a built-in model has this name"),
+        ("other", "from suite.zoo.mlp.spec import MODEL", "its Model is called 'mlp'"),
+        ("other", "MODEL = 3", "is a int and no Model"),
+        (
+            "other",
+            _RENAMED,
+            "its folder is in suite.zoo",
+        ),
+    ],
+)
+def test_a_broken_model_says_why(folder: Path, name: str, code: str, reason: str) -> None:
+    package = folder / "brings_model"
+    package.mkdir()
+    (package / "__init__.py").write_text(code)
+    plugged.metadata(folder, "brings-model", "1.0", {MODELS: {name: "brings_model:MODEL"}})
+    plugged.forget()
+    (broken,) = models.broken()
+    assert reason in broken.sentence
+    assert "torch" in registry.names()
+
+
+def test_nothing_is_imported_to_list_entry_points(folder: Path) -> None:
+    bring(folder, "bad", code="raise RuntimeError\n")
+    assert [plugin.name for plugin in plugins.installed(BACKENDS)] == ["bad"]
+    assert "brings_bad" not in sys.modules
