@@ -218,7 +218,6 @@ _BACKENDS = {
             ways={"cpu": {"fp32": FP32}},
             by_default=False,
             wraps="torch",
-            colours=("#8a6d00", "#ffd24d"),
         ),
         _KERAS,
         msgspec.structs.replace(
