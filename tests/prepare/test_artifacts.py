@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from suite.backends.info import FileFormat
 from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec, WorkerPaths
@@ -158,6 +159,23 @@ def test_an_export_is_made_once_and_again_when_it_is_not_whole(artifacts: Artifa
     assert launcher.launched == 3
     assert [path.name for path in folder.parent.iterdir()] == [folder.name], "no half export is left"
     assert msgspec.json.decode((folder / MANIFEST).read_bytes())["opset"] == 20
+
+
+def test_files_of_another_format_stand_in_a_folder_of_their_own(artifacts: Artifacts) -> None:
+    script = WRITES.replace("FILES", "files").replace("model.onnx", "model.other").replace('"opset": 20', '"opset": 0')
+    script = script.replace("folder = pathlib", 'assert request["module"] == "brings.export"; folder = pathlib')
+    other = FileFormat("other", "Other", "other-exporter", "brings.export", "model.other")
+    exporter = msgspec.structs.replace(EXPORTER, worker_sha256="1", plugins={"brings": "1.0"})
+    newer = msgspec.structs.replace(exporter, worker_sha256="2")
+    found = [
+        artifacts.exported("mlp", "fp32", 1, exporter=each, launcher=Exporting(script), file_format=other)
+        for each in (exporter, newer)
+    ]
+    assert {Path(each.path).parts[0] for each in found} == {"plugin-other"}
+    assert {Path(each.path).name for each in found} == {"model.other"}
+    assert len({each.path for each in found}) == 2, "its code decides what is written"
+    assert found[0].artifact.name == "mlp fp32 batch 1 other"
+    assert found[0].artifact.made_by == {"torch": "1"}
 
 
 @pytest.mark.parametrize(
