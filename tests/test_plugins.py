@@ -55,12 +55,8 @@ def bring(
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder on the path, into which tests install."""
-    before = set(sys.modules)
     with plugged.seen(tmp_path):
         yield tmp_path
-    for name in set(sys.modules) - before:
-        if name.startswith("brings_"):
-            del sys.modules[name]
 
 
 def test_a_backend_is_found_with_its_distribution(folder: Path) -> None:
