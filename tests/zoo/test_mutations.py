@@ -59,7 +59,7 @@ def test_tanh_gelu(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: n
 
 def test_layer_norm_epsilon(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: np.ndarray) -> None:
     norm = bert.norm
-    monkeypatch.setattr(bert, "norm", lambda w, name, x, epsilon: norm(w, name, x, 1e-5))
+    monkeypatch.setattr(bert, "norm", lambda w, name, x, _: norm(w, name, x, 1e-5))
     _caught(run_bert(), right_bert)
 
 
