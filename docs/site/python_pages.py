@@ -1,0 +1,34 @@
+"""The reference of the Python packages that are pure functions of records and arrays: one page for each package."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+
+FOLDER = "reference/python"
+PACKAGES = ("statistics", "record", "analysis", "compare", "history")
+"""They measure nothing, so programs may use them on records from anywhere."""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield each page as its path and its Markdown, in which mkdocstrings fills in the functions."""
+    lines = [
+        "# Python",
+        "",
+        "These packages are pure functions of records and arrays. They measure nothing, and need no container engine.",
+        "Names may change between minor versions; the record's schema does not lose a field.",
+        "",
+        "| package | |",
+        "|---|---|",
+    ]
+    for name in PACKAGES:
+        package = importlib.import_module(f"suite.{name}")
+        lines.append(f"| [`suite.{name}`]({name}.md) | {_first_line(package.__doc__)} |")
+        modules = sorted(each.name for each in pkgutil.walk_packages(package.__path__, f"suite.{name}."))
+        sections = "\n\n".join(f"::: {each}" for each in modules)
+        yield f"{FOLDER}/{name}.md", f"# `suite.{name}`\n\n{inspect.cleandoc(package.__doc__ or '')}\n\n{sections}\n"
+    yield f"{FOLDER}/index.md", "\n".join(lines)
+
+
+def _first_line(docstring: str | None) -> str:
+    return inspect.cleandoc(docstring or "").partition("\n")[0]
