@@ -35,7 +35,8 @@ def _command(command: click.Command, context: click.Context, mark: str) -> Itera
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    rows = [found for each in command.get_params(context) if (found := each.get_help_record(context)) is not None]
+    records = [each.get_help_record(context) for each in command.get_params(context)]
+    rows = [record for record in records if record is not None and record[1]]  # arguments may have no help
     if rows:
         yield from ("| option | |", "|---|---|")
         yield from (f"| {_code(names)} | {_cell(text)} |" for names, text in rows)

@@ -46,6 +46,8 @@ def on_files(files: Files, config: "MkDocsConfig") -> Files:
     for made in MADE:
         for path, text in made.pages():
             files.append(File.generated(config, path, content=text))
+    shim = "assets/iframe-worker.js"  # the name by which the plugin `offline` knows that there is one
+    files.append(File.generated(config, shim, abs_src_path=str(Path(__file__).with_name("iframe-worker.js"))))
     for name, path in linking.PROJECT.items():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / name)))
     for file in _linked(ROOT / path for path in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")):
@@ -59,14 +61,15 @@ def on_files(files: Files, config: "MkDocsConfig") -> Files:
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: Files) -> str:
     """Check a page's commands, and lead its links to where their targets are in the site."""
     del config, files
+    if page.file.abs_src_path is None:
+        return markdown  # made from code
     for text in checking.commands(markdown):
         if text.startswith("levelfield "):
             try:
                 checking.understand(text)
             except click.ClickException as error:
                 raise PluginError(f"{page.file.src_uri}: `{text}`: {error.format_message()}") from error
-    origin = page.file.abs_src_path
-    return markdown if origin is None else linking.relinked(ROOT, Path(origin).resolve(), markdown)
+    return linking.relinked(ROOT, Path(page.file.abs_src_path).resolve(), markdown)
 
 
 def _linked(more: Iterator[Path]) -> set[Path]:
