@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browsers import log
+from tests import browsers
 from tests.commands import ROOT
 
 if TYPE_CHECKING:
@@ -26,15 +26,11 @@ def test_the_site_is_built_strictly_and_searches_without_a_server(browser: "webd
     session = [sys.executable, "-m", "nox", "-f", str(ROOT / "noxfile.py"), "-s", "docs", "--", "--site-dir", str(site)]
     done = subprocess.run(session, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    log(browser, "performance")
-    browser.get((site / "index.html").as_uri())
+    browsers.show(browser, site / "index.html")
     browser.execute_script("document.querySelector('label[for=__search]').click()")  # type: ignore[no-untyped-call]
     browser.find_element("css selector", "input[name=query]").send_keys("disturbed rounds")
     deadline = time.monotonic() + PATIENCE_S
     while not re.match(r"\d+ matching", browser.find_element("css selector", ".md-search-result__meta").text):
         assert time.monotonic() < deadline, "nothing is found"
         time.sleep(0.1)
-    asked = {
-        url for each in log(browser, "performance") for url in re.findall(r'"url":"(https?:[^"]*)"', each["message"])
-    }
-    assert not {url for url in asked if "duckduckgo" not in url}, "the browser's own first page is no request of ours"
+    assert not [address for address in browsers.requests(browser) if not address.startswith("file://")]
