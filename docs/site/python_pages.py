@@ -1,4 +1,4 @@
-"""The reference of the Python packages that are pure functions of records and arrays: one page for each package."""
+"""The reference of Python: `suite.load`, and the packages that are pure functions of records and arrays."""
 
 import importlib
 import inspect
@@ -14,6 +14,14 @@ def pages() -> Iterator[tuple[str, str]]:
     """Yield each page as its path and its Markdown, in which mkdocstrings fills in the functions."""
     lines = [
         "# Python",
+        "",
+        "`suite.load` reads a report, with its tables as rows or DataFrames.",
+        "",
+        "::: suite.load",
+        "",
+        "::: suite.loading",
+        "",
+        "## Packages",
         "",
         "These packages are pure functions of records and arrays. They measure nothing, and need no container engine.",
         "Names may change between minor versions; the record's schema does not lose a field.",

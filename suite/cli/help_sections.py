@@ -9,7 +9,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "Compare and follow runs": ("compare", "baseline", "history", "import"),
     "Reports": ("report", "verify", "card", "export", "publish"),
     "Machine and images": ("doctor", "list", "build", "lock", "bundle", "unbundle", "clean"),
-    "For shells and programs": ("completion", "schema"),
+    "For shells and programs": ("config", "completion", "schema"),
 }
 """Names of commands by section, each section in the order in which its commands are used."""
 OPTIONS: Mapping[str, Sequence[str]] = {

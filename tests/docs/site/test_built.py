@@ -33,4 +33,4 @@ def test_the_site_is_built_strictly_and_searches_without_a_server(browser: "webd
     while not re.match(r"\d+ matching", browser.find_element("css selector", ".md-search-result__meta").text):
         assert time.monotonic() < deadline, "nothing is found"
         time.sleep(0.1)
-    assert not [address for address in browsers.requests(browser) if not address.startswith("file://")]
+    assert not [address for address in browsers.requests(browser) if not address.startswith(("file:", "data:"))]
