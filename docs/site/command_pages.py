@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import click
 
+from suite.cli import help_sections
 from suite.cli.main import cli
 
 FOLDER = "reference/cli"
@@ -14,12 +15,14 @@ FOLDER = "reference/cli"
 def pages() -> Iterator[tuple[str, str]]:
     """Yield each page as its path and its Markdown: one of all commands, and one for each command."""
     context = click.Context(cli, info_name="levelfield")
-    lines = ["# Command line", "", _prose(cli.help), "", "| command | |", "|---|---|"]
-    for name in sorted(cli.commands):
-        command = cli.commands[name]
-        lines.append(f"| [`levelfield {name}`]({name}.md) | {_cell(command.get_short_help_str(200))} |")
-        yield f"{FOLDER}/{name}.md", "\n".join(_command(command, click.Context(command, context, name), "#"))
-    lines += ["", *_options(cli, context)]
+    lines = ["# Command line", "", _prose(cli.help)]
+    for title, names in help_sections.sections_of(help_sections.COMMANDS, list(cli.commands)):
+        lines += ["", f"| {title} | |", "|---|---|"]
+        for name in names:
+            command = cli.commands[name]
+            lines.append(f"| [`levelfield {name}`]({name}.md) | {_cell(command.get_short_help_str(200))} |")
+            yield f"{FOLDER}/{name}.md", "\n".join(_command(command, click.Context(command, context, name), "#"))
+    lines += _options(cli, context)
     yield f"{FOLDER}/index.md", "\n".join(lines)
 
 
@@ -35,11 +38,16 @@ def _command(command: click.Command, context: click.Context, mark: str) -> Itera
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    records = [each.get_help_record(context) for each in command.get_params(context)]
-    rows = [record for record in records if record is not None and record[1]]  # arguments may have no help
-    if rows:
-        yield from ("| option | |", "|---|---|")
-        yield from (f"| {_code(names)} | {_cell(text)} |" for names, text in rows)
+    records = {each.name or "": each.get_help_record(context) for each in command.get_params(context)}
+    rows = {
+        name: record for name, record in records.items() if record is not None and record[1]
+    }  # arguments may have none
+    sectioned = isinstance(command, help_sections.SectionedCommand)
+    sections = help_sections.sections_of(help_sections.OPTIONS, list(rows)) if sectioned else [("option", list(rows))]
+    for title, names in sections:
+        if names:
+            yield from ("", f"| {title} | |", "|---|---|")
+            yield from (f"| {_code(rows[name][0])} | {_cell(rows[name][1])} |" for name in names)
 
 
 def _prose(text: str | None) -> str:

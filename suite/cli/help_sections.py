@@ -46,7 +46,7 @@ class SectionedGroup(click.Group):
         """
         commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
         limit = formatter.width - 6 - max(map(len, commands))
-        for title, names in _sections(COMMANDS, [name for name, each in commands.items() if not each.hidden]):
+        for title, names in sections_of(COMMANDS, [name for name, each in commands.items() if not each.hidden]):
             with formatter.section(title):
                 formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
 
@@ -69,13 +69,21 @@ class SectionedCommand(click.Command):
             for each in self.get_params(ctx)
             if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None
         }
-        for title, names in _sections(OPTIONS, list(records)):
+        for title, names in sections_of(OPTIONS, list(records)):
             with formatter.section(title):
                 formatter.write_dl([records[name] for name in names])
 
 
-def _sections(sections: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return each section with those of its names that are there; what is in none comes last."""
+def sections_of(sections: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Return each section with those of its names that are there; what is in none comes last.
+
+    Parameters
+    ----------
+    sections : mapping
+        `COMMANDS` or `OPTIONS`.
+    names : sequence of str
+        Those that are there.
+    """
     found = [(title, [name for name in listed if name in names]) for title, listed in sections.items()]
     placed = {name for listed in sections.values() for name in listed}
     found.append((OTHER, [name for name in names if name not in placed]))
