@@ -9,6 +9,9 @@ FOLDER = "reference/python"
 PACKAGES = ("statistics", "record", "analysis", "compare", "history")
 """They measure nothing, so programs may use them on records from anywhere."""
 
+_FOUND_LAST = "---\nsearch:\n  boost: 0.3\n---\n\n"
+"""A word of the method is looked for in its description first, and in functions after it."""
+
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield each page as its path and its Markdown, in which mkdocstrings fills in the functions."""
@@ -34,7 +37,10 @@ def pages() -> Iterator[tuple[str, str]]:
         lines.append(f"| [`suite.{name}`]({name}.md) | {_first_line(package.__doc__)} |")
         modules = sorted(each.name for each in pkgutil.walk_packages(package.__path__, f"suite.{name}."))
         sections = "\n\n".join(f"::: {each}" for each in modules)
-        yield f"{FOLDER}/{name}.md", f"# `suite.{name}`\n\n{inspect.cleandoc(package.__doc__ or '')}\n\n{sections}\n"
+        yield (
+            f"{FOLDER}/{name}.md",
+            f"{_FOUND_LAST}# `suite.{name}`\n\n{inspect.cleandoc(package.__doc__ or '')}\n\n{sections}\n",
+        )
     yield f"{FOLDER}/index.md", "\n".join(lines)
 
 
