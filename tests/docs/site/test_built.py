@@ -27,7 +27,7 @@ def test_the_site_is_built_strictly_and_searches_without_a_server(browser: "webd
     done = subprocess.run(session, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     browsers.show(browser, site / "index.html")
-    browser.execute_script("document.querySelector('label[for=__search]').click()")  # type: ignore[no-untyped-call]
+    browser.execute_script("document.querySelector('label[for=__search]').click()")
     browser.find_element("css selector", "input[name=query]").send_keys("disturbed rounds")
     deadline = time.monotonic() + PATIENCE_S
     while not re.match(r"\d+ matching", browser.find_element("css selector", ".md-search-result__meta").text):
