@@ -108,9 +108,9 @@ def tests(session: nox.Session) -> None:
     install(session)
     first, *others = _parts(session.posargs)
     with contextlib.nullcontext() if session.posargs not in ([], ["all"]) else _building_images(session):
-        session.run("ruff", "format", "--check", "suite", "plugins", "tests", "noxfile.py")
-        session.run("ruff", "check", "suite", "plugins", "tests", "noxfile.py")
-        session.run("mypy", "--strict", "suite", "plugins", "tests", "noxfile.py")
+        session.run("ruff", "format", "--check", "suite", "plugins", "tests", "docs/site", "noxfile.py")
+        session.run("ruff", "check", "suite", "plugins", "tests", "docs/site", "noxfile.py")
+        session.run("mypy", "--strict", "suite", "plugins", "tests", "docs/site", "noxfile.py")
         session.run("lint-imports")
         failed = [] if _passes(session, *first) else [first[0]]
     failed += [marks for marks, words in others if not _passes(session, marks, words)]
@@ -159,6 +159,13 @@ def _passes(session: nox.Session, marks: str, words: list[str]) -> bool:
     except CommandFailed:
         return False
     return True
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation as a site, in build/docs: links and commands are checked, and search works offline."""
+    install(session, "docs.lock")
+    session.run("mkdocs", "build", "--strict", *session.posargs, env={"PYTHONPATH": str(HERE)})
 
 
 @nox.session

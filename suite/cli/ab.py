@@ -6,16 +6,18 @@ from typing import Any
 
 import click
 
+from suite.cli import completion
 from suite.cli.answers.printing import JSON, print_json
 from suite.cli.compare import formats_of, write
+from suite.cli.help_sections import SectionedCommand
 from suite.cli.measuring import options_of, selection
 from suite.cli.options import BASE, BUDGET, IDENTIFY, LAUNCHER, MARGIN, MAX_SLOWDOWN, OUTPUT, PERCENT, REPORTS, SEED
 from suite.safety import terminals
 
 
-@click.command()
-@click.argument("a")
-@click.argument("b")
+@click.command(cls=SectionedCommand)
+@click.argument("a", shell_complete=completion.arm)
+@click.argument("b", shell_complete=completion.arm)
 @selection
 @BUDGET
 @click.option(
@@ -43,6 +45,7 @@ from suite.safety import terminals
 @click.option(
     "--resume",
     metavar="RUN",
+    shell_complete=completion.runs,
     help="Continue a run of these arms that was interrupted or ended without a verdict.",
 )
 @click.option("--seed", type=SEED, help="Seed of the schedule; it is stored in the record.")

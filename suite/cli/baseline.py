@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from suite.cli import completion
 from suite.cli.options import PERCENT, REPORTS
 from suite.errors import LevelfieldError
 from suite.safety import terminals
@@ -16,7 +17,7 @@ def baseline() -> None:
 
 @baseline.command(name="set")
 @click.argument("name")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…", shell_complete=completion.runs)
 @REPORTS
 def set_(name: str, runs: tuple[str, ...], reports: Path) -> None:
     """Define the baseline NAME as one or more runs.

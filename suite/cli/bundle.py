@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from suite.cli import completion
 from suite.errors import printable
 from suite.safety import terminals
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("images", nargs=-1)
+@click.argument("images", nargs=-1, shell_complete=completion.images)
 @click.option("--artifacts", is_flag=True, help="Include exported ONNX models that are in the cache.")
 def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
     """Pack all files for building IMAGES, for a machine without a network.

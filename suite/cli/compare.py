@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from suite import scenarios
+from suite.cli import completion
 from suite.cli.answers.printing import JSON
 from suite.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from suite.safety import terminals
@@ -17,9 +18,21 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("runs", nargs=-1, metavar="OLD NEW")
-@click.option("--old", multiple=True, metavar="RUN", help="A run of the old side. May be repeated.")
-@click.option("--new", multiple=True, metavar="RUN", help="A run of the new side. May be repeated.")
+@click.argument("runs", nargs=-1, metavar="OLD NEW", shell_complete=completion.runs)
+@click.option(
+    "--old",
+    multiple=True,
+    metavar="RUN",
+    shell_complete=completion.runs,
+    help="A run of the old side. May be repeated.",
+)
+@click.option(
+    "--new",
+    multiple=True,
+    metavar="RUN",
+    shell_complete=completion.runs,
+    help="A run of the new side. May be repeated.",
+)
 @click.option("--baseline", metavar="NAME", help="Use this baseline as the old side; all runs named are new.")
 @click.option(
     "--gate",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from suite.cli import completion
 from suite.cli.options import CSV, REPORTS
 from suite.errors import printable
 from suite.record.files import write_atomically
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…", shell_complete=completion.runs)
 @click.option(
     "--table",
     type=click.Choice(list(COLUMNS)),

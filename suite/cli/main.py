@@ -12,7 +12,7 @@ import click
 from rich.markup import escape
 
 from suite import __version__
-from suite.cli import tools
+from suite.cli import completion, tools
 from suite.cli.ab import ab
 from suite.cli.answers.printing import JSON, print_json
 from suite.cli.baseline import baseline
@@ -23,6 +23,7 @@ from suite.cli.contract import contract
 from suite.cli.explain import explain
 from suite.cli.export import export
 from suite.cli.fleet import fleet
+from suite.cli.help_sections import SectionedCommand, SectionedGroup
 from suite.cli.history import history
 from suite.cli.import_ import import_
 from suite.cli.layers import layers
@@ -62,7 +63,10 @@ DEBUG = "LEVELFIELD_DEBUG"
 """Variable that lets an unexpected error end in its traceback."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True})
+@click.group(
+    cls=SectionedGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+)
 @click.version_option(__version__, prog_name="levelfield")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -70,9 +74,15 @@ def cli(context: click.Context) -> None:
     apply(context)
 
 
-@cli.command()
+@cli.command(cls=SectionedCommand)
 @selection
-@click.option("--backends", type=NAMES, default=(), help="Only these backends, separated by commas.")
+@click.option(
+    "--backends",
+    type=NAMES,
+    default=(),
+    shell_complete=completion.backends,
+    help="Only these backends, separated by commas.",
+)
 @click.option("--control", default="auto", help="Backend to measure twice, as a control; auto or none.")
 @BUDGET
 @click.option("--precision-target", type=PERCENT, help="Continue until every ratio is known to ± this.")
@@ -80,7 +90,7 @@ def cli(context: click.Context) -> None:
 @LAUNCHER
 @BASE
 @REPORTS
-@click.option("--resume", metavar="RUN", help="Continue an interrupted run.")
+@click.option("--resume", metavar="RUN", shell_complete=completion.runs, help="Continue an interrupted run.")
 @click.option(
     "--repeat",
     metavar="N",
@@ -93,6 +103,7 @@ def cli(context: click.Context) -> None:
     metavar="ARMS",
     type=NAMES,
     default=(),
+    shell_complete=completion.backends,
     help="With --repeat: also measure these backends as a second side; runs of both sides alternate.",
 )
 @NODES
@@ -133,6 +144,7 @@ for _command in (
         bundle,
         card,
         compare,
+        completion.completion,
         config,
         explain,
         contract,
@@ -159,7 +171,7 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         _refuse_empty(sys.argv[1:])
-        cli(standalone_mode=False)
+        cli(prog_name="levelfield", standalone_mode=False)
     except click.exceptions.Exit as leaving:
         sys.exit(leaving.exit_code)
     except click.ClickException as error:

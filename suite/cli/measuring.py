@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
+from suite.cli import completion
 from suite.cli.options import (
     CPUS,
     DEPTHS,
@@ -38,9 +39,16 @@ _SELECTION = (
     click.option(
         "--profile",
         default="standard",
+        shell_complete=completion.profiles,
         help="smoke, standard or full: what is measured, and how often (see `levelfield list`).",
     ),
-    click.option("--models", type=NAMES, default=(), help="Only these models, separated by commas."),
+    click.option(
+        "--models",
+        type=NAMES,
+        default=(),
+        shell_complete=completion.models,
+        help="Only these models, separated by commas.",
+    ),
     OWN_MODEL,
     click.option(
         "--dim",
@@ -58,7 +66,13 @@ _SELECTION = (
     ),
     OWN_MODULE,
     OWN_WEIGHTS,
-    click.option("--scenarios", type=NAMES, default=(), help="Only these: latency, throughput, … (`levelfield list`)."),
+    click.option(
+        "--scenarios",
+        type=NAMES,
+        default=(),
+        shell_complete=completion.scenarios,
+        help="Only these: latency, throughput, … (`levelfield list`).",
+    ),
     click.option(
         "--precision",
         "precisions",

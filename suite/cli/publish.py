@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from suite.cli import completion
 from suite.cli.options import REPORTS
 from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
@@ -35,7 +36,7 @@ def publish(out: Path, reports: Path) -> None:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from suite.cli import completion
 from suite.cli.answers.printing import COMMANDS, JSON, print_json
 from suite.cli.options import BASE, CARBON, GPU, PRICE, REPORTS, SIGN
 from suite.errors import LevelfieldError, printable
@@ -82,7 +83,7 @@ def _show_cuda(console: Console) -> None:
 
 
 @click.command()
-@click.argument("images", nargs=-1)
+@click.argument("images", nargs=-1, shell_complete=completion.images)
 @BASE
 @click.option(
     "--export",
@@ -133,7 +134,7 @@ def _dimmed(text: str) -> None:
 
 
 @click.command()
-@click.argument("images", nargs=-1)
+@click.argument("images", nargs=-1, shell_complete=completion.images)
 @click.option("--check", is_flag=True, help="Change nothing: list what is outdated or vulnerable in the locks.")
 @click.option(
     "--advisories",
@@ -174,7 +175,7 @@ def list_(*, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @REPORTS
 @PRICE
 @CARBON

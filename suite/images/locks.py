@@ -231,16 +231,17 @@ def _changes(written: catalogue.Lock) -> list[str]:
 
 
 def lock_tool() -> None:
-    """Resolve the tool's own environment: what it needs to run, to be developed, and nox alone."""
+    """Resolve the tool's own environments: what it needs to run, to be developed, to build its docs, and nox alone."""
     folder = images_root() / "tool"
     project = images_root().parent / "pyproject.toml"
     shared = ["--generate-hashes", "--universal", "--python-version", PYTHON, "--no-header", "--no-annotate"]
     shared += registries.uv_arguments(registries.settings(), only_default=True)
     own = [project, folder / "build.in"]
     _compile([*own, folder / "dev.in", folder / "nox.in"], folder / "dev.lock", shared)
-    # The same versions in all three.
+    # The same versions in all of them.
     shared += ["--constraint", str(folder / "dev.lock")]
     _compile(own, folder / "runtime.lock", shared)
+    _compile([*own, folder / "docs.in"], folder / "docs.lock", shared)
     _compile([folder / "nox.in"], folder / "nox.lock", shared)
 
 

@@ -177,7 +177,7 @@ def test_backends_and_images_mean_the_same_framework() -> None:
 
 
 def test_the_tool_locks_hash_every_line() -> None:
-    for name in ("runtime", "dev", "nox"):
+    for name in ("runtime", "dev", "docs", "nox"):
         text = (images_root() / "tool" / f"{name}.lock").read_text()
         requirements = re.findall(r"^[a-z0-9][\w.-]*==.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)*", text, re.MULTILINE)
         assert requirements

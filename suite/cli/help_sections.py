@@ -1,0 +1,90 @@
+"""Help in sections: the commands of `levelfield`, and the options of the commands that measure."""
+
+from collections.abc import Mapping, Sequence
+
+import click
+
+COMMANDS: Mapping[str, Sequence[str]] = {
+    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "layers", "peer"),
+    "Compare and follow runs": ("compare", "baseline", "history", "import"),
+    "Reports": ("report", "verify", "card", "export", "publish"),
+    "Machine and images": ("doctor", "list", "build", "lock", "bundle", "unbundle", "clean"),
+    "For shells and programs": ("config", "completion", "schema"),
+}
+"""Names of commands by section, each section in the order in which its commands are used."""
+OPTIONS: Mapping[str, Sequence[str]] = {
+    "What to measure": (
+        *("models", "own", "dims", "values", "scenarios", "precisions", "batches"),
+        *("depths", "kv_caches", "data", "target"),
+    ),
+    "Arms": ("backends", "variant", "control", "alternate", "inject", "cross"),
+    "How long and how sure": (
+        *("profile", "budget_seconds", "precision_target", "margin", "max_slowdown", "repeat", "resume", "seed"),
+        *("strict", "bisect", "why"),
+    ),
+    "Machine": ("threads", "cpus", "processes", "gpu", "launcher", "base"),
+    "Several hosts": ("hosts", "peers", "on", "peer_key"),
+    "Results": ("reports", "output", "as_json", "sign", "identify", "field_outputs", "price", "carbon_g_per_kwh"),
+}
+"""Names of parameters by section."""
+OTHER = "Other"
+"""The section of what no section names."""
+
+
+class SectionedGroup(click.Group):
+    """A group whose help lists its commands in sections."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, section by section.
+
+        Parameters
+        ----------
+        ctx : click.Context
+            Of this call.
+        formatter : click.HelpFormatter
+            What is written to.
+        """
+        commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
+        limit = formatter.width - 6 - max(map(len, commands))
+        for title, names in sections_of(COMMANDS, [name for name, each in commands.items() if not each.hidden]):
+            with formatter.section(title):
+                formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
+
+
+class SectionedCommand(click.Command):
+    """A command whose help lists its options in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section.
+
+        Parameters
+        ----------
+        ctx : click.Context
+            Of this call.
+        formatter : click.HelpFormatter
+            What is written to.
+        """
+        records = {
+            each.name or "": record
+            for each in self.get_params(ctx)
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None
+        }
+        for title, names in sections_of(OPTIONS, list(records)):
+            with formatter.section(title):
+                formatter.write_dl([records[name] for name in names])
+
+
+def sections_of(sections: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Return each section with those of its names that are there; what is in none comes last.
+
+    Parameters
+    ----------
+    sections : mapping
+        `COMMANDS` or `OPTIONS`.
+    names : sequence of str
+        Those that are there.
+    """
+    found = [(title, [name for name in listed if name in names]) for title, listed in sections.items()]
+    placed = {name for listed in sections.values() for name in listed}
+    found.append((OTHER, [name for name in names if name not in placed]))
+    return [(title, listed) for title, listed in found if listed]

@@ -1,0 +1,106 @@
+"""Names are completed, in a real bash too, and scripts are written where shells look."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from suite.cli import completion
+from suite.cli.main import cli
+from tests.commands import ROOT, one_clear_sentence, run
+
+
+def completed(line: str, folder: Path) -> list[str]:
+    """Return what a real bash makes of a line at whose end Tab is pressed."""
+    command = folder / "levelfield"
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m suite.cli "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    asked = f"""
+        {completion.script("bash")}
+        COMP_LINE={shlex.quote(line)} COMP_POINT={len(line)}
+        _levelfield_completion {shlex.quote(str(command))}
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(
+        ["bash", "-c", asked],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("levelfield fl", ["fleet"]),
+        ("levelfield ab onnxruntime@1.30", ["1.30.0"]),  # bash itself splits a word at its @
+        ("levelfield bench --models=mlp,res", ["mlp,resnet50"]),
+    ],
+)
+def test_bash_completes_commands_versions_and_lists(line: str, names: list[str], tmp_path: Path) -> None:
+    assert completed(line, tmp_path) == names
+
+
+def test_fish_is_told_to_keep_the_commas_of_a_value() -> None:
+    assert 'string split --max 1 ","' in completion.script("fish")
+
+
+def values(command: str, parameter: str, incomplete: str, **given: object) -> list[str]:
+    found = next(each for each in cli.commands[command].params if each.name == parameter)
+    context = click.Context(cli.commands[command])
+    context.params.update(given)
+    return [each.value for each in found.shell_complete(context, incomplete)]
+
+
+def test_names_are_completed_where_they_are_asked_for() -> None:
+    assert values("bench", "profile", "") == ["smoke", "standard", "full"]
+    assert values("bench", "scenarios", "latency,cold") == ["latency,cold-start"]
+    assert "openvino" in values("bench", "backends", "")
+    assert values("bench", "backends", "openvino,openv") == []
+    assert "onnxruntime,openvino@2026.4.1" in values("bench", "backends", "onnxruntime,openvino@")
+    assert values("ab", "a", "torch-c") == ["torch-compile"]
+    assert values("build", "images", "onnxruntime-") == ["onnxruntime-tensorrt-rtx"]
+
+
+def test_runs_are_those_of_the_folder_of_reports_the_newest_first(tmp_path: Path) -> None:
+    for name, file in (("20260101-a", "run.json"), ("20260102-b", "journal.jsonl"), ("notes", "text.md")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).touch()
+    assert values("compare", "runs", "2026", reports=tmp_path) == ["20260102-b", "20260101-a"]
+    assert values("bench", "resume", "20260102", reports=tmp_path) == ["20260102-b"]
+    assert values("card", "run", "", reports=tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_one_command_writes_the_script_where_the_shell_looks(shell: str, tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "SHELL": f"/usr/bin/{shell}", "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}
+    done = run("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
+    assert done.code == 0, done.err
+    files = [Path(line.removeprefix("Written: ")) for line in done.out.splitlines() if line.startswith("Written: ")]
+    assert files[0].read_text(encoding="utf-8") == completion.script(shell)
+    assert all(file.is_relative_to(tmp_path) for file in files)
+    if shell == "zsh":
+        again = run("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
+        assert again.code == 0, again.err
+        assert (tmp_path / ".zshrc").read_text(encoding="utf-8").count("source ") == 1
+
+
+def test_a_shell_without_completion_is_named(tmp_path: Path) -> None:
+    done = run("completion", folder=tmp_path, environment={"SHELL": "/bin/tcsh"})
+    one_clear_sentence(done, "no completion for the shell 'tcsh'", "bash, zsh, fish")
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    done = run(
+        "completion", "bash", "--install", folder=tmp_path, environment={"XDG_DATA_HOME": str(tmp_path / "data")}
+    )
+    one_clear_sentence(done, "cannot be written", "`levelfield completion bash` prints the script")

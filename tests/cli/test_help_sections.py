@@ -1,0 +1,37 @@
+"""Help lists every command and every option in a section, and leaves none out."""
+
+import click
+import pytest
+
+from suite.cli import help_sections
+from suite.cli.main import cli
+
+
+def test_every_command_has_a_section_and_is_listed_once() -> None:
+    named = [name for names in help_sections.COMMANDS.values() for name in names]
+    assert sorted(named) == sorted(cli.commands), "give it a section in suite/cli/help_sections.py"
+    text = cli.get_help(click.Context(cli))
+    for title in help_sections.COMMANDS:
+        assert f"\n{title}:\n" in text
+    for name in named:
+        assert text.count(f"\n  {name} ") == 1
+    assert f"\n{help_sections.OTHER}:" not in text
+
+
+@pytest.mark.parametrize("name", ["bench", "ab"])
+def test_every_option_has_a_section_and_is_listed_once(name: str) -> None:
+    command = cli.commands[name]
+    text = command.get_help(click.Context(command))
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert text.count(f"\n  {option.opts[0]} ") == 1, option.opts
+    (_, _, rest) = text.partition(f"\n{help_sections.OTHER}:\n")
+    assert rest.split()[0] == "--help", "give it a section in suite/cli/help_sections.py"
+
+
+def test_what_no_section_names_is_listed_at_the_end() -> None:
+    group = help_sections.SectionedGroup("x")
+    group.add_command(click.Command("bench", help="Measure."))
+    group.add_command(click.Command("brew", help="Make coffee."))
+    text = group.get_help(click.Context(group))
+    assert text.index("Measure:") < text.index("bench") < text.index(f"{help_sections.OTHER}:") < text.index("brew")
