@@ -6,8 +6,9 @@ weights, inputs and threads. Levelfield's own worker takes turns with them, wher
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
+from typing import TypeAlias
 
 import msgspec
 
@@ -27,7 +28,7 @@ from suite.trials.peers.tools import (
     write_model,
 )
 
-Launched = Iterator[Mapping[str, Contestant]]
+Launched: TypeAlias = Iterator[Mapping[str, Contestant]]
 WORKER, BARE = "Levelfield's worker", "bare loop"
 SERIES_PROCESSES = 5
 """Of a series of pyperf in a cell, where its default of 20 would take most of the time."""
@@ -38,8 +39,10 @@ class Cell(msgspec.Struct, frozen=True):
 
     tool: str
     backend: str
-    launch: Callable[..., object]
+    launch: Callable[..., AbstractContextManager[Mapping[str, Contestant]]]
     """Of a target, a workspace, whether it is quick, and the order: launches the arms and ends them."""
+    image: str = ""
+    """Name of the tool's own image; empty: the tool comes with the framework."""
     worker: bool = True
     """Whether Levelfield's worker is among them."""
     one_process: bool = False
@@ -102,13 +105,15 @@ def _optimum_benchmark(target: Target, workspace: Workspace, _: random.Random, *
 
 CELLS = (
     Cell("torch.utils.benchmark", "torch", _torch, one_process=True, rounds=3),
-    Cell("pyperf", "onnxruntime", _pyperf),
+    Cell("pyperf", "onnxruntime", _pyperf, PYPERF),
     Cell("benchmark_app", "openvino", _benchmark_app),
-    Cell("optimum-benchmark", "torch", _optimum_benchmark, worker=False),
+    Cell("optimum-benchmark", "torch", _optimum_benchmark, OPTIMUM_BENCHMARK, worker=False),
 )
 
 
-def launcher(cell: Cell, target: Target, workspace: Workspace, *, quick: bool) -> Callable[[random.Random], object]:
+def launcher(
+    cell: Cell, target: Target, workspace: Workspace, *, quick: bool
+) -> Callable[[random.Random], AbstractContextManager[Mapping[str, Contestant]]]:
     """Return what launches the arms of a cell, given the order.
 
     Parameters

@@ -18,6 +18,7 @@ from suite import __version__
 from suite.cli.options import NAMES
 from suite.errors import LevelfieldError
 from suite.images import catalogue
+from suite.images.build import build
 from suite.launchers.docker import connect
 from suite.launchers.worker import WorkerError
 from suite.machine.fingerprint import fingerprint
@@ -89,8 +90,12 @@ def run(keep: commands.Keep[Trial], listener: commands.Terminal, *, request: Req
     selected = commands.selection((request.model,), backends, request.threads)
     with commands.prepared(selected, listener) as (plan, resources), Workspace() as workspace:
         targets = _targets(plan, resources)
+        needed = (*(each.image for each in chosen if each.image), *([PYPERF] if request.repeats else []))
+        images = [build(name, progress=listener.say) for name in dict.fromkeys(needed)]
         case, client = plan.blocks[0].case, next(iter(targets.values())).client
-        trial = _begun(request, resources, case, before).updated(disk=disk.measure(client))
+        trial = _begun(request, resources, case, before)
+        known = {each.tag: each for each in (*trial.images, *resources.images.values(), *images)}
+        trial = trial.updated(images=tuple(known.values()), disk=disk.measure(client))
         keep(trial)
         for each in chosen:
             trial = _with_cell(trial, each, targets[each.backend], workspace, request, listener.say)

@@ -141,13 +141,14 @@ def _base_bytes(client: docker.DockerClient) -> int:
 def _command() -> Disk:
     """Return what the command's own environment takes: its dependencies as they are installed here, and the package."""
     project = tomllib.loads((images_root().parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needs = {canonicalize_name(each.name): needs(each.requires or ()) for each in importlib.metadata.distributions()}
-    names = closure(needs, needs(project["dependencies"]))
-    installed = sum(_installed_bytes(name) for name in names)
+    installed = importlib.metadata.distributions()
+    known = {str(canonicalize_name(each.name)): needs(each.requires or ()) for each in installed}
+    names = closure(known, needs(project["dependencies"]))
+    packages = sum(_installed_bytes(name) for name in names)
     own = sum(
         path.stat().st_size for path in Path(__file__).parents[2].rglob("*") if path.suffix != ".pyc" and path.is_file()
     )
-    return Disk("Levelfield", "the command and what it needs", installed + own, len(names) + 1)
+    return Disk("Levelfield", "the command and what it needs", packages + own, len(names) + 1)
 
 
 def _installed_bytes(name: str) -> int:

@@ -15,11 +15,11 @@ class Spread(NamedTuple):
     median: float
     least: float
     most: float
-    count: int
+    values: int
 
 
 def spread(values: Sequence[float]) -> Spread | None:
-    """Return median, extremes and number of values; None of none.
+    """Return median, extremes and their number; None of none.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def spread(values: Sequence[float]) -> Spread | None:
     Examples
     --------
     >>> spread([3.0, 1.0, 2.0])
-    Spread(median=2.0, least=1.0, most=3.0, count=3)
+    Spread(median=2.0, least=1.0, most=3.0, values=3)
     """
     return Spread(statistics.median(values), min(values), max(values), len(values)) if values else None
 

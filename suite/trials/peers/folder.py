@@ -8,15 +8,16 @@ References
 https://huggingface.co/docs/safetensors/index#format
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from suite.errors import LevelfieldError
 from suite.zoo import models, weights
 from suite.zoo.bert import spec as bert
-from suite.zoo.weights import Arrays
 
 CONFIG, TENSORS = "config.json", "model.safetensors"
 ALIGNMENT_BYTES = 8
@@ -64,12 +65,12 @@ def config() -> dict[str, object]:
     }
 
 
-def write_tensors(arrays: Arrays, path: Path) -> None:
+def write_tensors(arrays: Mapping[str, npt.NDArray[np.generic]], path: Path) -> None:
     """Write arrays as a safetensors file.
 
     Parameters
     ----------
-    arrays : Arrays
+    arrays : mapping of str to ndarray
         Name to array, float32.
     path : Path
         The file.

@@ -67,7 +67,7 @@ def framework(cell: Cell) -> str:
 
 
 def _supervisors(trial: Trial) -> Iterator[str]:
-    rows = [(tool, _percents(found), str(found.count)) for tool, found in supervisors(trial).items()]
+    rows = [(tool, _percents(found), str(found.values)) for tool, found in supervisors(trial).items()]
     if not rows:
         return
     rows += [(tool, "none: it is one process", "") for tool in NO_SUPERVISOR]
@@ -113,11 +113,11 @@ def _apart(trial: Trial) -> Iterator[str]:
         for arm in (*(name for name in cell.arms if name not in (WORKER, BARE)), BARE):
             if (found := apart(cell, arm)) is not None and arm != "pyperf":
                 name = f"{arm} ({framework(cell)})" if arm == BARE else arm
-                rows.append((name, "one launch and the next", _percents(found), str(found.count)))
+                rows.append((name, "one launch and the next", _percents(found), str(found.values)))
     for each in called(trial.decisions):
         if each.truth == "same" and each.apart is not None:
             what = {AB: "one `ab` of default length", COMPARE_TO: "one series of default length and the next"}
-            rows.append((each.tool, what[each.tool], _percents(each.apart), str(each.apart.count)))
+            rows.append((each.tool, what[each.tool], _percents(each.apart), str(each.apart.values)))
     if rows:
         yield from table(("tool", "what", "apart: median (least … most)", "pairs"), rows)
 
