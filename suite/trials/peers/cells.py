@@ -43,6 +43,8 @@ class Cell(msgspec.Struct, frozen=True):
     """Of a target, a workspace, whether it is quick, and the order: launches the arms and ends them."""
     image: str = ""
     """Name of the tool's own image; empty: the tool comes with the framework."""
+    models: tuple[str, ...] = ()
+    """Those that the tool can be given here; empty: all."""
     worker: bool = True
     """Whether Levelfield's worker is among them."""
     one_process: bool = False
@@ -50,6 +52,10 @@ class Cell(msgspec.Struct, frozen=True):
     rounds: int = 1
     pace: Pace = Pace(2_000_000_000, min_calls=5)
     """Of the loops' windows: a tool that is started anew chooses its own."""
+
+    def takes(self, model: str) -> bool:
+        """Return whether the tool can be given a model here."""
+        return not self.models or model in self.models
 
     def contrasts(self) -> tuple[Contrast, ...]:
         """Return what is compared: each arm with the bare loop, without a limit."""
@@ -107,7 +113,7 @@ CELLS = (
     Cell("torch.utils.benchmark", "torch", _torch, one_process=True, rounds=3),
     Cell("pyperf", "onnxruntime", _pyperf, PYPERF),
     Cell("benchmark_app", "openvino", _benchmark_app),
-    Cell("optimum-benchmark", "torch", _optimum_benchmark, OPTIMUM_BENCHMARK, worker=False),
+    Cell("optimum-benchmark", "torch", _optimum_benchmark, OPTIMUM_BENCHMARK, ("bert",), worker=False),
 )
 
 

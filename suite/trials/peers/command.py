@@ -82,7 +82,7 @@ def run(keep: commands.Keep[Trial], listener: commands.Terminal, *, request: Req
         No engine answers, the images cannot be made, there is no such tool, or the record to add to was made with other
         settings or on another machine.
     """
-    chosen = _chosen(request.tools) if request.launches else ()
+    chosen = _chosen(request.tools, request.model) if request.launches else ()
     if not chosen and not request.repeats:
         raise LevelfieldError("Nothing is asked for.", fix="Give --launches or --repeats.")
     deciding = (decisions.BACKEND,) if request.repeats else ()
@@ -108,12 +108,17 @@ def run(keep: commands.Keep[Trial], listener: commands.Terminal, *, request: Req
     return trial
 
 
-def _chosen(tools: tuple[str, ...]) -> tuple[cells.Cell, ...]:
+def _chosen(tools: tuple[str, ...], model: str) -> tuple[cells.Cell, ...]:
     known = {each.tool: each for each in cells.CELLS}
     for name in tools:
         if name not in known:
             raise unknown("tool", name, known)
-    return tuple(each for each in cells.CELLS if not tools or each.tool in tools)
+        if not known[name].takes(model):
+            raise LevelfieldError(
+                f"{name} cannot be given {model} here.",
+                fix=f"Ask for {', '.join(known[name].models)}, or leave it out.",
+            )
+    return tuple(each for each in cells.CELLS if each.takes(model) and (not tools or each.tool in tools))
 
 
 def _targets(plan: Plan, resources: RunResources) -> dict[str, Target]:
@@ -166,7 +171,7 @@ def _with_cell(
             target.resources.cpus,
             cell.effort(request.launches, quick=request.quick),
             cells.launcher(cell, target, workspace, quick=request.quick),
-            seed=request.seed,
+            seed=trial.seed,
             say=lambda text: say(f"{cell.tool}: {text}"),
         )
     except (LevelfieldError, WorkerError) as error:

@@ -24,6 +24,7 @@ def test_what_could_not_be_measured_is_said_to_the_shell() -> None:
     ("options", "says"),
     [
         (("--tools", "hyperfine"), "There is no tool 'hyperfine'"),
+        (("--tools", "optimum-benchmark", "--model", "mlp"), "optimum-benchmark cannot be given mlp here"),
         (("--launches", "0", "--repeats", "0"), "Nothing is asked for"),
     ],
 )
