@@ -32,6 +32,7 @@ Launched: TypeAlias = Iterator[Mapping[str, Contestant]]
 WORKER, BARE = "Levelfield's worker", "bare loop"
 SERIES_PROCESSES = 5
 """Of a series of pyperf in a cell, where its default of 20 would take most of the time."""
+QUICK_PROCESSES = 2
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -87,10 +88,14 @@ def _torch(target: Target, _: Workspace, order: random.Random, *, quick: bool) -
 
 @contextmanager
 def _pyperf(target: Target, workspace: Workspace, order: random.Random, *, quick: bool) -> Launched:
-    processes = 2 if quick else SERIES_PROCESSES
-    tool = Pyperf(in_image(target, PYPERF), workspace, processes)
+    tool = Pyperf(in_image(target, PYPERF), workspace, series_processes(quick=quick))
     with both(target, order) as (worker, process):
         yield {WORKER: worker, BARE: Loop(process, "bare"), "pyperf": tool}
+
+
+def series_processes(*, quick: bool) -> int:
+    """Return how many processes a series of pyperf has in a cell."""
+    return QUICK_PROCESSES if quick else SERIES_PROCESSES
 
 
 @contextmanager
@@ -110,7 +115,7 @@ def _optimum_benchmark(target: Target, workspace: Workspace, _: random.Random, *
 
 
 CELLS = (
-    Cell("torch.utils.benchmark", "torch", _torch, one_process=True, rounds=3),
+    Cell("torch.utils.benchmark", "torch", _torch, one_process=True, rounds=3, pace=Pace(1_000_000_000, min_calls=5)),
     Cell("pyperf", "onnxruntime", _pyperf, PYPERF),
     Cell("benchmark_app", "openvino", _benchmark_app),
     Cell("optimum-benchmark", "torch", _optimum_benchmark, OPTIMUM_BENCHMARK, ("bert",), worker=False),

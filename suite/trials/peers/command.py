@@ -132,7 +132,7 @@ def _begun(request: Request, resources: RunResources, case: Case, before: Trial 
         "model": request.model,
         "case": case.id,
         "quick": "yes" if request.quick else "no",
-        "processes of pyperf in a cell": str(cells.SERIES_PROCESSES),
+        "processes of pyperf in a cell": str(cells.series_processes(quick=request.quick)),
     }
     if before is None:
         return begin(Trial, resources, seed=request.seed, settings=settings, versions=versions())

@@ -15,6 +15,7 @@ from suite.errors import LevelfieldError
 from suite.record.schema import Absent
 from suite.trials.ab import call
 from suite.trials.overhead.contestants import Target
+from suite.trials.peers.cells import QUICK_PROCESSES
 from suite.trials.peers.record import Decision, Truth
 from suite.trials.peers.tools import PYPERF, Pyperf, Workspace, in_image
 from suite.trials.upgrades.record import DIFFERENT
@@ -24,7 +25,6 @@ EFFECT = 0.05
 BACKEND = "onnxruntime"
 """Both tools decide on it: its launches are the shortest."""
 AB, COMPARE_TO = "levelfield ab", "pyperf compare_to"
-QUICK_PROCESSES = 2
 QUICK_BUDGET_S = 20.0
 
 

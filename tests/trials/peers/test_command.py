@@ -59,8 +59,8 @@ def test_the_quick_trial_runs_every_tool_for_real(tmp_path: Path) -> None:
         assert set(cell.arms) == {spec.tool, BARE, *((WORKER,) if spec.worker else ())}
         assert len(cell.generations) == 2
         for window in (window for each in cell.generations for one in each.rounds for window in one.windows):
-            # BERT-base is 22 GFLOP: no machine does them in a millisecond, and none takes ten seconds.
-            assert 1e6 < window.median_ns < 1e10
+            # BERT-base is 22 GFLOP: no CPU does them in a millisecond; a busy machine may take ten seconds.
+            assert 1e6 < window.median_ns < 1e11
             assert window.calls >= 1
             supervised = window.arm in ("pyperf", "optimum-benchmark")
             assert (window.supervisor_share is not None) is supervised
