@@ -6,13 +6,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from suite.trials.peers.cells import BARE, CELLS, WORKER
-from suite.trials.peers.command import exit_code
+from suite.trials.peers.command import exit_code, main
 from suite.trials.peers.record import Trial
 from tests.trials.peers.made import TRIAL
-
-COMMAND = [sys.executable, "-m", "suite.trials.peers"]
 
 
 def test_what_could_not_be_measured_is_said_to_the_shell() -> None:
@@ -29,18 +28,17 @@ def test_what_could_not_be_measured_is_said_to_the_shell() -> None:
     ],
 )
 def test_what_cannot_be_measured_is_refused(options: tuple[str, ...], says: str, tmp_path: Path) -> None:
-    command = [*COMMAND, *options, "--out", str(tmp_path / "peers.json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert says in " ".join(done.stdout.split())
+    done = CliRunner().invoke(main, [*options, "--out", str(tmp_path / "peers.json")])
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.split())
 
 
 def test_a_record_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "peers.json"
     out.write_bytes(msgspec.json.encode(TRIAL))
-    done = subprocess.run([*COMMAND, "--out", str(out)], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert "exists already" in " ".join(done.stdout.split())
+    done = CliRunner().invoke(main, ["--out", str(out)])
+    assert done.exit_code == 2
+    assert "exists already" in " ".join(done.output.split())
     assert msgspec.json.decode(out.read_bytes(), type=Trial) == TRIAL
 
 
@@ -49,7 +47,7 @@ def test_a_record_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.extended
 def test_the_quick_trial_runs_every_tool_for_real(tmp_path: Path) -> None:
     out = tmp_path / "peers.json"
-    command = [*COMMAND, "--quick", "--seed", "7", "--out", str(out)]
+    command = [sys.executable, "-m", "suite.trials.peers", "--quick", "--seed", "7", "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     trial = msgspec.json.decode(out.read_bytes(), type=Trial)
