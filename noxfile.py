@@ -192,6 +192,12 @@ def overhead(session: nox.Session) -> None:
 
 
 @nox.session
+def peers(session: nox.Session) -> None:
+    """Hold optimum-benchmark, benchmark_app, torch.utils.benchmark and pyperf beside Levelfield: quiet, 20 minutes."""
+    trial(session, "suite.trials.peers", *session.posargs)
+
+
+@nox.session
 def folklore(session: nox.Session) -> None:
     """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
     trial(session, "suite.trials.folklore", *session.posargs)

@@ -39,6 +39,8 @@ MODEL = "mlp"
 FEATURES = "features"
 FAIRLY = "fairly"
 """Name of the step that Levelfield times."""
+TRANSFORMERS = "transformers"
+"""Name of the model of the transformers library, with inputs as optimum-benchmark makes them."""
 VERIFIED = 4
 """Inputs, at the least, whose outputs are sent to be compared with the reference."""
 
@@ -52,6 +54,8 @@ class FormsRequest(msgspec.Struct, frozen=True):
     """Names of what it is to offer: `FAIRLY`, or some of `PUBLISHED`."""
     single_onnx: str | None = None
     """ONNX file of a batch of one, for what feeds one sample at a time."""
+    folder: str | None = None
+    """Folder of the model as the transformers library loads it, for `TRANSFORMERS`."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -67,8 +71,7 @@ class Windows(msgspec.Struct, frozen=True):
     """Windows to take one after the other, without a word to the supervisor in between."""
 
     turns: tuple[tuple[str, str], ...]
-    """Form and loop of each. The loops are `bare`: the bare loop; `take`: the worker's own, in this same process;
-    `own-clock`: what OpenVINO's request says each call took."""
+    """Form and loop of each. The loops are those of `LOOPS`, and `take`: the worker's own, in this same process."""
     window_ns: int
     min_calls: int
     rewarm_ns: int
@@ -123,7 +126,7 @@ def window_of(loop: str, step: Call, x: Any, request: Windows) -> list[int]:  # 
         measure = Measure(window_ns=request.window_ns, min_calls=request.min_calls, rewarm_ns=request.rewarm_ns)
         return list(measure_window(step, (x,), measure).samples_ns)
     bare_loop(step, x, request.rewarm_ns, 1)
-    return (own_clock if loop == "own-clock" else bare_loop)(step, x, request.window_ns, request.min_calls)
+    return LOOPS[loop](step, x, request.window_ns, request.min_calls)
 
 
 def own_clock(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
@@ -150,6 +153,40 @@ def own_clock(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]: 
         step(x)
         samples.append(round(request.latency * 1e6))
     return samples
+
+
+def torch_timer(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
+    """Let `torch.utils.benchmark` time the call, with as many threads as it has: its own default is one.
+
+    Parameters
+    ----------
+    step : callable
+        What is timed.
+    x
+        Its input.
+    window_ns, min_calls : int
+        Length of the window; it chooses the calls itself, so their least number is not used.
+
+    Returns
+    -------
+    list of int
+        Nanoseconds of a call in each of its blocks: what it reports is their median.
+    """
+    del min_calls
+    import torch
+    from torch.utils.benchmark import Timer
+
+    timer = Timer("step(x)", globals={"step": step, "x": x}, num_threads=torch.get_num_threads())
+    measured = timer.blocked_autorange(min_run_time=window_ns / 1e9)
+    return [round(seconds * 1e9) for seconds in measured.times]
+
+
+LOOPS: dict[str, Callable[[Call, Any, int, int], list[int]]] = {
+    "bare": bare_loop,
+    "own-clock": own_clock,
+    "torch-timer": torch_timer,
+}
+"""The bare loop; what OpenVINO's request says each call took; what `torch.utils.benchmark` says of a call."""
 
 
 def request_of(step: Callable[..., object]) -> Any:  # noqa: ANN401  (OpenVINO's own type)
@@ -333,6 +370,41 @@ def fairly(task: Task) -> _Form:
     return _Form(step, output, place)
 
 
+def from_folder(request: FormsRequest) -> _Form:
+    """Load a folder as the transformers library does, and call its model on tensors, without gradients.
+
+    What is timed gets the inputs that optimum-benchmark makes for itself, from its own seed; the output is of the
+    task's own `VERIFIED` inputs.
+    """
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    import torch
+    from optimum_benchmark.generators.input_generator import InputGenerator
+    from transformers import AutoConfig, AutoModel, set_seed
+
+    config = AutoConfig.from_pretrained(request.folder)
+    model = AutoModel.from_pretrained(request.folder).eval()
+    named = inputs_of(request.task, 0)
+    shapes = {"batch_size": request.task.batch, "sequence_length": next(iter(named.values())).shape[1]}
+
+    def place(_: Arrays) -> Any:  # noqa: ANN401  (tensors)
+        set_seed(42)
+        made = InputGenerator(
+            task="feature-extraction", model_type=config.model_type, model_shapes=config.to_dict(), input_shapes=shapes
+        )
+        return made()
+
+    def call(x: Any) -> Any:  # noqa: ANN401  (tensors)
+        with torch.inference_mode():
+            return model(**x)
+
+    def output(_: Arrays) -> Any:  # noqa: ANN401  (an array)
+        batches = [inputs_of(request.task, first) for first in range(0, VERIFIED, request.task.batch)]
+        tensors = [{name: torch.from_numpy(array).long() for name, array in batch.items()} for batch in batches]
+        return np.concatenate([call(batch).last_hidden_state.numpy() for batch in tensors])
+
+    return _Form(call, output, place)
+
+
 def _nothing(x: Batch) -> None:
     """Return no answer: its weights are its own."""
     del x
@@ -356,6 +428,8 @@ def forms(request: FormsRequest) -> dict[str, _Form]:
     """Return the requested forms by name."""
     if request.forms == (FAIRLY,):
         return {FAIRLY: fairly(request.task)}
+    if request.forms == (TRANSFORMERS,):
+        return {TRANSFORMERS: from_folder(request)}
     made = PUBLISHED[request.task.backend](request, initial_weights(request.task))
     return {name: _Form(polled(made[name].call), made[name].output) for name in request.forms}
 
@@ -373,7 +447,7 @@ def main() -> None:
     request = msgspec.json.decode(lines.readline(), type=FormsRequest)
     made = forms(request)
     x: Any = inputs_of(request.task, 0)
-    if FAIRLY not in made:
+    if FAIRLY not in made and TRANSFORMERS not in made:
         x = np.ascontiguousarray(x[FEATURES], dtype=np.float32)
     answers = []
     for name, form in made.items():

@@ -16,6 +16,7 @@ from tests.figures import (
     gradient_mean,
     overhead,
     padding,
+    peers,
     reboots,
     regressions,
     runs,
@@ -47,6 +48,7 @@ FIGURES: list[Figure] = [
     *gates.FIGURES,
     *gpu.FIGURES,
     *beyond.FIGURES,
+    *peers.FIGURES,
 ]
 
 

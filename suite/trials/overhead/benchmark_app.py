@@ -27,7 +27,7 @@ from suite.record.schema import Case
 from suite.schedule.resources import task_for
 from suite.trials import form_worker
 from suite.trials.overhead import stateful
-from suite.trials.overhead.contestants import Pace, Reading, Target, plain_container, python_of, require_equal
+from suite.trials.overhead.contestants import Pace, Reading, Target, python_of, require_equal, run_program
 from suite.worker.messages import Verified
 from suite.zoo import decoding, inputs, models
 from suite.zoo.weights import Arrays
@@ -44,6 +44,7 @@ class BenchmarkApp:
 
     process = "benchmark_app"
     pid: int | None = None
+    starts_anew = True
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -120,16 +121,7 @@ class BenchmarkApp:
         folders = {"/artifacts": (self._target.resources.artifacts.root, "ro"), "/trial": (self._folder, "ro")}
         if made is not None:
             folders["/made"] = (made, "rw")
-        container = plain_container(self._target, command, folders, attached=False)
-        try:
-            container.start()
-            code = container.wait(timeout=TIMEOUT_S)["StatusCode"]
-            output = container.logs(stdout=True, stderr=True).decode("utf-8", "replace")
-        finally:
-            container.remove(force=True)
-        if code:
-            raise LevelfieldError(f"{name} ended with code {code}.", fix=f"Its last words: {output[-800:]}")
-        return str(output)
+        return run_program(self._target, name, command, folders, TIMEOUT_S)
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)

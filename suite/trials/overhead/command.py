@@ -31,7 +31,7 @@ from suite.trials import commands
 from suite.trials.overhead.contestants import Pace, Target
 from suite.trials.overhead.findings import pooled
 from suite.trials.overhead.record import Cell, Contrast, Finding, Limit, Trial
-from suite.trials.overhead.schedule import Effort, measure
+from suite.trials.overhead.schedule import Effort, launched, measure
 from suite.trials.overhead.show import markdown
 from suite.trials.record import begin
 
@@ -200,7 +200,10 @@ def _cell(
     cpus = cpu_pinning.pinned(case.threads, resources.cpus, resources.topology)
     target = Target(connect(), resources, case, arm, cpus)
     try:
-        return measure(cell, contrasts, target, effort, app=app, seed=seed, say=lambda text: say(f"{title}: {text}"))
+        launch = partial(launched, target, app=app)
+        return measure(
+            cell, contrasts, resources.cpus, effort, launch, seed=seed, say=lambda text: say(f"{title}: {text}")
+        )
     except (LevelfieldError, WorkerError) as error:
         say(f"{title}: {error}")
         return msgspec.structs.replace(cell, failure=str(error))

@@ -3,13 +3,14 @@
 import contextlib
 import os
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 import docker
 import docker.errors
 import msgspec
+import requests.exceptions
 from docker.models.containers import Container
 from docker.types import LogConfig
 
@@ -47,6 +48,8 @@ class Reading(NamedTuple):
 
     median_ns: float
     calls: int
+    supervisor_share: float | None = None
+    """As in a record's `Window`."""
 
 
 class Target(NamedTuple):
@@ -57,10 +60,16 @@ class Target(NamedTuple):
     case: Case
     arm: Arm
     cpus: tuple[int, ...]
+    other_image: str = ""
+    """Tag of an image to run in instead of the arm's own: another tool's, with the same framework."""
 
     @property
     def name(self) -> str:
         return f"{self.arm.id}/{self.case.id}"
+
+    @property
+    def tag(self) -> str:
+        return self.other_image or self.resources.image(self.arm).tag
 
 
 class Contestant(Protocol):
@@ -69,6 +78,10 @@ class Contestant(Protocol):
     process: str
     """Whose process it is: arms of one process share a name."""
     pid: int | None
+    starts_anew: bool
+    """It is a program that is started for every window, so it cannot be warmed up."""
+    notes: dict[str, str]
+    """Of a program that is started anew: its command and settings."""
 
     def window(self, pace: Pace) -> Reading: ...
 
@@ -81,8 +94,10 @@ class Harness:
     """The worker that `bench` measures with, launched, loaded and verified as `bench` does it."""
 
     process = "worker"
+    starts_anew = False
 
     def __init__(self, target: Target) -> None:
+        self.notes: dict[str, str] = {}
         (self._outcome,) = launch(target.resources, target.case, [target.arm])
         self._worker = self._outcome.worker
         self.pid = self._worker.pid if self._worker else None
@@ -119,7 +134,7 @@ def plain_container(
         Not started.
     """
     return target.client.containers.create(
-        target.resources.image(target.arm).tag,
+        target.tag,
         entrypoint=entrypoint,
         user=f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{NOBODY}:{NOBODY}",
         environment=worker_environment(threads=target.case.threads, cpus=target.cpus),
@@ -132,6 +147,44 @@ def plain_container(
         log_config=LogConfig(type=LogConfig.types.NONE if attached else LogConfig.types.JSON),
         use_config_proxy=USER_PROXIES,
     )
+
+
+def run_program(
+    target: Target, name: str, command: list[str], folders: dict[str, tuple[Path, str]], timeout_s: float
+) -> str:
+    """Run a program in a container of its own to its end, and return what it printed.
+
+    Parameters
+    ----------
+    target : Target
+        Where it runs.
+    name : str
+        Of the program, in messages.
+    command : list of str
+        Program and arguments.
+    folders : dict
+        As `plain_container` takes them.
+    timeout_s : float
+        Most time that it may take, seconds.
+
+    Raises
+    ------
+    LevelfieldError
+        It failed, with its last words, or took longer.
+    """
+    container = plain_container(target, command, folders, attached=False)
+    try:
+        container.start()
+        try:
+            code = container.wait(timeout=timeout_s)["StatusCode"]
+        except requests.exceptions.RequestException as error:  # what the engine's library raises after that time
+            raise LevelfieldError(f"{name} did not end within {timeout_s:.0f} s.") from error
+        output = container.logs(stdout=True, stderr=True).decode("utf-8", "replace")
+    finally:
+        container.remove(force=True)
+    if code:
+        raise LevelfieldError(f"{name} ended with code {code}.", fix=f"Its last words: {output[-800:]}")
+    return str(output)
 
 
 class InlineProcess:
@@ -147,14 +200,22 @@ class InlineProcess:
         Its name in messages.
     cache
         Folder of compiled code that it shares with the worker; None: it has none.
+    folders
+        What it sees beside the artifacts: path inside to the folder and its mode.
     """
 
     process: str
     """As in `Contestant`."""
 
-    def __init__(self, target: Target, name: str, cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        name: str,
+        cache: Path | None = None,
+        folders: Mapping[str, tuple[Path, str]] = {},
+    ) -> None:
         self._name = name
-        folders = {"/artifacts": (target.resources.artifacts.root, "ro")}
+        folders = {"/artifacts": (target.resources.artifacts.root, "ro"), **folders}
         if cache is not None:
             folders["/cache"] = (cache, "rw")
         code = Path(form_worker.__file__).read_text(encoding="utf-8")
@@ -188,6 +249,19 @@ class InlineProcess:
             words = self._channel.stderr_tail().strip() or "it said nothing"
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
+    def verify(self, target: Target, request: form_worker.FormsRequest) -> None:
+        """Load one form, and refuse it if it does not compute what the reference does.
+
+        Parameters
+        ----------
+        target
+            What is asked.
+        request
+            The form.
+        """
+        (answer,) = self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
+        require_equal(target, f"The {self._name}", Verified(answer.shape, answer.output))
+
     def windows(self, turns: Sequence[tuple[str, str]], pace: Pace, rewarm_ns: int) -> list[Reading]:
         """Take windows one after the other; raises as `ask` does.
 
@@ -220,15 +294,10 @@ class BareProcess(InlineProcess):
             os.chown(cache, NOBODY, NOBODY)
         super().__init__(target, name, cache)
         try:
-            self._verify(target)
+            self.verify(target, form_worker.FormsRequest(self.task))
         except BaseException:
             self.close()
             raise
-
-    def _verify(self, target: Target) -> None:
-        """Time nothing that does not compute the same thing."""
-        (answer,) = self.ask(form_worker.FormsRequest(self.task), list[form_worker.Answer], LOAD_TIMEOUT_S)
-        require_equal(target, f"The {self._name}", Verified(answer.shape, answer.output))
 
 
 def require_equal(target: Target, name: str, answered: Verified) -> None:
@@ -258,7 +327,10 @@ def require_equal(target: Target, name: str, answered: Verified) -> None:
 class Loop:
     """A loop around one of the forms that a process offers, as a contestant."""
 
+    starts_anew = False
+
     def __init__(self, process: InlineProcess, loop: str, form: str = form_worker.FAIRLY) -> None:
+        self.notes: dict[str, str] = {}
         self.inside = process
         self.loop = loop
         self.form = form
@@ -271,8 +343,8 @@ class Loop:
 
 
 def python_of(target: Target) -> str:
-    """Return the interpreter that an arm's image starts with."""
-    image = target.client.images.get(target.resources.image(target.arm).tag)
+    """Return the interpreter that the image starts with."""
+    image = target.client.images.get(target.tag)
     return str(image.attrs["Config"]["Entrypoint"][0])
 
 

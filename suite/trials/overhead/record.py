@@ -17,6 +17,9 @@ class Window(msgspec.Struct, frozen=True):
     arm: str
     median_ns: float
     calls: int
+    supervisor_share: float | None = None
+    """CPU time of a tool's own supervisor while its worker lives, as a share of one core; None: it has no supervisor,
+    or it was not asked for."""
 
 
 class Round(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 
 import msgspec
 
@@ -51,7 +51,7 @@ def launched(target: Target, order: random.Random, *, app: bool) -> Iterator[Map
     app : bool
         Whether OpenVINO's own clock and `benchmark_app` are the others, instead of a bare loop and the worker's loop.
     """
-    with _both(target, order) as (worker, process):
+    with both(target, order) as (worker, process):
         if not app:
             yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
             return
@@ -60,8 +60,16 @@ def launched(target: Target, order: random.Random, *, app: bool) -> Iterator[Map
 
 
 @contextmanager
-def _both(target: Target, order: random.Random) -> Iterator[tuple[Harness, BareProcess]]:
-    """Launch the two side by side, in random order: the first may find the memory in another state."""
+def both(target: Target, order: random.Random) -> Iterator[tuple[Harness, BareProcess]]:
+    """Launch worker and bare process side by side, in random order: the first may find the memory in another state.
+
+    Parameters
+    ----------
+    target : Target
+        Case and arm.
+    order : Random
+        Decides which is launched first.
+    """
     with ThreadPoolExecutor(2) as pool:
         if order.random() < 0.5:
             worker, process = pool.submit(Harness, target), pool.submit(BareProcess, target)
@@ -77,27 +85,27 @@ def _both(target: Target, order: random.Random) -> Iterator[tuple[Harness, BareP
 def measure(
     cell: Cell,
     contrasts: Sequence[Contrast],
-    target: Target,
+    cpus: Sequence[int],
     effort: Effort,
+    launch: Callable[[random.Random], AbstractContextManager[Mapping[str, Contestant]]],
     *,
-    app: bool,
     seed: int,
     say: Callable[[str], None],
 ) -> Cell:
-    """Measure a cell, generation after generation.
+    """Measure a cell, generation after generation; those that it has already are kept.
 
     Parameters
     ----------
     cell : Cell
-        Without measurements.
+        With no generations, or with those that were measured before.
     contrasts : sequence of Contrast
         What is compared.
-    target : Target
-        What is launched.
+    cpus : sequence of int
+        Numbers of the CPUs that everything runs on.
     effort : Effort
         How much is measured.
-    app : bool
-        As `launched` takes it.
+    launch : callable
+        Launches the arms in an order that the given generator decides, and ends them.
     seed : int
         Of the order.
     say : callable
@@ -108,13 +116,14 @@ def measure(
     Cell
         With generations and findings.
     """
-    began = time.monotonic()
-    with Signals(target.resources.cpus) as signals:
+    began = time.monotonic() - cell.seconds
+    with Signals(cpus) as signals:
         for number in range(effort.launches):
-            order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{number}")  # noqa: S311 (a schedule)
-            with launched(target, order, app=app) as arms:
+            place = len(cell.generations)
+            order = random.Random(f"{seed}/{cell.backend}/{cell.case.id}/{place}")  # noqa: S311 (a schedule)
+            with launch(order) as arms:
                 generations = (*cell.generations, generation(arms, effort, order, signals))
-                notes = next((each.notes for each in arms.values() if isinstance(each, BenchmarkApp)), cell.notes)
+                notes = next((each.notes for each in arms.values() if each.starts_anew), cell.notes)
             cell = msgspec.structs.replace(
                 cell,
                 generations=generations,
@@ -146,7 +155,7 @@ def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Ran
     """
     await_quiet(arms, signals)
     for contestant in arms.values():
-        if not isinstance(contestant, BenchmarkApp):  # it starts anew for every window, so it cannot be warmed up
+        if not contestant.starts_anew:
             contestant.window(effort.pace)
     turns = _turns(arms, effort, order, signals) if effort.turns else ()
     # Where the worker's loop has its turns beside the bare one, a round is of the two processes alone.
