@@ -32,6 +32,7 @@ from suite.cli.options import (
     BUDGET,
     CARBON,
     DATA,
+    DATA_ITEMS,
     FIELD_OUTPUT,
     IDENTIFY,
     LAUNCHER,
@@ -102,6 +103,7 @@ def cli(context: click.Context) -> None:
 @FIELD_OUTPUT
 @IDENTIFY
 @DATA
+@DATA_ITEMS
 @click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
 @PRICE
 @CARBON

@@ -100,6 +100,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     """
     from suite.fieldtools import outputs
     from suite.plan import Selection
+    from suite.prepare.evaluation import tasks
     from suite.prepare.own_model.request import read
     from suite.prepare.training_data import TrainingDataRequest
     from suite.run.options import Options
@@ -108,10 +109,18 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         return {name: values[name] for name in kind.__struct_fields__ if name in values}
 
     own = read(values["own"], values["dims"], values["values"])
+    data_sets, folder = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
+    models = tasks.networks(values["models"], data_sets)
     return Options(
-        **{**fields(Options), "field_outputs": outputs.read(values.get("field_outputs", ()))},
-        selection=Selection(**{**fields(Selection), "own": own, "locked": values["launcher"] != "host"}),
-        training_data=TrainingDataRequest(**fields(TrainingDataRequest)),
+        **{
+            **fields(Options),
+            "field_outputs": outputs.read(values.get("field_outputs", ())),
+            "data_sets": data_sets,
+        },
+        selection=Selection(
+            **{**fields(Selection), "models": models, "own": own, "locked": values["launcher"] != "host"}
+        ),
+        training_data=TrainingDataRequest(**{**fields(TrainingDataRequest), "data": folder}),
         command=("levelfield", *without_paths(sys.argv[1:])),
     )
 

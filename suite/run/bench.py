@@ -32,7 +32,7 @@ from suite.run.options import Options
 from suite.run.results import show_result
 from suite.run.start import check_same, start_run, tool_sha256
 from suite.safety import terminals
-from suite.schedule import roofline, scratch
+from suite.schedule import evaluation, roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress, Undecided
@@ -229,7 +229,15 @@ def conduct(
         _say_cost(chosen, launcher, options.base, console)
     training_data = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
     with Terminal(console) as listener, _reached(options, chosen) as hosts:
-        resources = prepare(chosen, launcher, listener, launchers=launchers, training_data=training_data, hosts=hosts)
+        resources = prepare(
+            chosen,
+            launcher,
+            listener,
+            launchers=launchers,
+            training_data=training_data,
+            hosts=hosts,
+            data_sets=options.data_sets,
+        )
         try:
             with resources.watch.phase("preparing"):
                 if resumed is None:
@@ -243,6 +251,8 @@ def conduct(
                     _check_resume(resumed[1], chosen, resources.images.values())
             with resources.watch.phase("roofline"):
                 roofline.probe(folder, resources, listener)
+            with resources.watch.phase("answering data sets"):
+                evaluation.evaluate(folder, resources, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:

@@ -6,6 +6,7 @@ import msgspec
 
 from suite.images.base import Kind
 from suite.plan import Selection
+from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.training_data import TrainingDataRequest
 from suite.record.schema import FieldOutput, Price
 
@@ -36,6 +37,8 @@ class Options(msgspec.Struct, frozen=True):
     labels: tuple[str, ...] = ()
     training_data: TrainingDataRequest = TrainingDataRequest()
     """Data of training to a target."""
+    data_sets: tuple[DataRequest, ...] = ()
+    """Data sets that answers are judged on."""
     strict: bool = False
     """Results that are not decided change the exit code."""
     sign: Path | None = None

@@ -1,7 +1,7 @@
 """Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -13,6 +13,8 @@ from suite.plan import CANARY, Plan
 from suite.plan.decoding import call_of
 from suite.plan.types import FileKey
 from suite.prepare.artifacts import Artifacts, ModelFile
+from suite.prepare.evaluation import preparing as evaluation
+from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.own_model import reference, store
 from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
 from suite.record.schema import Arm, Case, Image
@@ -36,6 +38,7 @@ def prepare(
     launchers: Mapping[str, Launcher] = {},
     training_data: TrainingDataRequest | None = None,
     hosts: RemoteHosts | None = None,
+    data_sets: Sequence[DataRequest] = (),
 ) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
@@ -51,6 +54,8 @@ def prepare(
         Data of training to a target, where the user named them; None: the digits.
     hosts
         Other hosts that train with this one.
+    data_sets
+        Those that answers are judged on.
     listener
         Display of the progress.
     judged
@@ -90,6 +95,9 @@ def prepare(
             )
             if case.precision != "fp32":
                 artifacts.rounding_error(case.model, case.precision, verify_count(case))
+        judged_sets = evaluation.prepare(
+            data_sets, plan.models, launcher=launcher, artifacts=artifacts.root, progress=listener.say
+        )
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
         if hosts is not None:
             listener.say("preparing the other hosts")
@@ -112,6 +120,7 @@ def prepare(
             gpu=gpu,
             launchers=dict(launchers),
             own=_own(plan, launcher, images, listener),
+            judged=judged_sets,
             trained=trained,
             hosts=hosts,
             watch=watch,

@@ -1,0 +1,210 @@
+"""The data sets that answers can be judged on, by the names that `--data` has for them."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from suite.errors import LevelfieldError
+from suite.names import unknown
+from suite.record.schema import MetricName
+
+ITEMS = {"smoke": 32, "standard": 500}
+"""Items of a data set, by profile; others take all."""
+SQUAD = "squad"
+IMAGENET = "imagenet"
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Where a GLUE task's sentences and labels stand in its file."""
+
+    file: str
+    sentences: tuple[str | int, ...]
+    """Columns by name, or by number where the file has no heading."""
+    label: str | int
+    classes: tuple[str, ...] = ("0", "1")
+    """Labels as the file spells them, in the order of a network's outputs; none: a score from 0 to 5."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One data set."""
+
+    name: str
+    title: str
+    networks: dict[str, str]
+    """What answers it, by the model that a user names."""
+    metrics: tuple[MetricName, ...]
+    kind: Literal["pictures", "questions", "sentences"]
+    table: Table | None = None
+    """None: it is no task of GLUE."""
+
+
+class DataRequest(msgspec.Struct, frozen=True):
+    """What a user named: a data set and where it is."""
+
+    task: str
+    path: Path
+    items: int | None = None
+    """How many of it at the most; None: all."""
+
+
+_TABLES: dict[str, tuple[str, Table, tuple[MetricName, ...]]] = {
+    "cola": ("CoLA", Table("dev.tsv", (3,), 1), ("Matthews correlation",)),
+    "sst2": ("SST-2", Table("dev.tsv", ("sentence",), "label"), ("accuracy",)),
+    "mrpc": ("MRPC", Table("dev.tsv", ("#1 String", "#2 String"), "Quality"), ("F1", "accuracy")),
+    "stsb": (
+        "STS-B",
+        Table("dev.tsv", ("sentence1", "sentence2"), "score", ()),
+        ("Pearson correlation", "Spearman correlation"),
+    ),
+    "qqp": ("QQP", Table("dev.tsv", ("question1", "question2"), "is_duplicate"), ("F1", "accuracy")),
+    "mnli": (
+        "MNLI matched",
+        Table(
+            "dev_matched.tsv", ("sentence1", "sentence2"), "gold_label", ("entailment", "neutral", "contradiction")
+        ),
+        ("accuracy",),
+    ),
+    "mnli-mm": (
+        "MNLI mismatched",
+        Table(
+            "dev_mismatched.tsv", ("sentence1", "sentence2"), "gold_label", ("entailment", "neutral", "contradiction")
+        ),
+        ("accuracy",),
+    ),
+    "qnli": (
+        "QNLI",
+        Table("dev.tsv", ("question", "sentence"), "label", ("entailment", "not_entailment")),
+        ("accuracy",),
+    ),
+    "rte": (
+        "RTE",
+        Table("dev.tsv", ("sentence1", "sentence2"), "label", ("entailment", "not_entailment")),
+        ("accuracy",),
+    ),
+    "wnli": ("WNLI", Table("dev.tsv", ("sentence1", "sentence2"), "label"), ("accuracy",)),
+}
+TASKS: dict[str, Task] = {
+    IMAGENET: Task(
+        name=IMAGENET,
+        title="ImageNet",
+        networks={name: name for name in ("resnet50", "mobilenet", "vit")},
+        metrics=("top-1", "top-5"),
+        kind="pictures",
+    ),
+    SQUAD: Task(
+        name=SQUAD,
+        title="SQuAD v1.1",
+        networks=dict.fromkeys(("bert", "bert-squad"), "bert-squad"),
+        metrics=("exact match", "F1 of words"),
+        kind="questions",
+    ),
+} | {
+    f"glue-{name}": Task(
+        name=f"glue-{name}",
+        title=f"GLUE {title}",
+        networks=dict.fromkeys(
+            ("bert", f"bert-classifier-{max(1, len(table.classes))}"), f"bert-classifier-{max(1, len(table.classes))}"
+        ),
+        metrics=metrics,
+        kind="sentences",
+        table=table,
+    )
+    for name, (title, table, metrics) in _TABLES.items()
+}
+
+
+def parse(text: str) -> DataRequest | Path:
+    """Read a value of `--data`: `imagenet=FOLDER`, or the folder of images that is trained on to a target.
+
+    Raises
+    ------
+    LevelfieldError
+        It names no data set that is known, or one without its place.
+    """
+    name, sign, place = text.partition("=")
+    if not sign or Path(text).exists():
+        if text in TASKS:
+            raise LevelfieldError(f"--data {text} does not say where it is.", fix=f"Write --data {text}=PATH.")
+        return Path(text)
+    if name not in TASKS:
+        raise unknown("data set", name, TASKS)
+    if not place:
+        raise LevelfieldError(f"--data {text} does not say where it is.", fix=f"Write --data {name}=PATH.")
+    return DataRequest(name, Path(place))
+
+
+def read(
+    values: Collection[str], items: int | Literal["all"] | None, profile: str
+) -> tuple[tuple[DataRequest, ...], Path | None]:
+    """Read all values of `--data`.
+
+    Parameters
+    ----------
+    values
+        What was typed.
+    items
+        Items of each data set; None: as the profile has them.
+    profile
+        Its name.
+
+    Returns
+    -------
+    tuple
+        The data sets, and the folder of images that is trained on to a target; None: none was named.
+
+    Raises
+    ------
+    LevelfieldError
+        One is not known or has no place, one is named twice, or a number of items was named for none.
+    """
+    most = ITEMS.get(profile) if items is None else None if items == "all" else items
+    sets: dict[str, DataRequest] = {}
+    folder: Path | None = None
+    for found in map(parse, values):
+        if isinstance(found, Path):
+            if folder is not None:
+                raise LevelfieldError("--data names two folders to train on.", fix="Name one.")
+            folder = found
+        elif found.task in sets:
+            raise LevelfieldError(f"--data names {found.task} twice.", fix="Name it once.")
+        else:
+            sets[found.task] = msgspec.structs.replace(found, items=most)
+    if items is not None and not sets:
+        raise LevelfieldError(
+            "--data-items is about a data set, and none was given.", fix="Add --data imagenet=FOLDER, or leave it out."
+        )
+    return tuple(sets.values()), folder
+
+
+def networks(models: Collection[str], requests: Collection[DataRequest]) -> tuple[str, ...]:
+    """Return the models that are measured: those that were named, with the networks that answer the data sets.
+
+    Parameters
+    ----------
+    models
+        Names that the user typed; none: every data set is answered by the first network that is known for it.
+    requests
+        Data sets.
+
+    Raises
+    ------
+    LevelfieldError
+        None of the models answers one of the data sets.
+    """
+    if not requests:
+        return tuple(models)
+    chosen = list(models) or [next(iter(TASKS[each.task].networks)) for each in requests]
+    found: list[str] = []
+    for name in chosen:
+        answering = [TASKS[each.task].networks[name] for each in requests if name in TASKS[each.task].networks]
+        found += answering or [name]
+    for each in requests:
+        task = TASKS[each.task]
+        if not set(task.networks.values()) & set(found):
+            raise LevelfieldError(
+                f"None of {', '.join(chosen)} answers {task.title}.",
+                fix=f"Add --models {next(iter(task.networks))}, or leave --data {task.name} out.",
+            )
+    return tuple(dict.fromkeys(found))
