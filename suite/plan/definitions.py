@@ -30,7 +30,7 @@ def why_not(backend: str, model: str) -> str:
         A sentence.
     """
     info = registry.get(backend)
-    if model not in (*zoo.operators(), *names_of_models()) or _has(info, model):
+    if model not in (*zoo.operators(), *zoo.answering(), *names_of_models()) or _has(info, model):
         return ""
     return f"{backend} has no definition of {_called(model)} here: it has those of {', '.join(_there(info))}."
 

@@ -43,7 +43,7 @@ class Profile(msgspec.Struct, frozen=True):
     labels: tuple[str, ...] = ()
 
 
-_MODELS: Sequence[Model] = tuple(map(models.get, models.names()))
+_MODELS: Sequence[Model] = tuple(map(models.get, (*models.names(), *models.answering())))
 
 
 def _batches(profile: str) -> dict[str, tuple[int, ...]]:

@@ -30,7 +30,7 @@ _OF_CACHE: Mapping[KVCache, str] = MappingProxyType(
 
 def model(name: str) -> str:
     """`ResNet-50` for `resnet50`; a name that is not known as it is."""
-    return models.get(name).short_title if name in (*models.names(), *models.operators()) else name
+    return models.get(name).short_title if name in (*models.names(), *models.answering(), *models.operators()) else name
 
 
 def backend(name: str) -> str:

@@ -154,6 +154,8 @@ class Model(msgspec.Struct, frozen=True):
     """How a small network of its layers is trained to a target accuracy; None: there is none."""
     decoding: Decoding | None = None
     """How it answers token by token; None: it does not."""
+    answers_data: bool = False
+    """Whether it answers a data set with labels, which chooses it; its folder has several such networks."""
     operator: Operator | None = None
     """The operator that it is; None: it is a network."""
 
@@ -175,7 +177,7 @@ class Model(msgspec.Struct, frozen=True):
     @property
     def has_inputs(self) -> bool:
         """Whether there are seeded inputs for it: its small siblings, which are trained on data, have none."""
-        return self.name == self.package or self.operator is not None
+        return self.name == self.package or self.operator is not None or self.answers_data
 
     def module(self, name: str) -> ModuleType:
         """Import a module of the model's folder.

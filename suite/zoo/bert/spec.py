@@ -102,16 +102,23 @@ MASKED = 20
 All of them become [MASK]; the published scheme leaves one in ten as it is and changes another, which costs the same."""
 
 
-def seeded_input(name: str) -> Arrays:
-    """Return the input of that name: `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (128,).
+def seeded_input(name: str, tokens: int = SEQUENCE) -> Arrays:
+    """Return the input of that name: `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (tokens,).
 
-    Pairs of sentences as a tokenizer gives them: [CLS] first [SEP] second [SEP], padded to 128. Lengths, the place of
-    the split and the words differ between inputs; small word numbers are more frequent, as in text.
+    Pairs of sentences as a tokenizer gives them: [CLS] first [SEP] second [SEP], padded to their length. Lengths, the
+    place of the split and the words differ between inputs; small word numbers are more frequent, as in text.
+
+    Parameters
+    ----------
+    name
+        Of the input.
+    tokens
+        Of a padded sequence.
     """
-    draws = bits.integers(name, SEQUENCE + 2)  # 24 bits each
-    length = SHORTEST + int(draws[0]) % (SEQUENCE - SHORTEST + 1)
+    draws = bits.integers(name, tokens + 2)  # 24 bits each
+    length = SHORTEST + int(draws[0]) % (tokens - SHORTEST + 1)
     split = length // 4 + int(draws[1]) % (length // 2)  # where the first sentence's [SEP] stands
-    position = np.arange(SEQUENCE)
+    position = np.arange(tokens)
     # u² for a uniform u, in integers: a quarter of the vocabulary makes up half of the words.
     squares = (draws[2:] * draws[2:]) >> 24
     ids = FIRST_WORD + ((squares * (VOCABULARY - FIRST_WORD)) >> 24)
@@ -152,28 +159,37 @@ def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
     return inputs | {"input_ids": ids, "positions": positions, "labels": labels.astype(np.int32)}
 
 
-def layers() -> tuple[Layer, ...]:
-    """Return the lookup of the embeddings, and six dense layers and two products of attention in each of twelve."""
-    return (_embeddings(), *(part for number in range(LAYERS) for part in _layer(f"encoder.layer.{number}")))
+def layers(tokens: int = SEQUENCE) -> tuple[Layer, ...]:
+    """Return the lookup of the embeddings, and six dense layers and two products of attention in each of twelve.
+
+    Parameters
+    ----------
+    tokens
+        Of a sequence.
+    """
+    return (
+        _embeddings(tokens),
+        *(part for number in range(LAYERS) for part in _layer(f"encoder.layer.{number}", tokens)),
+    )
 
 
-def _embeddings() -> Layer:
+def _embeddings(tokens: int) -> Layer:
     """Return the lookup: of the word table only the rows of the input are read, so they count as activations."""
     return Layer(
         name="embeddings",
         kind="lookup",
         macs=0,
-        weights=(SEQUENCE + TYPES) * HIDDEN,
-        reads=SEQUENCE * HIDDEN,
-        writes=SEQUENCE * HIDDEN,
+        weights=(tokens + TYPES) * HIDDEN,
+        reads=tokens * HIDDEN,
+        writes=tokens * HIDDEN,
     )
 
 
-def _layer(name: str) -> tuple[Layer, ...]:
+def _layer(name: str, tokens: int) -> tuple[Layer, ...]:
     return (
-        *(dense(f"{name}.attention.self.{part}", SEQUENCE, HIDDEN, HIDDEN) for part in ("query", "key", "value")),
-        *attention(f"{name}.attention", SEQUENCE, HEADS, HIDDEN),
-        dense(f"{name}.attention.output.dense", SEQUENCE, HIDDEN, HIDDEN),
-        dense(f"{name}.intermediate.dense", SEQUENCE, HIDDEN, INNER),
-        dense(f"{name}.output.dense", SEQUENCE, INNER, HIDDEN),
+        *(dense(f"{name}.attention.self.{part}", tokens, HIDDEN, HIDDEN) for part in ("query", "key", "value")),
+        *attention(f"{name}.attention", tokens, HEADS, HIDDEN),
+        dense(f"{name}.attention.output.dense", tokens, HIDDEN, HIDDEN),
+        dense(f"{name}.intermediate.dense", tokens, HIDDEN, INNER),
+        dense(f"{name}.output.dense", tokens, INNER, HIDDEN),
     )
