@@ -91,11 +91,13 @@ def summarise(run: Run) -> tuple[Judgement, ...]:
     run
         A record.
     """
-    found = []
+    found: list[Judgement] = []
     for known in run.data_sets:
         of_set = [each for each in run.accuracies if (each.task, each.model) == (known.task, known.model)]
-        for device in dict.fromkeys(each.device for each in of_set):
-            found.append(_judgement(known, device, [each for each in of_set if each.device == device]))
+        found += [
+            _judgement(known, device, [each for each in of_set if each.device == device])
+            for device in dict.fromkeys(each.device for each in of_set)
+        ]
     return tuple(found)
 
 
@@ -117,7 +119,7 @@ def _judgement(known: DataSet, device: str, given: Sequence[Accuracy]) -> Judgem
 
 
 def _most_common(answers: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the answer that most arms gave to each item, of equally many that of the first; empty: there is one arm."""
+    """Return what most arms answered to each item, of equally many what the first did; empty: there is one arm."""
     if len(answers) < 2:
         return ()
     return tuple(Counter(each).most_common(1)[0][0] for each in zip(*answers, strict=True))

@@ -40,9 +40,10 @@ NAME = "reproduction.json"
 )
 @click.option(
     "--data",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="The images of the training, if they were the author's own; their digest must match.",
+    metavar="[SET=]PATH",
+    multiple=True,
+    help="The images of the training, if they were the author's own, or a data set that was answered (imagenet=FOLDER); "
+    "their digest must match. May be repeated.",
 )
 @click.option(
     "--launches",
@@ -65,7 +66,7 @@ def reproduce(
     dry_run: bool,
     own: Path | None,
     allowed: float,
-    data: Path | None,
+    data: tuple[str, ...],
     launches: int | None,
     budget_seconds: float | None,
     launcher: str,
@@ -84,6 +85,7 @@ def reproduce(
     from suite.compare.reduction import reduce
     from suite.compare.reproduction import judge_reproduction
     from suite.plan import make, with_launches
+    from suite.prepare.evaluation import tasks
     from suite.prepare.own_model.request import keep_recorded
     from suite.prepare.training_data import TrainingDataRequest, folder_of_images, repeat_request
     from suite.record import files
@@ -102,8 +104,10 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    images = TrainingDataRequest(data=folder_of_images(data))
-    if data is not None or not dry_run:
+    named, trained_on = tasks.read(data, None, run.settings.profile)
+    data_sets = tasks.repeat(named, run.data_sets, needed=False)
+    images = TrainingDataRequest(data=folder_of_images(trained_on))
+    if trained_on is not None or not dry_run:
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)
@@ -120,9 +124,19 @@ def reproduce(
                 "measured with: it would be another measurement.",
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
+    for left in run.data_sets:
+        if left.task not in {each.task for each in data_sets}:
+            terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")
     if dry_run:
         return
-    options = msgspec.structs.replace(requested, reports=reports, launcher=launcher, training_data=images)
+    options = msgspec.structs.replace(
+        requested,
+        reports=reports,
+        launcher=launcher,
+        training_data=images,
+        data_sets=data_sets,
+        expected_data=run.data_sets,
+    )
     folder = conduct(chosen, options, console)
     finish(folder, console)
     content = files.content_of(folder / files.NAME)

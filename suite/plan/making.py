@@ -240,7 +240,11 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
-    known("model", [name for name in selection.models if name not in zoo.operators()], (*names_of_models(), *zoo.answering()))
+    known(
+        "model",
+        [name for name in selection.models if name not in zoo.operators()],
+        (*names_of_models(), *zoo.answering()),
+    )
     models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
     if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
         scenarios = ("operators",)

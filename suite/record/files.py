@@ -299,7 +299,9 @@ def _check_answers(run: Run, name: str) -> None:
             raise _impossible(name, f"other answers than the {len(asked.items)} items of {asked.task}")
         if found.failure is None and not (found.answers or found.scores):
             raise _impossible(name, f"an arm that answered nothing of {asked.task}")
-    _once((f"{each.task} {each.model} {each.precision} {each.arm}" for each in run.accuracies), name, "answers of an arm")
+    _once(
+        (f"{each.task} {each.model} {each.precision} {each.arm}" for each in run.accuracies), name, "answers of an arm"
+    )
 
 
 def _check_generations(block: Block, name: str) -> None:

@@ -14,7 +14,20 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.record import notices
 from suite.record.append_only import AppendOnly, Lost, read_lines
-from suite.record.schema import Absent, Accuracy, Block, Generation, Image, Launch, Left, Roofline, Round, Run, Turn, Warning_
+from suite.record.schema import (
+    Absent,
+    Accuracy,
+    Block,
+    Generation,
+    Image,
+    Launch,
+    Left,
+    Roofline,
+    Round,
+    Run,
+    Turn,
+    Warning_,
+)
 from suite.safety import untrusted
 
 

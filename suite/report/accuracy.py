@@ -1,4 +1,4 @@
-"""Tables of answers to data sets, for the page and the terminal: accuracy beside speed, disagreements, what was lost."""
+"""Tables of answers to data sets, for page and terminal: accuracy beside speed, disagreements, what was lost."""
 
 from collections.abc import Iterable, Sequence
 
@@ -58,10 +58,10 @@ def lead(run: Run) -> str:
         else ""
     )
     return (
-        f"{seeded}Every arm answered the same items before anything was timed, with the calls that are timed. Intervals "
-        "are 95 %: of shares the exact one (Clopper and Pearson), of other measures by drawing the items again; they "
-        "say what other items of this kind would change. A lower precision is compared with the same arm’s fp32 on the "
-        "same items."
+        f"{seeded}Every arm answered the same items before anything was timed, with the calls that are timed. "
+        "Intervals are 95 %: of shares the exact one (Clopper and Pearson), of other measures by drawing the items "
+        "again; they say what other items of this kind would change. A lower precision is compared with the same arm’s "
+        "fp32 on the same items."
     )
 
 
@@ -166,7 +166,7 @@ def _notes(found: Judgement) -> Iterable[str]:
         if row.failure:
             yield f"{row.arm} in {row.precision} did not answer: {row.failure}"
         elif row.equal is False:
-            yield f"{row.arm} in {row.precision} is not equal to the reference: its accuracy is that of another network."
+            yield f"{row.arm} in {row.precision} is not equal to the reference: its accuracy is of another network."
     for split in found.splits:
         yield _split(split, found.data_set)
     known = found.data_set

@@ -21,6 +21,7 @@ from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
+from suite.prepare.evaluation import tasks
 from suite.prepare.training_data import TrainingDataRequest, repeat_request
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
@@ -228,6 +229,9 @@ def conduct(
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
     training_data = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
+    data_sets = options.data_sets
+    if resumed is not None:
+        data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
     with Terminal(console) as listener, _reached(options, chosen) as hosts:
         resources = prepare(
             chosen,
@@ -236,10 +240,12 @@ def conduct(
             launchers=launchers,
             training_data=training_data,
             hosts=hosts,
-            data_sets=options.data_sets,
+            data_sets=data_sets,
         )
         try:
             with resources.watch.phase("preparing"):
+                before = resumed[1].data_sets if resumed is not None else options.expected_data
+                tasks.check_same((each.data_set for each in resources.judged), before)
                 if resumed is None:
                     if prepared is not None:
                         prepared(resources.images.values())

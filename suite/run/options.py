@@ -8,7 +8,7 @@ from suite.images.base import Kind
 from suite.plan import Selection
 from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.training_data import TrainingDataRequest
-from suite.record.schema import FieldOutput, Price
+from suite.record.schema import DataSet, FieldOutput, Price
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -39,6 +39,8 @@ class Options(msgspec.Struct, frozen=True):
     """Data of training to a target."""
     data_sets: tuple[DataRequest, ...] = ()
     """Data sets that answers are judged on."""
+    expected_data: tuple[DataSet, ...] = ()
+    """What an earlier run answered, which this one repeats."""
     strict: bool = False
     """Results that are not decided change the exit code."""
     sign: Path | None = None

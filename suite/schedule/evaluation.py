@@ -102,10 +102,11 @@ def _outputs(
 ) -> scoring.Outputs:
     """Ask for all outputs; what a worker says of their shape and of the items that it read is checked."""
     worker = outcome.worker
-    assert worker is not None  # noqa: S101  (it was asked before)
+    assert worker is not None
     model = models.get(case.model)
     table = items.read(resources.artifacts.root / judged.path, model)
-    seen = f"{resources.launcher_of(outcome.arm).worker_paths(spec_of(resources, case, outcome.arm)).artifacts}/{judged.path}"
+    paths = resources.launcher_of(outcome.arm).worker_paths(spec_of(resources, case, outcome.arm))
+    seen = f"{paths.artifacts}/{judged.path}"
     parts = []
     at_once = -(-AT_ONCE // case.batch) * case.batch
     for first in range(0, judged.records, at_once):

@@ -36,7 +36,7 @@ def interval(
     Raises
     ------
     InsufficientData
-        There are fewer than two items, or the measure is defined in less than half of the draws.
+        There are fewer than two items, the measure is defined in less than half of the draws, or it is always the same.
 
     References
     ----------
@@ -50,5 +50,7 @@ def interval(
     defined = found[~np.isnan(found)]
     if 2 * len(defined) < draws:
         raise InsufficientData("The measure is not defined in half of the draws.")
+    if np.ptp(defined) == 0:
+        raise InsufficientData("All draws give the same: the items say nothing of how others would differ.")
     low, high = np.quantile(defined, [0.5 - confidence / 2, 0.5 + confidence / 2])
     return float(low), float(high)

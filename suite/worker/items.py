@@ -1,8 +1,8 @@
 """Items of a data set, prepared once on the host, as a worker reads them and gives them to its model.
 
-A file is one NumPy array of records (`.npy`), one record an item: a picture's pixels in 8 bits, or a text's tokens. What
-a model takes of a picture is computed here, as torchvision does it: divided by 255, less the mean, over the standard
-deviation of ImageNet's channels, in float32.
+A file is one NumPy array of records (`.npy`), one record an item: a picture's pixels in 8 bits, or a text's tokens.
+What a model takes of a picture is computed here, as torchvision does it: divided by 255, less the mean, over the
+standard deviation of ImageNet's channels, in float32.
 """
 
 import hashlib

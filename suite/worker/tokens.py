@@ -9,6 +9,11 @@ from typing import Any
 
 from suite.worker.messages import Pieces, Tokenize, Tokenized
 
+UNKNOWN = "[UNK]"
+"""Piece for a word that is not made of others."""
+LONGEST_WORD = 100
+"""Characters; a longer word is unknown, as in BERT's published code."""
+
 
 def tokenize(request: Tokenize) -> Tokenized:
     """Split all texts of a request, each into pieces with the characters that they stand for.
@@ -33,10 +38,11 @@ def _tokenizer(vocabulary: str, lowercase: bool) -> Any:  # noqa: ANN401  (the l
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     numbers = {piece: number for number, piece in enumerate(vocabulary.split("\n")) if piece}
-    missing = [piece for piece in ("[PAD]", "[UNK]", "[CLS]", "[SEP]") if piece not in numbers]
+    missing = [piece for piece in ("[PAD]", UNKNOWN, "[CLS]", "[SEP]") if piece not in numbers]
     if missing:
         raise ValueError(f"The vocabulary has no {', '.join(missing)}.")
-    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]", max_input_chars_per_word=100))
+    pieces = models.WordPiece(numbers, unk_token=UNKNOWN, max_input_chars_per_word=LONGEST_WORD)
+    tokenizer = Tokenizer(pieces)
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return tokenizer

@@ -52,7 +52,16 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--seed": ("-1", "0", str(2**SEED_BITS - 1), str(2**SEED_BITS), "9" * 400),
     "--strict": ("",),
     "--identify": ("",),
-    "--data": (LONG, "/dev/null"),
+    "--data": (
+        LONG,
+        "/dev/null",
+        "imagenet",
+        f"imagenet={LONG}",
+        f"{LONG}=x",
+        "squad=/dev/null",
+        "glue-sst2=/dev/null",
+    ),
+    "--data-items": ("0", "1", "all", str(LARGEST_NUMBER + 1), "9" * 400, LONG),
     "--target": ("1e-300", "99.999999%"),
     "--sign": (LONG, "/dev/null"),
     "--price": (

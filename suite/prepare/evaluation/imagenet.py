@@ -101,7 +101,9 @@ def _labelled(root: Path, listed: str, classes: int) -> tuple[Picture, ...]:
         if not name or not label.isascii() or not label.isdecimal():
             raise UnusableError(f"{where} is not a name and a number: {shown(line)}.")
         if int(label) >= classes:
-            raise UnusableError(f"{where} has the label {label[:12]}, and the network tells {classes} classes apart, from 0 on.")
+            raise UnusableError(
+                f"{where} has the label {label[:12]}, and the network tells {classes} classes apart, from 0 on."
+            )
         name = name.strip()
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise UnusableError(f"{where} names a file outside of the folder: {shown(name)}.")

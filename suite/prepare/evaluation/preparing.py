@@ -125,9 +125,7 @@ class _Making:
         self._artifacts = artifacts
         self._progress = progress
 
-    def kept(
-        self, source: Sequence[str], make: Callable[[Preprocessor, Path], _Kept], what: str
-    ) -> tuple[str, _Kept]:
+    def kept(self, source: Sequence[str], make: Callable[[Preprocessor, Path], _Kept], what: str) -> tuple[str, _Kept]:
         """Return the file of items that belongs to a source, and what is kept beside it; make both if need be."""
         by = self._image.lock_sha256 or f"{self._image.tag} {self._image.python}"
         key = hashlib.sha256("\n".join((VERSION, by, *source)).encode()).hexdigest()[:KEY_CHARS]
@@ -218,7 +216,9 @@ def _questions(making: _Making, request: DataRequest, task: Task, network: str, 
         made: list[_Records] = []
         spans: list[squad.Span] = []
         places: list[int] = []
-        split = _tokenized(opened, vocabulary, [text for each in asked for text in (each.question.lstrip(), each.context)])
+        split = _tokenized(
+            opened, vocabulary, [text for each in asked for text in (each.question.lstrip(), each.context)]
+        )
         for place, (question, context) in enumerate(zip(split[::2], split[1::2], strict=True)):
             words = question.ids[: windows.LONGEST_QUESTION]
             for each in windows.over(len(words), len(context.ids), length):
@@ -253,7 +253,7 @@ def _questions(making: _Making, request: DataRequest, task: Task, network: str, 
 
 
 def _sentences(making: _Making, request: DataRequest, task: Task, network: str, beside: Sequence[Path]) -> Judged:
-    assert task.table is not None  # noqa: S101  (every task of sentences has one)
+    assert task.table is not None
     rows = glue.read(request.path, task.table)
     folder = request.path if request.path.is_dir() else request.path.parent
     chosen = _chosen([f"{number} {each.first}" for number, each in enumerate(rows)], request.items)

@@ -16,7 +16,7 @@ from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.prepare.evaluation.vocabulary import Vocabulary
 from suite.record.schema import Image
-from suite.worker.messages import DecodePictures, Pieces, PicturesDecoded, Tokenize, Tokenized
+from suite.worker.messages import DecodePictures, PicturesDecoded, Pieces, Tokenize, Tokenized
 
 IMAGE = "preprocessor"
 SHORTER, SIDE = 256, 224

@@ -1,9 +1,9 @@
 """SQuAD v1.1: its file, and how an answer is found and judged, as the published code does it.
 
 Normalisation, exact match and F1 are those of the official `evaluate-v1.1.py`; the best answer is found as in
-`run_squad.py` of google-research/bert: of the twenty best beginnings and ends of every window, the pair with the largest
-sum that is an answer of thirty pieces at the most. A found answer is the text between the characters of its first and
-last piece.
+`run_squad.py` of google-research/bert: of the twenty best beginnings and ends of every window, the pair with the
+largest sum that is an answer of thirty pieces at the most. A found answer is the text between the characters of its
+first and last piece.
 
 References
 ----------

@@ -1,6 +1,6 @@
 """The data sets that answers can be judged on, by the names that `--data` has for them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -8,7 +8,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.names import unknown
-from suite.record.schema import MetricName
+from suite.record.schema import DataSet, MetricName
 
 ITEMS = {"smoke": 32, "standard": 500}
 """Items of a data set, by profile; others take all."""
@@ -61,9 +61,7 @@ _TABLES: dict[str, tuple[str, Table, tuple[MetricName, ...]]] = {
     "qqp": ("QQP", Table("dev.tsv", ("question1", "question2"), "is_duplicate"), ("F1", "accuracy")),
     "mnli": (
         "MNLI matched",
-        Table(
-            "dev_matched.tsv", ("sentence1", "sentence2"), "gold_label", ("entailment", "neutral", "contradiction")
-        ),
+        Table("dev_matched.tsv", ("sentence1", "sentence2"), "gold_label", ("entailment", "neutral", "contradiction")),
         ("accuracy",),
     ),
     "mnli-mm": (
@@ -176,6 +174,60 @@ def read(
             "--data-items is about a data set, and none was given.", fix="Add --data imagenet=FOLDER, or leave it out."
         )
     return tuple(sets.values()), folder
+
+
+def repeat(requests: Collection[DataRequest], before: Sequence[DataSet], *, needed: bool) -> tuple[DataRequest, ...]:
+    """Return the requests that resume or repeat a run: the same data sets, as many items of each.
+
+    Parameters
+    ----------
+    requests
+        What the user names now.
+    before
+        Data sets of the earlier run.
+    needed
+        Whether all of them have to be named.
+
+    Raises
+    ------
+    LevelfieldError
+        One is named that the run did not answer, or one is needed and not named.
+    """
+    was = {each.task: each for each in before}
+    strange = next((each.task for each in requests if each.task not in was), None)
+    if strange is not None:
+        raise LevelfieldError(f"That run did not answer {strange}.", fix=f"Leave --data {strange} out.")
+    missing = [task for task in was if needed and task not in {each.task for each in requests}]
+    if missing:
+        raise LevelfieldError(
+            f"That run answers {was[missing[0]].title} too, and a record does not hold where it was.",
+            fix=f"Give it again with --data {missing[0]}=PATH.",
+        )
+    return tuple(msgspec.structs.replace(each, items=len(was[each.task].items)) for each in requests)
+
+
+def check_same(found: Iterable[DataSet], before: Sequence[DataSet]) -> None:
+    """Refuse data that are not those that an earlier run answered.
+
+    Parameters
+    ----------
+    found, before
+        Data sets as they were read now, and those of the earlier run.
+
+    Raises
+    ------
+    LevelfieldError
+        One holds other items, or texts were split into other pieces.
+    """
+    was = {(each.task, each.model): each for each in before}
+    for each in found:
+        known = was.get((each.task, each.model))
+        if known is not None and (each.sha256, each.vocabulary_sha256) != (known.sha256, known.vocabulary_sha256):
+            raise LevelfieldError(
+                f"{each.title} is not what was answered before: its SHA-256 is {each.sha256[:12]}… now, and was "
+                f"{known.sha256[:12]}…, or its vocabulary is another one.",
+                fix=f"Name the same files with --data {each.task}=PATH.",
+            )
 
 
 def networks(models: Collection[str], requests: Collection[DataRequest]) -> tuple[str, ...]:

@@ -74,6 +74,8 @@ def _lowercase(path: Path) -> bool:
     if not path.is_file():
         return True
     try:
-        return msgspec.json.decode(texts.read(path, "the tokenizer's configuration", MAX_BYTES), type=_Configuration).do_lower_case
+        return msgspec.json.decode(
+            texts.read(path, "the tokenizer's configuration", MAX_BYTES), type=_Configuration
+        ).do_lower_case
     except msgspec.MsgspecError as error:
         raise UnusableError(f"{path.name} is no configuration of a tokenizer: {error}.") from None

@@ -38,7 +38,9 @@ class Window(msgspec.Struct, frozen=True):
     """For each piece, whether no other window has more around it."""
 
 
-def record(dtype: np.dtype[Any], special: Special, first: Sequence[int], second: Sequence[int] | None) -> npt.NDArray[Any]:
+def record(
+    dtype: np.dtype[Any], special: Special, first: Sequence[int], second: Sequence[int] | None
+) -> npt.NDArray[Any]:
     """Return a record of one or two texts: [CLS] first [SEP] second [SEP], filled up with [PAD].
 
     Parameters
@@ -99,7 +101,12 @@ def over(question: int, text: int, length: int) -> tuple[Window, ...]:
             break
         start += min(count, STRIDE)
     return tuple(
-        Window(first, count, question + 2, tuple(_fullest(spans, position) == number for position in range(first, first + count)))
+        Window(
+            first,
+            count,
+            question + 2,
+            tuple(_fullest(spans, position) == number for position in range(first, first + count)),
+        )
         for number, (first, count) in enumerate(spans)
     )
 
@@ -107,7 +114,9 @@ def over(question: int, text: int, length: int) -> tuple[Window, ...]:
 def _fullest(spans: Sequence[tuple[int, int]], position: int) -> int:
     """Return the window in which a piece has the most around it: the smaller side counts, and a little the length."""
     scores = [
-        min(position - first, first + count - 1 - position) + 0.01 * count if first <= position < first + count else -1.0
+        min(position - first, first + count - 1 - position) + 0.01 * count
+        if first <= position < first + count
+        else -1.0
         for first, count in spans
     ]
     return scores.index(max(scores))
