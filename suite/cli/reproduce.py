@@ -42,8 +42,8 @@ NAME = "reproduction.json"
     "--data",
     metavar="[SET=]PATH",
     multiple=True,
-    help="The images of the training, if they were the author's own, or a data set that was answered (imagenet=FOLDER); "
-    "their digest must match. May be repeated.",
+    help="The images of the training, if they were the author's own, or a data set that was answered "
+    "(imagenet=FOLDER); their digest must match. May be repeated.",
 )
 @click.option(
     "--launches",

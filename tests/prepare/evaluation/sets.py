@@ -10,7 +10,32 @@ import numpy as np
 import numpy.typing as npt
 
 PIECES = (
-    "[PAD] [UNK] [CLS] [SEP] [MASK] the a of in was born paris london where who when live ##s ##d . , ? ! '".split()
+    [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "the",
+        "a",
+        "of",
+        "in",
+        "was",
+        "born",
+        "paris",
+        "london",
+        "where",
+        "who",
+        "when",
+        "live",
+        "##s",
+        "##d",
+        ".",
+        ",",
+        "?",
+        "!",
+        "'",
+    ]
     + [*string.ascii_lowercase, *string.digits]
     + [f"##{each}" for each in string.ascii_lowercase + string.digits]
 )

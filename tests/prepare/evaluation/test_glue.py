@@ -28,6 +28,15 @@ LABELS = {
     "rte": [1, 0],
     "wnli": [1, 0],
 }
+    "cola": [1, 0],
+    "sst2": [1, 0],
+    "mrpc": [1, 0],
+    "qqp": [0, 1],
+    "mnli": [1, 2],
+    "qnli": [0, 1],
+    "rte": [1, 0],
+    "wnli": [1, 0],
+}
 
 
 def table(name: str) -> Table:
