@@ -9,35 +9,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+WORDS = "the a of in was born paris london who where when live ##s ##d . , ? ! '"
 PIECES = (
-    [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        "the",
-        "a",
-        "of",
-        "in",
-        "was",
-        "born",
-        "paris",
-        "london",
-        "where",
-        "who",
-        "when",
-        "live",
-        "##s",
-        "##d",
-        ".",
-        ",",
-        "?",
-        "!",
-        "'",
-    ]
-    + [*string.ascii_lowercase, *string.digits]
-    + [f"##{each}" for each in string.ascii_lowercase + string.digits]
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS.split()),
+    *(*string.ascii_lowercase, *string.digits),
+    *(f"##{each}" for each in string.ascii_lowercase + string.digits if each not in "sd"),
 )
 CONTEXT = "Marie was born in Paris in 1867. " + "She lives in London. " * 60 + "The end was in Warsaw."
 QUESTIONS = (("Where was Marie born?", "Paris"), ("When was she born?", "1867"), ("Where was the end?", "Warsaw"))

@@ -13,21 +13,12 @@ FILES = {
     "mrpc": "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n1\t7\t8\tHe said so.\tSo he said.\n0\t1\t2\tA.\tB.\n",
     "stsb": "index\tsentence1\tsentence2\tscore\n0\tA man.\tA man eats.\t2.5\n1\tA.\tA.\t5.000\n",
     "qqp": "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t2\t3\tWhy?\tHow?\t0\n4\t5\t6\tWho?\tWho?\t1\n",
-    "mnli": "index\tsentence1\tsentence2\tlabel1\tgold_label\n0\tA.\tB.\tneutral\tneutral\n1\tC.\tD.\tx\tcontradiction\n",
+    "mnli": "index\tsentence1\tsentence2\tgold_label\n0\tA.\tB.\tneutral\n1\tC.\tD.\tcontradiction\n",
     "qnli": "index\tquestion\tsentence\tlabel\n0\tWhat?\tThis.\tentailment\n1\tWho?\tIt.\tnot_entailment\n",
     "rte": "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tnot_entailment\n1\tC.\tD.\tentailment\n",
     "wnli": "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\t1\n1\tC.\tD.\t0\n",
 }
 LABELS = {
-    "cola": [1, 0],
-    "sst2": [1, 0],
-    "mrpc": [1, 0],
-    "qqp": [0, 1],
-    "mnli": [1, 2],
-    "qnli": [0, 1],
-    "rte": [1, 0],
-    "wnli": [1, 0],
-}
     "cola": [1, 0],
     "sst2": [1, 0],
     "mrpc": [1, 0],
