@@ -110,6 +110,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
 
     own = read(values["own"], values["dims"], values["values"])
     data_sets, folder = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
+    trained, data_sets = tasks.trained_on(data_sets, values["scenarios"])
     models = tasks.networks(values["models"], data_sets)
     return Options(
         **{
@@ -120,7 +121,13 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         selection=Selection(
             **{**fields(Selection), "models": models, "own": own, "locked": values["launcher"] != "host"}
         ),
-        training_data=TrainingDataRequest(**{**fields(TrainingDataRequest), "data": folder}),
+        training_data=TrainingDataRequest(
+            **{
+                **fields(TrainingDataRequest),
+                "data": trained.path if trained is not None else folder,
+                "task": trained.task if trained is not None else "",
+            }
+        ),
         command=("levelfield", *without_paths(sys.argv[1:])),
     )
 

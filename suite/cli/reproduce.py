@@ -105,9 +105,12 @@ def reproduce(
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
     named, trained_on = tasks.read(data, None, run.settings.profile)
+    texts, named = tasks.trained_on(named, run.settings.scenarios)
     data_sets = tasks.repeat(named, run.data_sets, needed=False)
     images = TrainingDataRequest(data=folder_of_images(trained_on))
-    if trained_on is not None or not dry_run:
+    if texts is not None:
+        images = TrainingDataRequest(data=texts.path, task=texts.task)
+    if images.data is not None or not dry_run:
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)

@@ -682,6 +682,8 @@ class OwnImages(msgspec.Struct, frozen=True):
     """Images that were only tested with."""
     reason: str = ""
     """Why they could not be trained on; empty: they were."""
+    task: str = ""
+    """The task of GLUE whose texts they are, as bags of words; empty: they are images."""
 
 
 MetricName: TypeAlias = Literal[

@@ -74,7 +74,7 @@ def prepare(
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
         trained = (
-            prepare_training_data(training_data, plan.blocks, artifacts, listener.say)
+            prepare_training_data(training_data, plan.blocks, artifacts, listener.say, launcher)
             if training_data is not None
             else None
         )

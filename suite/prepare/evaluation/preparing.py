@@ -146,18 +146,26 @@ class _Making:
         return relative, kept
 
 
-def _chosen(names: Sequence[str], most: int | None) -> tuple[int, ...]:
-    """Return which of the items are taken, in their order."""
+def drawn(names: Sequence[str], most: int | None) -> tuple[int, ...]:
+    """Return which of the items are taken, in their order.
+
+    Parameters
+    ----------
+    names
+        Of all items.
+    most
+        How many are taken at the most; None: all.
+    """
     if most is None or most >= len(names):
         return tuple(range(len(names)))
-    drawn = sorted(range(len(names)), key=lambda each: (hashlib.sha256(names[each].encode()).digest(), each))
-    return tuple(sorted(drawn[:most]))
+    order = sorted(range(len(names)), key=lambda each: (hashlib.sha256(names[each].encode()).digest(), each))
+    return tuple(sorted(order[:most]))
 
 
 def _pictures(making: _Making, request: DataRequest, task: Task, network: str, _: Sequence[Path]) -> Judged:
     model = models.get(network)
     listed = imagenet.list_pictures(request.path, model.output.shape[0])
-    chosen = _chosen([each.name for each in listed], request.items)
+    chosen = drawn([each.name for each in listed], request.items)
     root = imagenet.root_of(request.path)
     names = [listed[each].name for each in chosen]
     sums = {name: hashlib.sha256(_content(root, name)).hexdigest() for name in names}
@@ -205,7 +213,7 @@ def _pictures(making: _Making, request: DataRequest, task: Task, network: str, _
 def _questions(making: _Making, request: DataRequest, task: Task, network: str, beside: Sequence[Path]) -> Judged:
     file = request.path / "dev-v1.1.json" if request.path.is_dir() else request.path
     everything = squad.read(file)
-    chosen = _chosen([each.id for each in everything], request.items)
+    chosen = drawn([each.id for each in everything], request.items)
     asked = tuple(everything[each] for each in chosen)
     model = models.get(network)
     vocabulary = _vocabulary(file.parent, beside, network)
@@ -216,7 +224,7 @@ def _questions(making: _Making, request: DataRequest, task: Task, network: str, 
         made: list[_Records] = []
         spans: list[squad.Span] = []
         places: list[int] = []
-        split = _tokenized(
+        split = tokenized(
             opened, vocabulary, [text for each in asked for text in (each.question.lstrip(), each.context)]
         )
         for place, (question, context) in enumerate(zip(split[::2], split[1::2], strict=True)):
@@ -256,7 +264,7 @@ def _sentences(making: _Making, request: DataRequest, task: Task, network: str, 
     assert task.table is not None
     rows = glue.read(request.path, task.table)
     folder = request.path if request.path.is_dir() else request.path.parent
-    chosen = _chosen([f"{number} {each.first}" for number, each in enumerate(rows)], request.items)
+    chosen = drawn([f"{number} {each.first}" for number, each in enumerate(rows)], request.items)
     taken = tuple(rows[each] for each in chosen)
     model = models.get(network)
     vocabulary = _vocabulary(folder, beside, network)
@@ -264,10 +272,10 @@ def _sentences(making: _Making, request: DataRequest, task: Task, network: str, 
     source = hashlib.sha256(msgspec.json.encode(taken)).hexdigest()
 
     def make(opened: Preprocessor, path: Path) -> _Kept:
-        firsts = _tokenized(opened, vocabulary, [each.first for each in taken])
+        firsts = tokenized(opened, vocabulary, [each.first for each in taken])
         seconds: Sequence[Pieces | None] = [None] * len(taken)
         if taken[0].second is not None:
-            seconds = _tokenized(opened, vocabulary, [each.second or "" for each in taken])
+            seconds = tokenized(opened, vocabulary, [each.second or "" for each in taken])
         made = []
         for first, second in zip(firsts, seconds, strict=True):
             if second is None:
@@ -312,8 +320,16 @@ def _vocabulary(folder: Path, beside: Sequence[Path], network: str) -> Vocabular
     return find((folder, *beside), words.shape[0])
 
 
-def _tokenized(opened: Preprocessor, vocabulary: Vocabulary, texts: Sequence[str]) -> list[Pieces]:
-    """Split texts, each different one once."""
+def tokenized(opened: Preprocessor, vocabulary: Vocabulary, texts: Sequence[str]) -> list[Pieces]:
+    """Return texts in pieces; each different one is split once.
+
+    Parameters
+    ----------
+    opened
+        A preprocessor.
+    vocabulary, texts
+        What to split, and into what.
+    """
     different = list(dict.fromkeys(texts))
     known: dict[str, Pieces] = {}
     for start in range(0, len(different), TEXTS_AT_ONCE):

@@ -176,6 +176,37 @@ def read(
     return tuple(sets.values()), folder
 
 
+def trained_on(
+    requests: Collection[DataRequest], scenarios: Collection[str]
+) -> tuple[DataRequest | None, tuple[DataRequest, ...]]:
+    """Tell what is trained on from what is answered: sentences are trained on where `convergence` is named.
+
+    Parameters
+    ----------
+    requests
+        Data sets.
+    scenarios
+        Names that the user typed.
+
+    Returns
+    -------
+    tuple
+        The data set that is trained on, or None, and those that are answered.
+
+    Raises
+    ------
+    LevelfieldError
+        There are two to train on.
+    """
+    texts = [each for each in requests if "convergence" in scenarios and TASKS[each.task].kind == "sentences"]
+    if len(texts) > 1:
+        raise LevelfieldError(
+            f"--data names two sets to train on: {texts[0].task} and {texts[1].task}.", fix="Name one."
+        )
+    rest = tuple(each for each in requests if each not in texts)
+    return (texts[0] if texts else None), rest
+
+
 def repeat(requests: Collection[DataRequest], before: Sequence[DataSet], *, needed: bool) -> tuple[DataRequest, ...]:
     """Return the requests that resume or repeat a run: the same data sets, as many items of each.
 

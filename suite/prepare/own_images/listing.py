@@ -138,8 +138,8 @@ def _root(folder: Path) -> Path:
         raise UnusableError(f"There is no folder {shown(folder.name or str(folder))} to train on.") from None
     if stat.S_ISREG(kind) and folder.suffix.lower() in TOKENS:
         raise UnusableError(
-            f"{shown(folder.name)} is a file: token files are not trained on, since no model here is small enough to "
-            "learn words to a target; a folder of images is."
+            f"{shown(folder.name)} is a file: token files are not trained on; a folder of images is, and so are the "
+            "labelled texts of a task of GLUE (--data glue-sst2=FOLDER)."
         )
     if not stat.S_ISDIR(kind):
         raise UnusableError(f"{shown(folder.name)} is no folder of images.")

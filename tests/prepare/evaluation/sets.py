@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-WORDS = "the a of in was born paris london who where when live ##s ##d . , ? ! '"
+WORDS = "the a of in was born who where when live . , ? ! paris london ##s ##d '"
 PIECES = (
     *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS.split()),
     *(*string.ascii_lowercase, *string.digits),
@@ -70,4 +70,19 @@ def sst2(folder: Path, labels: list[int]) -> Path:
     (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n")
     rows = (f"it was {'born' if number % 2 else 'the end'} {number}\t{label}\n" for number, label in enumerate(labels))
     (folder / "dev.tsv").write_text("sentence\tlabel\n" + "".join(rows))
+    return folder
+
+
+def reviews(folder: Path, trained: int, tested: int) -> Path:
+    """Write sentences in which two words tell the classes apart, to train on and to test with."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n")
+    rng = np.random.default_rng(4)
+    for name, count in (("train.tsv", trained), ("dev.tsv", tested)):
+        rows = []
+        for number in range(count):
+            label = number % 2
+            words = [*rng.choice(WORDS.split()[:14], 8), "paris" if label else "london"]
+            rows.append(f"{' '.join(rng.permutation(words))} {number}\t{label}\n")
+        (folder / name).write_text("sentence\tlabel\n" + "".join(rows))
     return folder

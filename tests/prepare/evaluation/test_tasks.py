@@ -70,3 +70,11 @@ def test_other_data_are_refused() -> None:
     changed = DataSet("imagenet", "ImageNet", "resnet50", ("top-1",), "b" * 64, 9, (0, 3))
     with pytest.raises(LevelfieldError, match="ImageNet is not what was answered before"):
         tasks.check_same([changed], [BEFORE])
+
+
+def test_sentences_are_trained_on_where_convergence_is_named() -> None:
+    sst2, imagenet, cola = (DataRequest(name, Path("x")) for name in ("glue-sst2", "imagenet", "glue-cola"))
+    assert tasks.trained_on([sst2, imagenet], ["convergence"]) == (sst2, (imagenet,))
+    assert tasks.trained_on([sst2], ["latency"]) == (None, (sst2,))
+    with pytest.raises(LevelfieldError, match="two sets to train on: glue-sst2 and glue-cola"):
+        tasks.trained_on([sst2, cola], ["convergence"])
