@@ -1,7 +1,10 @@
+import shlex
+
 import msgspec
 
 from suite.analysis import analyse
-from suite.report import accuracy, html
+from suite.cli.main import bench
+from suite.report import accuracy, html, rerun
 from tests.judged import PICTURES, judged_run, pictures
 from tests.records_builder import make_run
 from tests.report.test_terminal import shown
@@ -59,3 +62,10 @@ def test_a_strangers_title_stays_text() -> None:
     page = html.render(run, analyse(run))
     assert "<script>x" not in page
     assert "<b> <i>" not in page
+
+
+def test_to_run_it_again_names_the_set() -> None:
+    words = shlex.split(rerun.command(judged_run()))
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["data"] == ("imagenet=PATH",)
+    assert parsed["data_items"] == 40
