@@ -14,7 +14,7 @@ from suite.compare.reduction import reduce
 from suite.compare.types import Verdict
 from suite.history import summary
 from suite.record.schema import OwnImages, Run
-from suite.report import html, rerun, terminal
+from suite.report import html, rerun, sentences, terminal
 from suite.share import card
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD
