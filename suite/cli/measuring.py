@@ -20,6 +20,8 @@ from suite.cli.options import (
     NAMES,
     NUMBERS,
     OWN_MODEL,
+    OWN_MODULE,
+    OWN_WEIGHTS,
     PROCESSES,
     SIZE,
     VALUES,
@@ -54,6 +56,8 @@ _SELECTION = (
         multiple=True,
         help="Values of an input of that file; default: seeded random values.",
     ),
+    OWN_MODULE,
+    OWN_WEIGHTS,
     click.option("--scenarios", type=NAMES, default=(), help="Only these: latency, throughput, … (`levelfield list`)."),
     click.option(
         "--precision",
@@ -101,7 +105,9 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     from suite.fieldtools import outputs
     from suite.plan import Selection
     from suite.prepare.evaluation import tasks
+    from suite.prepare.own_model import python_file
     from suite.prepare.own_model.request import read
+    from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest
     from suite.run.options import Options
 
@@ -109,18 +115,26 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         return {name: values[name] for name in kind.__struct_fields__ if name in values}
 
     own = read(values["own"], values["dims"], values["values"])
+    named = [option for option in ("model", "module", "weights") if values["own" if option == "model" else option]]
+    if len(named) > 1:
+        raise LevelfieldError(
+            f"{' and '.join(f'--{option}' for option in named)} exclude each other.", fix="They are two runs."
+        )
+    if values["module"] is not None:
+        own = python_file.keep(values["module"])
     data_sets, folder = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
     trained, data_sets = tasks.trained_on(data_sets, values["scenarios"])
-    models = tasks.networks(values["models"], data_sets)
+    given, models = own_weights.read(values["weights"], values["models"], headed=tasks.asks_for_head(data_sets))
+    models = tasks.networks(models, data_sets)
+    chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(
         **{
             **fields(Options),
             "field_outputs": outputs.read(values.get("field_outputs", ())),
             "data_sets": data_sets,
+            "beside_data": tuple(values["weights"]),
         },
-        selection=Selection(
-            **{**fields(Selection), "models": models, "own": own, "locked": values["launcher"] != "host"}
-        ),
+        selection=Selection(**{**fields(Selection), **chosen}),
         training_data=TrainingDataRequest(
             **{
                 **fields(TrainingDataRequest),

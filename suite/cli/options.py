@@ -185,6 +185,21 @@ OWN_MODEL = click.option(
     type=click.Path(path_type=Path),
     help="Your own ONNX file, measured instead of the built-in models, on all backends that read ONNX.",
 )
+OWN_MODULE = click.option(
+    "--module",
+    "module",
+    metavar="FILE.py:FUNCTION",
+    help="Your own network in PyTorch, JAX or TensorFlow: FUNCTION returns it with its inputs. It is run in containers "
+    "alone, and compared with the first arm's answers.",
+)
+OWN_WEIGHTS = click.option(
+    "--weights",
+    "weights",
+    metavar="FOLDER",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Weights of your own: a folder with config.json and safetensors (docs/weights.md). Repeatable.",
+)
 DATA = click.option(
     "--data",
     metavar="[SET=]PATH",
@@ -324,8 +339,8 @@ def _is_path(word: str) -> bool:
     return word.startswith(("/", "~", "./", "../"))
 
 
-_PRIVATE = ("--reports", "--sign", "--data", "--on", "--peers", "--peer-key")
-_FILES = ("--model", "--input", "--field-output")
+_PRIVATE = ("--reports", "--sign", "--data", "--weights", "--on", "--peers", "--peer-key")
+_FILES = ("--model", "--module", "--input", "--field-output")
 
 
 def _without_folder(word: str) -> str:

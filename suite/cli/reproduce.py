@@ -33,6 +33,18 @@ NAME = "reproduction.json"
     help="The author's own ONNX file, if it is not here yet.",
 )
 @click.option(
+    "--module",
+    metavar="FILE.py:FUNCTION",
+    help="The author's own network in Python, if it is not here yet; it is run in containers alone.",
+)
+@click.option(
+    "--weights",
+    metavar="FOLDER",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="The author's own weights, if they are not here yet; their digest must match.",
+)
+@click.option(
     "--allowed",
     type=PERCENT,
     default="10%",
@@ -65,6 +77,8 @@ def reproduce(
     trust: bool,
     dry_run: bool,
     own: Path | None,
+    module: str | None,
+    weights: tuple[Path, ...],
     allowed: float,
     data: tuple[str, ...],
     launches: int | None,
@@ -86,7 +100,8 @@ def reproduce(
     from suite.compare.reproduction import judge_reproduction
     from suite.plan import make, with_launches
     from suite.prepare.evaluation import tasks
-    from suite.prepare.own_model.request import keep_recorded
+    from suite.prepare.own_model.request import keep_recorded, keep_recorded_module
+    from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest, folder_of_images, repeat_request
     from suite.record import files
     from suite.record.files import write_atomically
@@ -114,6 +129,9 @@ def reproduce(
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)
+    if module is not None:
+        keep_recorded_module(module, run.settings.own)
+    own_weights.keep_recorded(weights, run.settings.own_weights)
     requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)
     for line in announced(run, chosen, requested, launcher):
@@ -139,6 +157,7 @@ def reproduce(
         training_data=images,
         data_sets=data_sets,
         expected_data=run.data_sets,
+        beside_data=weights,
     )
     folder = conduct(chosen, options, console)
     finish(folder, console)

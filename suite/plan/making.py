@@ -1,7 +1,7 @@
 """Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -29,6 +29,7 @@ from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
 from suite.plan.profiles import PROFILES
 from suite.plan.types import Plan, Selection, why_absent
 from suite.prepare.own_model import store, support
+from suite.prepare.own_weights import store as own_weights
 from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
 from suite.zoo import models as zoo
@@ -39,7 +40,6 @@ def make(
     *,
     available: Sequence[int] | Topology | None = None,
     here: Nvidia | None = None,
-    pythons: Callable[[str], bool] | None = None,
 ) -> Plan:
     """Turn a selection into a plan.
 
@@ -51,8 +51,6 @@ def make(
         CPUs this process may use, or how they are arranged; asked from the kernel where None.
     here
         NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used.
-    pythons
-        Returns whether a minor version of Python is here, for virtual environments; None: workers bring their own.
 
     Raises
     ------
@@ -61,7 +59,7 @@ def make(
     """
     all_names = (*names_of_backends(), *registry.names_on_gpus_only())
     if selection.own is not None:
-        all_names = support.readers(all_names)
+        all_names = support.readers(all_names, selection.own)
     twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
     if twice is not None:
         raise LevelfieldError(
@@ -74,8 +72,8 @@ def make(
         requested, missing = installed.only(requested, exported=selection.own is None)
     placement = _place(selection, requested, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
-    if pythons is not None and not selection.backends:
-        arms, missing = interpreters.fitting(arms, pythons)
+    if selection.pythons and not selection.backends:
+        arms, missing = interpreters.fitting(arms, selection.pythons)
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
     return _assemble(selection, placement, available)
 
@@ -185,6 +183,7 @@ def of_record(run: Run) -> Plan:
         training_batches=settings.training_batches,
         decoding_batches=settings.decoding_batches,
         own=store.find_recorded(settings.own) if settings.own is not None else None,
+        own_weights=tuple(map(own_weights.find_recorded, settings.own_weights)),
     )
 
 
@@ -240,11 +239,9 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
-    known(
-        "model",
-        [name for name in selection.models if name not in zoo.operators()],
-        (*names_of_models(), *zoo.answering()),
-    )
+    given = {each.model for each in selection.own_weights}
+    others = {*zoo.operators(), *zoo.answering(), *given}
+    known("model", [name for name in selection.models if name not in others], names_of_models())
     models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
     if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
         scenarios = ("operators",)
@@ -302,6 +299,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
         own=own,
+        own_weights=selection.own_weights,
     )
 
 

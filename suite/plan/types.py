@@ -13,7 +13,7 @@ from suite.plan.names import CANARY
 from suite.plan.profiles import Profile
 from suite.prepare.own_model import support
 from suite.record.references import suffix
-from suite.record.schema import Arm, Block, Case, OwnFile, Warning_
+from suite.record.schema import Arm, Block, Case, OwnFile, OwnWeights, Warning_
 from suite.scenarios import ScenarioName
 from suite.zoo.onnx_export import CACHED, GROWN
 
@@ -41,8 +41,12 @@ class Selection(msgspec.Struct, frozen=True):
     """The one GPU to use: its index, or its UUID."""
     own: OwnFile | None = None
     """A file of the user's own, in the place of models."""
+    own_weights: tuple[OwnWeights, ...] = ()
+    """Weights of the user's own, whose networks are among the models."""
     locked: bool = True
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
+    pythons: tuple[str, ...] = ()
+    """Minor versions of Python that virtual environments can have; empty: images bring their own."""
     processes: tuple[int, ...] = ()
     """Numbers of processes that train together, each a case of its own; empty: one."""
     hosts: tuple[int, ...] = ()
@@ -99,6 +103,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Over which they are spread, in rising order."""
     own: OwnFile | None = None
     """A file of the user's own, which then is the one model."""
+    own_weights: tuple[OwnWeights, ...] = ()
+    """Weights of the user's own, whose networks are among the models."""
 
     @property
     def answering(self) -> tuple[Arm, ...]:
@@ -113,7 +119,7 @@ class Plan(msgspec.Struct, frozen=True):
     def images(self) -> tuple[str, ...]:
         """The images the arms need, as `suite.record.references` spells them, the canary's among them."""
         names = [arm.image + suffix(arm.variant, arm.version) for arm in self.answering]
-        reference = [] if self.own is None else [support.REFERENCE]
+        reference = [] if self.own is None or self.own.function else [support.REFERENCE]
         return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property

@@ -53,7 +53,8 @@ def tables(run: Run, analysis: Analysis) -> tuple[AccuracyTable, ...]:
 def lead(run: Run) -> str:
     """Say what the accuracies are of, and what their intervals mean."""
     seeded = (
-        "The weights are seeded, not trained: what is right is right by chance, and only agreement says something. "
+        "Weights that are not the user’s own are seeded, not trained: what is right with them is right by chance, and "
+        "only agreement says something. "
         if _seeded(run)
         else ""
     )
@@ -66,7 +67,8 @@ def lead(run: Run) -> str:
 
 
 def _seeded(run: Run) -> bool:
-    return bool(run.data_sets)
+    own = {each.model for each in run.settings.own_weights}
+    return any(each.model not in own for each in run.data_sets)
 
 
 def _table(run: Run, analysis: Analysis, found: Judgement) -> AccuracyTable:

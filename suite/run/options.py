@@ -39,6 +39,8 @@ class Options(msgspec.Struct, frozen=True):
     """Data of training to a target."""
     data_sets: tuple[DataRequest, ...] = ()
     """Data sets that answers are judged on."""
+    beside_data: tuple[Path, ...] = ()
+    """Folders in which a vocabulary may be, where it is not beside the data: those of the weights."""
     expected_data: tuple[DataSet, ...] = ()
     """What an earlier run answered, which this one repeats."""
     strict: bool = False

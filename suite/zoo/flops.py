@@ -44,8 +44,7 @@ def layers(model: Model, call: Call | None = None) -> tuple[Layer, ...]:
         return decoding.layers(model, call)
     if model.operator is not None:
         return (model.operator.layer,)
-    walk = model.module("spec").layers
-    found: tuple[Layer, ...] = walk(model) if model.answers_data else walk()
+    found: tuple[Layer, ...] = model.module("spec").layers()
     return found
 
 

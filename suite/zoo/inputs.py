@@ -43,9 +43,9 @@ def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Array
     if count < 1 or start < 0:
         raise ValueError(f"Inputs {start} to {start + count - 1} were asked for; at least one is needed, from 0 on.")
     seeded_input = model.module("spec").seeded_input
-    if model.operator is not None or model.answers_data:
+    if model.operator is not None:
         seeded_input = partial(seeded_input, model)
-    items = [seeded_input(f"{SEED}/{model.name}/inputs/{index}") for index in range(start, start + count)]
+    items = [seeded_input(f"{SEED}/{model.inputs_stream}/inputs/{index}") for index in range(start, start + count)]
     arrays = {tensor.name: np.stack([item[tensor.name] for item in items]) for tensor in model.inputs}
     if layout == "NCHW":
         return arrays

@@ -15,7 +15,7 @@ from suite.prepare.training_data import TrainingDataRequest
 from suite.run.options import Options
 from tests.fieldtools.recorded import FOLDER
 
-OF_A_FILE = {"dims", "values"}
+OF_A_FILE = {"dims", "values", "module", "weights"}
 OF_A_CLUSTER = {"on"}
 OF_DATA = {"data_items"}
 OF_OUTPUT = {"as_json"}

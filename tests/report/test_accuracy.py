@@ -40,7 +40,7 @@ def test_many_items_are_named_shortly() -> None:
 
 
 def test_seeded_weights_are_said_to_be_seeded() -> None:
-    assert "The weights are seeded, not trained" in accuracy.lead(judged_run())
+    assert "are seeded, not trained" in accuracy.lead(judged_run())
 
 
 def test_terminal_and_page_have_them() -> None:

@@ -58,18 +58,22 @@ def test_tanh_gelu(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: n
 
 
 def test_layer_norm_epsilon(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: np.ndarray) -> None:
-    monkeypatch.setattr(bert, "EPSILON", 1e-5)
+    norm = bert.norm
+    monkeypatch.setattr(bert, "norm", lambda w, name, x, epsilon: norm(w, name, x, 1e-5))
     _caught(run_bert(), right_bert)
 
 
 def test_forgotten_mask(monkeypatch: pytest.MonkeyPatch, run_bert: Run, right_bert: np.ndarray) -> None:
     attention = bert.attention
-    monkeypatch.setattr(bert, "attention", lambda w, name, x, mask: attention(w, name, x, np.ones_like(mask)))
+    monkeypatch.setattr(
+        bert, "attention", lambda w, name, x, mask, sizes: attention(w, name, x, np.ones_like(mask), sizes=sizes)
+    )
     _caught(run_bert(), right_bert)
 
 
 def test_batch_norm_epsilon(monkeypatch: pytest.MonkeyPatch, run_resnet50: Run, right_resnet50: np.ndarray) -> None:
-    monkeypatch.setattr(resnet50, "EPSILON", 1e-3)
+    norm = resnet50.norm
+    monkeypatch.setattr(resnet50, "norm", lambda w, name, x: norm(w, name, x, 1e-3))
     _caught(run_resnet50(), right_resnet50)
 
 

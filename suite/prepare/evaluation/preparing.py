@@ -19,7 +19,7 @@ from suite.images.wheels import Progress
 from suite.launchers.protocol import Launcher
 from suite.prepare.evaluation import glue, imagenet, preprocessor, squad, windows
 from suite.prepare.evaluation.preprocessor import Preprocessor
-from suite.prepare.evaluation.tasks import TASKS, DataRequest, Task
+from suite.prepare.evaluation.tasks import TASKS, DataRequest, Task, network_of
 from suite.prepare.evaluation.vocabulary import Vocabulary, find
 from suite.prepare.own_images.listing import UnusableError, digest, shown
 from suite.record.files import write_atomically
@@ -98,13 +98,13 @@ def prepare(
     LevelfieldError
         A data set cannot be read; the message names the file.
     """
-    measured = set(networks)
+    measured = tuple(networks)
     found = []
     image: Image | None = None
     for request in requests:
         task = TASKS[request.task]
-        for network in dict.fromkeys(task.networks.values()):
-            if network not in measured:
+        for network in measured:
+            if network_of(task, network) != network:
                 continue
             image = image or launcher.prepare(preprocessor.IMAGE, "cpu", None, progress)
             progress(f"reading {task.title}")
@@ -164,6 +164,9 @@ def drawn(names: Sequence[str], most: int | None) -> tuple[int, ...]:
 
 def _pictures(making: _Making, request: DataRequest, task: Task, network: str, _: Sequence[Path]) -> Judged:
     model = models.get(network)
+    if model.inputs[0].shape[1:] != (preprocessor.SIDE, preprocessor.SIDE):
+        sides = "×".join(map(str, model.inputs[0].shape[1:]))
+        raise UnusableError(f"{model.title} takes pictures of {sides}, and they are prepared in {preprocessor.SIDE}.")
     listed = imagenet.list_pictures(request.path, model.output.shape[0])
     chosen = drawn([each.name for each in listed], request.items)
     root = imagenet.root_of(request.path)

@@ -9,9 +9,13 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.names import unknown
 from suite.record.schema import DataSet, MetricName
+from suite.zoo import models as zoo
+from suite.zoo import own_weights
 
 ITEMS = {"smoke": 32, "standard": 500}
 """Items of a data set, by profile; others take all."""
+HEADED = "berthead"
+"""Family of the networks that answer texts."""
 SQUAD = "squad"
 IMAGENET = "imagenet"
 
@@ -261,6 +265,32 @@ def check_same(found: Iterable[DataSet], before: Sequence[DataSet]) -> None:
             )
 
 
+def network_of(task: Task, model: str) -> str:
+    """Return what answers a data set where a model is named; empty where nothing does.
+
+    Parameters
+    ----------
+    task
+        The data set.
+    model
+        Name that a user gave, or that of a network with weights of the user's own.
+    """
+    if not zoo.has_own_weights(model):
+        return task.networks.get(model, "")
+    output = zoo.get(model).output.shape
+    family = own_weights.family_of(model)
+    if task.kind == "pictures":
+        return model if family in task.networks else ""
+    classes = max(1, len(task.table.classes)) if task.table is not None else 0
+    fits = len(output) == 1 and output[0] == classes if task.kind == "sentences" else len(output) > 1
+    return model if family == HEADED and fits else ""
+
+
+def asks_for_head(requests: Collection[DataRequest]) -> bool:
+    """Return whether a data set is answered by BERT with a head."""
+    return any(TASKS[each.task].kind != "pictures" for each in requests)
+
+
 def networks(models: Collection[str], requests: Collection[DataRequest]) -> tuple[str, ...]:
     """Return the models that are measured: those that were named, with the networks that answer the data sets.
 
@@ -281,11 +311,10 @@ def networks(models: Collection[str], requests: Collection[DataRequest]) -> tupl
     chosen = list(models) or [next(iter(TASKS[each.task].networks)) for each in requests]
     found: list[str] = []
     for name in chosen:
-        answering = [TASKS[each.task].networks[name] for each in requests if name in TASKS[each.task].networks]
-        found += answering or [name]
+        found += [network for each in requests if (network := network_of(TASKS[each.task], name))] or [name]
     for each in requests:
         task = TASKS[each.task]
-        if not set(task.networks.values()) & set(found):
+        if not any(network_of(task, name) == name for name in found):
             raise LevelfieldError(
                 f"None of {', '.join(chosen)} answers {task.title}.",
                 fix=f"Add --models {next(iter(task.networks))}, or leave --data {task.name} out.",

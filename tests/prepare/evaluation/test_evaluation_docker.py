@@ -16,6 +16,8 @@ from suite.paths import cache_folder
 from suite.prepare.evaluation import preparing, preprocessor, vocabulary, windows
 from suite.prepare.evaluation.preprocessor import Preprocessor
 from suite.prepare.evaluation.tasks import DataRequest
+from suite.prepare.own_weights import request as own_weights
+from suite.prepare.own_weights import store
 from suite.record import files
 from suite.run.results import REPORT
 from suite.worker import items
@@ -23,6 +25,7 @@ from suite.zoo import models, reference, weights
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.evaluation import sets
+from tests.prepare.own_weights import saved
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -187,3 +190,38 @@ def test_a_small_network_is_trained_on_texts_to_a_target(engine: docker.DockerCl
     text = (reports / one.id / REPORT).read_text(encoding="utf-8")
     assert "trained on real texts (texts of glue-sst2 as bags of words: 2 classes, 320 to train on" in text
     assert none_left(engine, command.pid)
+
+
+def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    folder, network = tmp_path / "texts", saved.classifier(tmp_path / "network", 2)
+    sets.sst2(folder, [0] * ITEMS)
+    (folder / "vocab.txt").rename(network / "vocab.txt")  # it may lie beside the weights
+    (kept,), _ = own_weights.read((network,), ("bert",), headed=True)
+    model, artifacts = models.get(kept.model), cache_folder("artifacts")
+    (found,) = preparing.prepare(
+        [DataRequest("glue-sst2", folder)], [model.name], launcher=DockerLauncher(engine), artifacts=artifacts,
+        beside=[network], progress=lambda _: None,
+    )  # fmt: skip
+    given = items.inputs_of(items.read(artifacts / found.path, model), model)
+    outputs = reference.run(model, store.load(model, artifacts), given)
+    labels = [int(each) for each in (outputs - np.median(outputs, axis=0)).argmax(axis=1)]
+    assert 0 < sum(labels) < ITEMS
+    agreed = int((outputs.argmax(axis=1) == np.array(labels)).sum())
+    sets.sst2(folder, labels)
+    (folder / "vocab.txt").unlink()
+    backends = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
+    command = run(
+        "bench", "--profile", "smoke", "--models", "bert", "--weights", network, "--data", f"glue-sst2={folder}",
+        "--backends", ",".join(backends), "--control", "none", "--threads", "1", "--budget", "5s", "--variant", "cpu",
+        "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    one = files.read(next((tmp_path / "reports").glob("*/run.json")).parent)
+    (judged,) = accuracy.summarise(one)
+    assert {row.arm for row in judged.rows} == set(backends)
+    for row in judged.rows:
+        assert row.failure == ""
+        assert row.equal
+        assert row.scores[0].value == agreed / ITEMS
+    assert "seeded, not trained" not in command.out

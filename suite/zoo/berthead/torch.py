@@ -1,20 +1,19 @@
-"""BERT-base with a head in PyTorch."""
+"""BERT with a head in PyTorch."""
 
 import torch
 from torch import nn
 
-from suite.zoo.bert.spec import HIDDEN
 from suite.zoo.bert.torch import BERT
-from suite.zoo.bert_heads.spec import SIDES, finds_answers
+from suite.zoo.berthead.spec import SIDES, Sizes
 from suite.zoo.spec import Model
 
 
 class Answering(BERT):
     """BERT, and for every token how much speaks for an answer that begins or ends there."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.qa_outputs = nn.Linear(HIDDEN, SIDES)
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
+        self.qa_outputs = nn.Linear(sizes.hidden, SIDES)
 
     def forward(
         self, input_ids: torch.Tensor, token_type_ids: torch.Tensor, attention_mask: torch.Tensor
@@ -32,11 +31,11 @@ class Answering(BERT):
 class Classifying(BERT):
     """BERT, and what its first token says of the class of a text."""
 
-    def __init__(self, classes: int) -> None:
-        super().__init__()
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
         self.pooler = nn.Module()
-        self.pooler.dense = nn.Linear(HIDDEN, HIDDEN)
-        self.classifier = nn.Linear(HIDDEN, classes)
+        self.pooler.dense = nn.Linear(sizes.hidden, sizes.hidden)
+        self.classifier = nn.Linear(sizes.hidden, sizes.classes)
 
     def forward(
         self, input_ids: torch.Tensor, token_type_ids: torch.Tensor, attention_mask: torch.Tensor
@@ -54,4 +53,5 @@ class Classifying(BERT):
 
 def build(model: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
-    return Answering() if finds_answers(model) else Classifying(model.output.shape[0])
+    assert isinstance(model.sizes, Sizes)
+    return Classifying(model.sizes) if model.sizes.classes else Answering(model.sizes)
