@@ -1,4 +1,5 @@
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from suite.statistics import resampling
@@ -26,7 +27,7 @@ def test_pairs_cancel_what_items_have_in_common() -> None:
 def test_the_same_items_give_the_same_interval() -> None:
     values = np.arange(10.0)
 
-    def mean(places: np.ndarray) -> float:
+    def mean(places: npt.NDArray[np.intp]) -> float:
         return float(values[places].mean())
 
     assert resampling.interval(mean, 10) == resampling.interval(mean, 10)

@@ -1,8 +1,10 @@
 """Items of a data set, and what a model is given of them."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from suite.backends.protocol import Arrays, Resident
@@ -44,10 +46,11 @@ def test_the_layout_changes_memory_and_no_value() -> None:
 
 
 def answering(seen: list[int]) -> Resident:
-    def run(given: Arrays) -> np.ndarray:
+    def run(given: dict[str, Any]) -> npt.NDArray[np.float32]:
         image = given["images"]
         seen.append(len(image))
-        return image.mean(axis=(1, 2, 3)).reshape(-1, 1)
+        means: npt.NDArray[np.float32] = image.mean(axis=(1, 2, 3)).reshape(-1, 1)
+        return means
 
     return Resident(place=lambda value: value, run=run, fetch=lambda value: value)
 

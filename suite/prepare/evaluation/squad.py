@@ -16,6 +16,7 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -115,7 +116,7 @@ def read(path: Path) -> tuple[Question, ...]:
     return found
 
 
-def best(context: str, windows: Iterable[tuple[Span, npt.NDArray[np.floating]]]) -> str:
+def best(context: str, windows: Iterable[tuple[Span, npt.NDArray[Any]]]) -> str:
     """Return the best answer that a network found; empty where it found none.
 
     Parameters
