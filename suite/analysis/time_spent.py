@@ -13,6 +13,7 @@ TITLES: Mapping[Phase, str] = MappingProxyType(
     {
         "preparing": "preparing images, weights, files and references",
         "roofline": "measuring the roofline",
+        "answering data sets": "answering data sets",
         "loading": "starting and loading workers",
         "verifying": "comparing answers with the reference",
         "timed inputs": "making inputs of the timed calls",

@@ -33,6 +33,7 @@ from suite.cli.options import (
     BUDGET,
     CARBON,
     DATA,
+    DATA_ITEMS,
     FIELD_OUTPUT,
     IDENTIFY,
     LATENCY_TARGET,
@@ -115,6 +116,7 @@ def cli(context: click.Context) -> None:
 @FIELD_OUTPUT
 @IDENTIFY
 @DATA
+@DATA_ITEMS
 @click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
 @LATENCY_TARGET
 @LOADGEN_TEST

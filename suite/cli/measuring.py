@@ -118,6 +118,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     """
     from suite.fieldtools import outputs
     from suite.plan import Selection
+    from suite.prepare.evaluation import tasks
     from suite.prepare.own_model import python_file
     from suite.prepare.own_model.request import read
     from suite.prepare.own_weights import request as own_weights
@@ -135,12 +136,26 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         )
     if values["module"] is not None:
         own = python_file.keep(values["module"])
-    given, models = own_weights.read(values["weights"], values["models"])
+    data_sets, folder = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
+    trained, data_sets = tasks.trained_on(data_sets, values["scenarios"])
+    given, models = own_weights.read(values["weights"], values["models"], headed=tasks.asks_for_head(data_sets))
+    models = tasks.networks(models, data_sets)
     chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(
-        **{**fields(Options), "field_outputs": outputs.read(values.get("field_outputs", ()))},
+        **{
+            **fields(Options),
+            "field_outputs": outputs.read(values.get("field_outputs", ())),
+            "data_sets": data_sets,
+            "beside_data": tuple(values["weights"]),
+        },
         selection=Selection(**{**fields(Selection), **chosen}),
-        training_data=TrainingDataRequest(**fields(TrainingDataRequest)),
+        training_data=TrainingDataRequest(
+            **{
+                **fields(TrainingDataRequest),
+                "data": trained.path if trained is not None else folder,
+                "task": trained.task if trained is not None else "",
+            }
+        ),
         command=("levelfield", *without_paths(sys.argv[1:])),
     )
 

@@ -79,6 +79,14 @@ def _numbers(text: str) -> tuple[int, ...]:
     return numbers
 
 
+def _items(text: str) -> int | Literal["all"]:
+    if text == "all":
+        return "all"
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:8]) <= LARGEST_NUMBER:
+        raise ValueError(f"{text!r} is neither a number from 1 to {LARGEST_NUMBER:,} nor all.")
+    return int(text)
+
+
 def _cpus(text: str) -> tuple[int, ...] | Literal["all"]:
     if text == "all":
         return "all"
@@ -204,9 +212,15 @@ OWN_WEIGHTS = click.option(
 )
 DATA = click.option(
     "--data",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Your own images for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/.",
+    metavar="[SET=]PATH",
+    multiple=True,
+    help="imagenet=FOLDER, squad=FILE or glue-sst2=FOLDER: judge answers on a data set; without SET=, your own images "
+    "for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/. May be repeated.",
+)
+DATA_ITEMS = click.option(
+    "--data-items",
+    type=Parsed("n|all", _items),
+    help="Items of each data set; default: 32 in smoke, 500 in standard, all in full.",
 )
 LATENCY_TARGET = click.option(
     "--latency-target",

@@ -52,9 +52,10 @@ NAME = "reproduction.json"
 )
 @click.option(
     "--data",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="The images of the training, if they were the author's own; their digest must match.",
+    metavar="[SET=]PATH",
+    multiple=True,
+    help="The images of the training, if they were the author's own, or a data set that was answered "
+    "(imagenet=FOLDER); their digest must match. May be repeated.",
 )
 @click.option(
     "--launches",
@@ -79,7 +80,7 @@ def reproduce(
     module: str | None,
     weights: tuple[Path, ...],
     allowed: float,
-    data: Path | None,
+    data: tuple[str, ...],
     launches: int | None,
     budget_seconds: float | None,
     launcher: str,
@@ -98,6 +99,7 @@ def reproduce(
     from suite.compare.reduction import reduce
     from suite.compare.reproduction import judge_reproduction
     from suite.plan import make, with_launches
+    from suite.prepare.evaluation import tasks
     from suite.prepare.own_model.request import keep_recorded, keep_recorded_module
     from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest, folder_of_images, repeat_request
@@ -117,8 +119,13 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    images = TrainingDataRequest(data=folder_of_images(data))
-    if data is not None or not dry_run:
+    named, trained_on = tasks.read(data, None, run.settings.profile)
+    texts, named = tasks.trained_on(named, run.settings.scenarios)
+    data_sets = tasks.repeat(named, run.data_sets, needed=False)
+    images = TrainingDataRequest(data=folder_of_images(trained_on))
+    if texts is not None:
+        images = TrainingDataRequest(data=texts.path, task=texts.task)
+    if images.data is not None or not dry_run:
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)
@@ -138,9 +145,20 @@ def reproduce(
                 "measured with: it would be another measurement.",
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
+    for left in run.data_sets:
+        if left.task not in {each.task for each in data_sets}:
+            terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")
     if dry_run:
         return
-    options = msgspec.structs.replace(requested, reports=reports, launcher=launcher, training_data=images)
+    options = msgspec.structs.replace(
+        requested,
+        reports=reports,
+        launcher=launcher,
+        training_data=images,
+        data_sets=data_sets,
+        expected_data=run.data_sets,
+        beside_data=weights,
+    )
     folder = conduct(chosen, options, console)
     finish(folder, console)
     content = files.content_of(folder / files.NAME)

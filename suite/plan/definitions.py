@@ -33,7 +33,7 @@ def why_not(backend: str, model: str) -> str:
     if zoo.has_own_weights(model):
         taken = info.sized and _has(info, model)
         return "" if taken else f"{backend} takes no weights of your own for {zoo.get(model).package} here."
-    if model not in (*zoo.operators(), *names_of_models()) or _has(info, model):
+    if model not in (*zoo.operators(), *zoo.answering(), *names_of_models()) or _has(info, model):
         return ""
     return f"{backend} has no definition of {_called(model)} here: it has those of {', '.join(_there(info))}."
 

@@ -240,8 +240,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
     given = {each.model for each in selection.own_weights}
-    built_in = [name for name in selection.models if name not in zoo.operators() and name not in given]
-    known("model", built_in, names_of_models())
+    others = {*zoo.operators(), *zoo.answering(), *given}
+    known("model", [name for name in selection.models if name not in others], names_of_models())
     models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
     if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
         scenarios = ("operators",)

@@ -45,11 +45,12 @@ class Profile(msgspec.Struct, frozen=True):
     labels: tuple[str, ...] = ()
 
 
-_MODELS: Sequence[Model] = tuple(map(models.get, models.names()))
+_MODELS: Sequence[Model] = tuple(map(models.get, (*models.names(), *models.answering())))
 
 
 def _batches(profile: str) -> dict[str, tuple[int, ...]]:
-    return {model.name: model.batches[profile] for model in _MODELS}
+    """Return batches by name; networks of one folder and several sizes have one entry, by its name."""
+    return {model.name if model.sizes is None else model.package: model.batches[profile] for model in _MODELS}
 
 
 def _training_batches(profile: str) -> dict[str, tuple[int, ...]]:

@@ -196,7 +196,7 @@ class Artifacts:
 
     def _weights(self, name: str) -> Arrays:
         model = models.get(name)
-        if model.sizes is not None:
+        if models.has_own_weights(name):
             return store.load(model, self.root)
         return self._cached(
             self._weights_path(name),

@@ -20,6 +20,8 @@ MAX_FACTS = 1_000_000
 """Distributions, libraries, settings and facts of the machine together: a launch has some forty, and a `full` run has
 some three thousand launches in one precision."""
 
+MAX_ANSWERS = 3_000_000
+"""To all data sets, by all arms: all of ImageNet's validation set by seven arms in three precisions is a million."""
 MAX_READINGS = 20_000
 """Readings of other tools: thirty tests of nvbandwidth between eight GPUs have some two thousand."""
 
@@ -58,6 +60,8 @@ def check(run: Run, name: str) -> None:
         for launch in generation.launches
     )
     _most(facts, MAX_FACTS, "facts", name)
+    _most(sum(len(each.answers) + len(each.scores) for each in run.accuracies), MAX_ANSWERS, "answers", name)
+    _most(len(run.accuracies), MAX_RESULTS, "arms that answered", name)
     _most(sum(len(output.readings) for output in run.field_outputs), MAX_READINGS, "readings of other tools", name)
 
 

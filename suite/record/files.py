@@ -267,6 +267,7 @@ def check(run: Run, name: str) -> None:
         raise _impossible(name, f"a calibration with {known.different} and {known.same} of {known.runs} runs")
     if any(draw.ratio <= 0 for draw in run.earlier_controls):
         raise _impossible(name, "an earlier control with a ratio below zero")
+    _check_answers(run, name)
     _once((block.case.id for block in run.blocks), name, "cases")
     for block in run.blocks:
         if block.case.batch < 1 or block.case.threads < 1:
@@ -285,6 +286,27 @@ def check(run: Run, name: str) -> None:
         if not {left.arm for left in block.left} <= {arm.id for arm in block.arms}:
             raise _impossible(name, "an arm that left a case in which it was not")
         _check_generations(block, name)
+
+
+def _check_answers(run: Run, name: str) -> None:
+    """Refuse answers to a data set that are more or fewer than its items, or judged by what it is not judged by."""
+    sets = {(each.task, each.model): each for each in run.data_sets}
+    _once((f"{each.task} {each.model}" for each in run.data_sets), name, "data sets")
+    for known in run.data_sets:
+        if any(series and len(series) != len(known.items) for series in (known.labels, known.scores)):
+            raise _impossible(name, f"a data set of {len(known.items)} items with other labels")
+    for found in run.accuracies:
+        asked = sets.get((found.task, found.model))
+        if asked is None:
+            raise _impossible(name, f"answers to {found.task}, which it does not hold")
+        series = (found.answers, found.scores, *found.right.values(), *found.shares.values())
+        if any(each and len(each) != len(asked.items) for each in series):
+            raise _impossible(name, f"other answers than the {len(asked.items)} items of {asked.task}")
+        if found.failure is None and not (found.answers or found.scores):
+            raise _impossible(name, f"an arm that answered nothing of {asked.task}")
+    _once(
+        (f"{each.task} {each.model} {each.precision} {each.arm}" for each in run.accuracies), name, "answers of an arm"
+    )
 
 
 def _check_generations(block: Block, name: str) -> None:

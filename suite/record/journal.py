@@ -14,7 +14,20 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.record import notices
 from suite.record.append_only import AppendOnly, Lost, read_lines
-from suite.record.schema import Absent, Block, Generation, Image, Launch, Left, Roofline, Round, Run, Turn, Warning_
+from suite.record.schema import (
+    Absent,
+    Accuracy,
+    Block,
+    Generation,
+    Image,
+    Launch,
+    Left,
+    Roofline,
+    Round,
+    Run,
+    Turn,
+    Warning_,
+)
 from suite.safety import untrusted
 
 
@@ -77,6 +90,12 @@ class RooflineKnown(msgspec.Struct, frozen=True, tag="roofline"):
     roofline: tuple[Roofline, ...] | Absent
 
 
+class AccuracyKnown(msgspec.Struct, frozen=True, tag="accuracy"):
+    """An arm has answered a data set, or failed to; what was known of it before is replaced."""
+
+    accuracy: Accuracy
+
+
 class Warned(msgspec.Struct, frozen=True, tag="warning"):
     warning: Warning_
 
@@ -103,6 +122,7 @@ Event: TypeAlias = (
     | ArmLeft
     | ImageKnown
     | RooflineKnown
+    | AccuracyKnown
     | Warned
     | TimeSpent
     | Finished
@@ -172,6 +192,7 @@ def fold(events: Iterable[Event | Lost]) -> Run:
     blocks = {block.case.id: _OpenBlock(block) for block in run.blocks}
     images = {(image.launcher, image.name, image.variant): image for image in run.images}
     known = list(run.warnings)
+    accuracies: dict[tuple[str, ...], Accuracy] = {}
     lost: list[int] = []
     resumed: list[str] = []
     finished: Finished | None = None
@@ -187,6 +208,8 @@ def fold(events: Iterable[Event | Lost]) -> Run:
                 images[image.launcher, image.name, image.variant] = image
             case RooflineKnown(roofline=roofline):
                 run = msgspec.structs.replace(run, roofline=roofline)
+            case AccuracyKnown(accuracy=accuracy):
+                accuracies[accuracy.task, accuracy.model, accuracy.precision, accuracy.device, accuracy.arm] = accuracy
             case Warned(warning=warning):
                 if warning not in known:
                     known.append(warning)
@@ -213,6 +236,7 @@ def fold(events: Iterable[Event | Lost]) -> Run:
         blocks=tuple(block.close() for block in blocks.values()),
         images=tuple(images.values()),
         warnings=tuple(known),
+        accuracies=tuple(accuracies.values()),
         resumed=tuple(resumed),
         finished=finished.at if finished else None,
         supervisor_window_share=finished.supervisor_window_share if finished else run.supervisor_window_share,

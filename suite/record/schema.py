@@ -35,6 +35,7 @@ FailureKind: TypeAlias = Literal[
 Phase: TypeAlias = Literal[
     "preparing",
     "roofline",
+    "answering data sets",
     "loading",
     "verifying",
     "timed inputs",
@@ -761,6 +762,71 @@ class OwnImages(msgspec.Struct, frozen=True):
     """Images that were only tested with."""
     reason: str = ""
     """Why they could not be trained on; empty: they were."""
+    task: str = ""
+    """The task of GLUE whose texts they are, as bags of words; empty: they are images."""
+
+
+MetricName: TypeAlias = Literal[
+    "top-1",
+    "top-5",
+    "exact match",
+    "F1 of words",
+    "accuracy",
+    "F1",
+    "Matthews correlation",
+    "Pearson correlation",
+    "Spearman correlation",
+]
+"""By what answers to a data set are judged; `suite.analysis.accuracy` computes each."""
+Scores: TypeAlias = tuple[float, ...]
+
+
+class DataSet(msgspec.Struct, frozen=True):
+    """A data set with labels that answers were judged on; neither where it was nor what its files are called."""
+
+    task: str
+    """Name that `--data` has for it, such as `imagenet`."""
+    title: str
+    model: str
+    """The network that answered it."""
+    metrics: tuple[MetricName, ...]
+    sha256: str
+    """Of the items that were answered: names and contents, as `sha256sum` prints them, or of the file of texts."""
+    available: int
+    """Items that the set holds."""
+    items: Integers
+    """Which of them were answered, in the order of the set, from 0."""
+    labels: Integers = ()
+    """Number of each item's class; empty: it has none."""
+    scores: Scores = ()
+    """What is right of each item, where that is a score."""
+    vocabulary_sha256: str = ""
+    """Of the pieces that texts were split into; empty: there were no texts."""
+    prepared_by: dict[str, str] = {}
+    """What decoded or split the items, with its version."""
+
+
+class Accuracy(msgspec.Struct, frozen=True):
+    """What one arm answered to a data set in one precision, item by item, in the order of `DataSet.items`."""
+
+    task: str
+    model: str
+    precision: str
+    device: str
+    batch: int
+    arm: str
+    answers: Integers = ()
+    """Of each item: the class, or the first 56 bits of the SHA-256 of a text."""
+    right: dict[str, Integers] = {}
+    """By metric: 1 where an item's answer is right, 0 where it is not."""
+    shares: dict[str, Scores] = {}
+    """By metric, how far each item's answer is right: 0 … 1."""
+    scores: Scores = ()
+    """Of each item, where a score is the answer."""
+    equal: bool | None = None
+    """Whether the same worker's outputs were equal to the reference; None: they were not compared."""
+    failure: Failure | None = None
+    """None: all items were answered."""
 
 
 class Price(msgspec.Struct, frozen=True):
@@ -965,3 +1031,7 @@ class Run(msgspec.Struct, frozen=True):
     """Recorded outputs of other tools that the user gave with the run; when they were recorded is not known."""
     imported: Imported | None = None
     """The file of another tool that this run was made of; None: Levelfield measured it."""
+    data_sets: tuple[DataSet, ...] = ()
+    """On which answers were judged."""
+    accuracies: tuple[Accuracy, ...] = ()
+    """In the order in which arms answered."""

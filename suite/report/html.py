@@ -17,6 +17,7 @@ from suite.analysis.types import Analysis
 from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent, Run
 from suite.report import (
+    accuracy,
     charts,
     costs,
     curves,
@@ -86,6 +87,7 @@ def style() -> str:
 def _environment() -> jinja2.Environment:
     environment = pages.templates(TEMPLATES)
     environment.globals |= {
+        "accuracy": accuracy,
         "charts": charts,
         "costs": costs,
         "curves": curves,

@@ -32,7 +32,7 @@ def model(name: str) -> str:
     """`ResNet-50` for `resnet50`, `BERT 1a2b3c4d` for one with weights of its own; an unknown name as it is."""
     if models.has_own_weights(name):  # the rest of such a name may be a stranger's invention
         return models.title_of_own_weights(name)
-    return models.get(name).short_title if name in (*models.names(), *models.operators()) else name
+    return models.get(name).short_title if name in (*models.names(), *models.answering(), *models.operators()) else name
 
 
 def backend(name: str) -> str:

@@ -47,7 +47,16 @@ def command(run: Run) -> str:
         words += ["--precision-target", f"{100 * settings.precision_target:g}%"]
     words += ["--margin", f"{100 * settings.margin:g}%"]
     if settings.own_images is not None:
-        words += ["--data", "FOLDER"]  # its path is private; `reproduce` checks its digest
+        task = settings.own_images.task
+        words += [
+            "--data",
+            f"{task}=FOLDER" if task else "FOLDER",
+        ]  # its path is private; `reproduce` checks its digest
+    for task in dict.fromkeys(each.task for each in run.data_sets):
+        words += ["--data", f"{task}=PATH"]
+    if run.data_sets:
+        counts = {len(each.items) if len(each.items) < each.available else 0 for each in run.data_sets}
+        words += ["--data-items", str(max(counts) or "all")]
     if settings.target is not None:
         words += ["--target", f"{100 * settings.target:g}%"]
     if settings.price is not None:

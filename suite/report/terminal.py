@@ -29,7 +29,7 @@ from suite.analysis.types import (
 )
 from suite.errors import printable
 from suite.record.schema import Absent, Run, Warning_
-from suite.report import costs, insights, loadgen, names, operators, sentences, separation, units
+from suite.report import accuracy, costs, insights, loadgen, names, operators, sentences, separation, units
 from suite.report.costs import CostTable
 from suite.report.operators import OperatorTable
 from suite.report.separation import IN_THESE_MINUTES
@@ -142,6 +142,7 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     for sums in all_reduce.summarise(run):
         yield Text()
         yield _all_reduce(sums)
+    yield from _accuracies(run, analysis)
     yield from show_costs(run, analysis)
     yield from _insights(analysis)
     yield Text()
@@ -170,6 +171,31 @@ def show_costs(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
         yield from (_text(note, "dim") for note in table.notes)
     if found:
         yield _text(costs.lead(run), "dim")
+
+
+def _accuracies(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
+    """Yield what answers to data sets were worth; nothing where none was answered."""
+    found = accuracy.tables(run, analysis)
+    for each in found:
+        yield Text()
+        yield _accuracy(each.title, each.headings, each.lines)
+        if each.losses:
+            yield _accuracy("In a lower precision, less fp32", each.loss_headings, each.losses)
+        yield from (_text(note, "dim") for note in each.notes)
+    if found:
+        yield _text(accuracy.lead(run), "dim")
+
+
+def _accuracy(title: str, headings: Sequence[str], lines: Sequence[accuracy.Line]) -> Table:
+    table = _table(f"{accuracy.TITLE}: {title}")
+    table.add_column("arm")
+    table.add_column("precision")
+    for heading in headings:
+        table.add_column(_text(heading), justify="right")
+    for line in lines:
+        cells = (f"{value} ({interval})" if interval else value for value, interval in line.cells)
+        table.add_row(*map(_text, (line.arm, line.precision, *cells)))
+    return table
 
 
 def _costs(found: CostTable) -> Table:

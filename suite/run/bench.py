@@ -20,6 +20,7 @@ from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
+from suite.prepare.evaluation import tasks
 from suite.prepare.training_data import TrainingDataRequest, repeat_request
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
@@ -31,7 +32,7 @@ from suite.run.options import Options
 from suite.run.results import show_result
 from suite.run.start import check_same, start_run, tool_sha256
 from suite.safety import terminals
-from suite.schedule import roofline, scratch
+from suite.schedule import evaluation, roofline, scratch
 from suite.schedule.launch_groups import remaining_groups
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress, Undecided
@@ -228,10 +229,24 @@ def conduct(
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
     training_data = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
+    data_sets = options.data_sets
+    if resumed is not None:
+        data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
     with Terminal(console) as listener, _reached(options, chosen) as hosts:
-        resources = prepare(chosen, launcher, listener, launchers=launchers, training_data=training_data, hosts=hosts)
+        resources = prepare(
+            chosen,
+            launcher,
+            listener,
+            launchers=launchers,
+            training_data=training_data,
+            hosts=hosts,
+            data_sets=data_sets,
+            beside_data=options.beside_data,
+        )
         try:
             with resources.watch.phase("preparing"):
+                before = resumed[1].data_sets if resumed is not None else options.expected_data
+                tasks.check_same((each.data_set for each in resources.judged), before)
                 if resumed is None:
                     if prepared is not None:
                         prepared(resources.images.values())
@@ -243,6 +258,8 @@ def conduct(
                     _check_resume(resumed[1], chosen, resources.images.values())
             with resources.watch.phase("roofline"):
                 roofline.probe(folder, resources, listener)
+            with resources.watch.phase("answering data sets"):
+                evaluation.evaluate(folder, resources, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:

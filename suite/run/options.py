@@ -6,8 +6,9 @@ import msgspec
 
 from suite.images.base import Kind
 from suite.plan import Selection
+from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.training_data import TrainingDataRequest
-from suite.record.schema import FieldOutput, Price
+from suite.record.schema import DataSet, FieldOutput, Price
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -36,6 +37,12 @@ class Options(msgspec.Struct, frozen=True):
     labels: tuple[str, ...] = ()
     training_data: TrainingDataRequest = TrainingDataRequest()
     """Data of training to a target."""
+    data_sets: tuple[DataRequest, ...] = ()
+    """Data sets that answers are judged on."""
+    beside_data: tuple[Path, ...] = ()
+    """Folders in which a vocabulary may be, where it is not beside the data: those of the weights."""
+    expected_data: tuple[DataSet, ...] = ()
+    """What an earlier run answered, which this one repeats."""
     strict: bool = False
     """Results that are not decided change the exit code."""
     sign: Path | None = None

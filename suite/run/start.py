@@ -121,6 +121,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         work=_work(plan),
         other_hosts=resources.hosts.machines if resources.hosts is not None else (),
         field_outputs=options.field_outputs,
+        data_sets=tuple(each.data_set for each in resources.judged),
     )
     _readable(run)
     folder = options.reports / run.id

@@ -2,7 +2,8 @@
 
 import functools
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -16,6 +17,8 @@ from suite.plan.decoding import call_of
 from suite.plan.types import FileKey
 from suite.prepare import loadgen
 from suite.prepare.artifacts import Artifacts, ModelFile
+from suite.prepare.evaluation import preparing as evaluation
+from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.loadgen import LoadGen
 from suite.prepare.own_model import python_file, reference, store
 from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
@@ -40,6 +43,8 @@ def prepare(
     launchers: Mapping[str, Launcher] = {},
     training_data: TrainingDataRequest | None = None,
     hosts: RemoteHosts | None = None,
+    data_sets: Sequence[DataRequest] = (),
+    beside_data: Sequence[Path] = (),
 ) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
@@ -55,6 +60,10 @@ def prepare(
         Data of training to a target, where the user named them; None: the digits.
     hosts
         Other hosts that train with this one.
+    data_sets
+        Those that answers are judged on.
+    beside_data
+        Folders in which their vocabulary may be, where it is not beside them.
     listener
         Display of the progress.
     judged
@@ -74,7 +83,7 @@ def prepare(
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
         trained = (
-            prepare_training_data(training_data, plan.blocks, artifacts, listener.say)
+            prepare_training_data(training_data, plan.blocks, artifacts, listener.say, launcher)
             if training_data is not None
             else None
         )
@@ -95,6 +104,14 @@ def prepare(
             )
             if case.precision != "fp32":
                 artifacts.rounding_error(case.model, case.precision, verify_count(case))
+        judged_sets = evaluation.prepare(
+            data_sets,
+            plan.models,
+            launcher=launcher,
+            artifacts=artifacts.root,
+            beside=beside_data,
+            progress=listener.say,
+        )
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
         if hosts is not None:
             listener.say("preparing the other hosts")
@@ -117,6 +134,7 @@ def prepare(
             gpu=gpu,
             launchers=dict(launchers),
             own=_own(plan, {"": launcher, **launchers}, images, listener),
+            judged=judged_sets,
             trained=trained,
             loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
             hosts=hosts,

@@ -11,6 +11,7 @@ from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.machine.topology import Topology
 from suite.plan.types import FileKey, file_key
 from suite.prepare.artifacts import Artifacts, ModelFile
+from suite.prepare.evaluation.preparing import Judged
 from suite.prepare.loadgen import LoadGen
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
@@ -48,6 +49,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """Those that arms name."""
     own: Reference | None = None
     """The user's own file, where one is measured."""
+    judged: tuple[Judged, ...] = ()
+    """Data sets that answers are judged on."""
     trained: TrainingData | None = None
     """Data of training to a target; None: the digits."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)

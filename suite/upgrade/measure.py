@@ -70,6 +70,11 @@ def begin(
     LevelfieldError
         There is such an upgrade, or it cannot be planned.
     """
+    if options.data_sets:
+        raise LevelfieldError(
+            "An upgrade compares speed: answers to a data set are judged by `levelfield bench`.",
+            fix=f"Leave --data {options.data_sets[0].task}=… out.",
+        )
     launcher, reason = choose(options.launcher, base=options.base)
     if reason:
         terminals.say(console, reason)

@@ -264,6 +264,36 @@ class Export(msgspec.Struct, frozen=True, tag="export"):
     """What writes it (`suite.backends.info.FileFormat`)."""
 
 
+class DecodePictures(msgspec.Struct, frozen=True, tag="decode-pictures"):
+    """Decode picture files, each made small and cropped (the preprocessor's image only)."""
+
+    files: tuple[bytes, ...]
+    """Contents of the files: whatever they hold, a stranger may have written it."""
+    shorter: int
+    """Pixels of the shorter side before the middle square is cut out."""
+    side: int
+    """Pixels of the square."""
+
+
+class Tokenize(msgspec.Struct, frozen=True, tag="tokenize"):
+    """Split texts into the words and pieces of a vocabulary, as BERT does (the preprocessor's image only)."""
+
+    vocabulary: str
+    """One piece a line; its number is that of its line, from 0."""
+    lowercase: bool
+    """Whether texts lose case and accents before."""
+    texts: tuple[str, ...]
+
+
+class Predict(msgspec.Struct, frozen=True, tag="predict"):
+    """Run the model over items of a data set, in batches of the task's size, and return every output."""
+
+    path: str
+    """File of prepared items, as the worker sees it (`suite.worker.items`)."""
+    first: int
+    count: int
+
+
 class Stop(msgspec.Struct, frozen=True, tag="stop"):
     pass
 
@@ -283,6 +313,9 @@ Answerable: TypeAlias = (
     | Probe
     | MeasureRoofline
     | Export
+    | DecodePictures
+    | Tokenize
+    | Predict
     | Listen
     | FindEndpoint
     | Join
@@ -508,6 +541,39 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     versions: dict[str, str]
 
 
+class PicturesDecoded(msgspec.Struct, frozen=True, tag="pictures-decoded"):
+    pixels: bytes
+    """uint8, shape (files, side, side, 3), C order; zeros of a file that cannot be read."""
+    reasons: tuple[str, ...]
+    """Why a file cannot be read, for each; empty: it can."""
+    versions: dict[str, str]
+    """Of what decoded them."""
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """A text in pieces of a vocabulary, without the special ones."""
+
+    ids: tuple[int, ...]
+    starts: tuple[int, ...]
+    """Of each piece, in characters of the text."""
+    ends: tuple[int, ...]
+
+
+class Tokenized(msgspec.Struct, frozen=True, tag="tokenized"):
+    pieces: tuple[Pieces, ...]
+    """One for each text."""
+    versions: dict[str, str]
+    """Of what split them."""
+
+
+class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
+    shape: tuple[int, ...]
+    output: bytes
+    """float32, little endian, C order."""
+    items_sha256: str
+    """Of the items as the file holds them."""
+
+
 class AllReduced(msgspec.Struct, frozen=True, tag="all-reduced"):
     """Sums that were right."""
 
@@ -565,6 +631,9 @@ Reply: TypeAlias = (
     | Probed
     | RooflineMeasured
     | Exported
+    | PicturesDecoded
+    | Tokenized
+    | Predicted
     | Listening
     | EndpointFound
     | Joined

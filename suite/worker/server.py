@@ -71,6 +71,14 @@ class Service:
                 return measure(request)
             case messages.Export():
                 return _export(request)
+            case messages.DecodePictures():
+                from suite.worker import pictures
+
+                return pictures.decode(request)
+            case messages.Tokenize():
+                from suite.worker import tokens
+
+                return tokens.tokenize(request)
             case messages.Listen():
                 from suite.worker.rendezvous import Listener
 
@@ -87,6 +95,8 @@ class Service:
         match request:
             case messages.Verify():
                 return session.verify(request)
+            case messages.Predict():
+                return session.predict(request)
             case messages.Rotate(sets=sets):
                 return session.rotate(sets)
             case messages.Train():

@@ -27,7 +27,7 @@ from suite.backends.protocol import (
     WithDeviceMemory,
 )
 from suite.backends.replica import Replica
-from suite.worker import converging, decoding, fault, messages, outputs, rotation, training
+from suite.worker import converging, decoding, fault, items, messages, outputs, rotation, training
 from suite.worker.feeding import Fed, batch_of
 from suite.worker.messages import FROM_DATASET, NotLoadedError, Task
 from suite.worker.probes import usage
@@ -177,6 +177,18 @@ class Session:
             computed = self._backend.computed(inputs_of(task, 0))
             verified = msgspec.structs.replace(verified, computed=computed)
         return verified
+
+    def predict(self, request: messages.Predict) -> messages.Predicted:
+        """Return the model's outputs for items of a data set.
+
+        Raises
+        ------
+        ValueError
+            The task makes no plain calls, or the file does not hold such items.
+        """
+        if self._trainer is not None or self._fed is not None or self.task.own is not None:
+            raise ValueError(f"{self.task.scenario} of {self.task.model} answers no items of a data set.")
+        return items.predict(request, self.task, self._model)
 
     def train(self, request: messages.Train, team: "Team | None") -> messages.Trained:
         """Take steps from the seeded weights.

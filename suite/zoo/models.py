@@ -18,13 +18,16 @@ FOLDERS = ("mlp", "mobilenet", "resnet50", "decoder", "bert", "embedder", "vit")
 
 _SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(?:x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
 _SPECS = {name: importlib.import_module(f"suite.zoo.{name}.spec") for name in (*FOLDERS, "canary")}
-_FAMILIES = {name: spec for name, spec in _SPECS.items() if hasattr(spec, "of_weights")}
+_HEADED = importlib.import_module("suite.zoo.berthead.spec")
+_FAMILIES = {name: spec for name, spec in _SPECS.items() if hasattr(spec, "of_weights")} | {"berthead": _HEADED}
 """Modules of the networks that can have weights of the user's own, by name."""
 _SIBLINGS = {spec.DIGITS.name: spec for spec in _SPECS.values() if spec.MODEL.goal is not None}
 """Modules of the small networks that are trained to a target, by their names."""
+_ANSWERING: dict[str, Model] = {each.name: each for each in _HEADED.MODELS}
 _OPERATORS: dict[str, Model] = {each.name: each for each in importlib.import_module("suite.zoo.operators.spec").MODELS}
 _ALL: dict[str, Model] = {
     **_OPERATORS,
+    **_ANSWERING,
     **{name: spec.MODEL for name, spec in _SPECS.items()},
     **{name: spec.DIGITS for name, spec in _SIBLINGS.items()},
 }
@@ -91,6 +94,11 @@ def names() -> tuple[str, ...]:
 def operators() -> tuple[str, ...]:
     """Return the names of the single operators."""
     return tuple(_OPERATORS)
+
+
+def answering() -> tuple[str, ...]:
+    """Return the names of the networks that a data set with labels chooses: models with a head of their own."""
+    return tuple(_ANSWERING)
 
 
 def families() -> tuple[str, ...]:

@@ -160,7 +160,8 @@ class Model(msgspec.Struct, frozen=True):
     operator: Operator | None = None
     """The operator that it is; None: it is a network."""
     sizes: msgspec.Struct | None = None
-    """Sizes of a network with weights of the user's own (`suite.zoo.own_weights`); None: those of its folder."""
+    """Sizes of a network of its folder, as with weights of the user's own (`suite.zoo.own_weights`); None: those of its
+    folder."""
 
     @property
     def parameter_count(self) -> int:

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits
+from suite.zoo import bits, own_weights
 from suite.zoo.spec import Model
 
 Arrays: TypeAlias = dict[str, npt.NDArray[np.generic]]
@@ -48,7 +48,7 @@ def make(model: Model) -> Arrays:
     ValueError
         If the model's weights are the user's own: they are not made.
     """
-    if model.sizes is not None:
+    if own_weights.is_name(model.name):
         raise ValueError(f"The weights of {model.name} are read from a folder of their own, and not made.")
     return {
         parameter.name: bits.scaled(

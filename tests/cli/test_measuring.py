@@ -10,16 +10,22 @@ from suite.cli.main import bench
 from suite.cli.measuring import options_of
 from suite.errors import LevelfieldError
 from suite.plan import Selection
+from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.training_data import TrainingDataRequest
 from suite.run.options import Options
 from tests.fieldtools.recorded import FOLDER
 
-OF_A_FILE = {"dims", "values"}
+OF_A_FILE = {"dims", "values", "module", "weights"}
 OF_A_CLUSTER = {"on"}
+OF_DATA = {"data_items"}
+OF_OUTPUT = {"as_json"}
 OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
 
 
-@pytest.mark.parametrize(("command", "others"), [(bench, OF_A_FILE | OF_A_CLUSTER), (ab, OF_A_FILE | OF_AB)])
+@pytest.mark.parametrize(
+    ("command", "others"),
+    [(bench, OF_A_FILE | OF_A_CLUSTER | OF_DATA | OF_OUTPUT), (ab, OF_A_FILE | OF_AB | OF_OUTPUT)],
+)
 def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
     named = {parameter.name for parameter in command.params if parameter.name is not None}
     fields = {*Options.__struct_fields__, *Selection.__struct_fields__, *TrainingDataRequest.__struct_fields__}
@@ -56,3 +62,17 @@ def test_outputs_of_other_tools_are_read_before_anything_is_measured(tmp_path: P
     (tmp_path / "other.txt").write_text("hello")
     with pytest.raises(LevelfieldError, match=r"other\.txt is no output of"):
         options_of(bench.make_context("bench", ["--field-output", str(tmp_path / "other.txt")]).params)
+
+
+def test_a_data_set_chooses_what_is_measured() -> None:
+    words = ["--models", "bert,mlp", "--data", "squad=/x/dev.json", "--data-items", "7"]
+    made = options_of(bench.make_context("bench", words).params)
+    assert made.selection.models == ("bert-squad", "mlp")
+    assert made.data_sets == (DataRequest("squad", Path("/x/dev.json"), 7),)
+    assert made.training_data == TrainingDataRequest()
+    words = ["--models", "mlp", "--data", "glue-cola=/x", "--scenarios", "convergence", "--data", "imagenet=/y"]
+    with pytest.raises(LevelfieldError, match="None of mlp answers ImageNet"):
+        options_of(bench.make_context("bench", list(words)).params)
+    made = options_of(bench.make_context("bench", words[:-2]).params)
+    assert (made.data_sets, made.selection.models) == ((), ("mlp",))
+    assert made.training_data == TrainingDataRequest(data=Path("/x"), task="glue-cola")

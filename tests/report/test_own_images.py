@@ -14,7 +14,7 @@ from suite.compare.reduction import reduce
 from suite.compare.types import Verdict
 from suite.history import summary
 from suite.record.schema import OwnImages, Run
-from suite.report import html, rerun, terminal
+from suite.report import html, rerun, sentences, terminal
 from suite.share import card
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD
@@ -108,6 +108,16 @@ def test_the_history_keeps_them_apart() -> None:
 def test_to_run_it_again_takes_the_folder() -> None:
     words = shlex.split(rerun.command(run(target=0.9)))
     parsed = bench.make_context("bench", words[2:]).params
-    assert str(parsed["data"]) == "FOLDER"
+    assert parsed["data"] == ("FOLDER",)
     assert parsed["target"] == pytest.approx(0.9)
     assert "--data" not in rerun.command(run(None))
+
+
+def test_texts_are_called_texts() -> None:
+    own = msgspec.structs.replace(OWN, task="glue-sst2")
+    words = shlex.split(rerun.command(run(own)))
+    assert bench.make_context("bench", words[2:]).params["data"] == ("glue-sst2=FOLDER",)
+    assert sentences.images(run(own)) == "glue-sst2 1a2b3c4d5e6f"
+    assert sentences.trained_items(run(own)) == "texts"
+    assert sentences.trained_items(run()) == "images"
+    assert "texts of glue-sst2 as bags of words: 7 classes" in sentences.described(run(own))

@@ -45,7 +45,15 @@ def test_bert_is_as_published() -> None:
     assert counted.weight_bytes == 4 * (12 * (12 * 768**2 + 9 * 768) + 130 * 768)
 
 
-@pytest.mark.parametrize("name", [*models.names(), "canary"])
+def test_a_head_is_counted_with_the_encoder() -> None:
+    tokens = 384
+    counted = flops.count(models.get("bert-squad"))
+    assert counted.macs == 12 * (12 * 768**2 * tokens + 2 * tokens**2 * 768) + tokens * 768 * 2
+    short = flops.count(models.get("bert-classifier-3"))
+    assert short.macs == flops.count(models.get("bert")).macs + 768**2 + 768 * 3
+
+
+@pytest.mark.parametrize("name", [*models.names(), *models.answering(), "canary"])
 def test_arithmetic_grows_with_the_batch_and_weights_do_not(name: str) -> None:
     one, eight = flops.count(models.get(name)), flops.count(models.get(name), batch=8)
     assert eight.macs == 8 * one.macs

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from suite.zoo import inputs, models, parity, reference, weights
+from suite.zoo import bits, inputs, models, parity, reference, weights
 from suite.zoo.decoder import reference as decoder_reference
 from suite.zoo.decoder import spec as decoder
 from suite.zoo.mobilenet.spec import BLOCKS, convolutions
@@ -34,6 +34,28 @@ def test_bert_is_that_of_transformers(bert_weights: weights.Arrays) -> None:
         tensors = {name: torch.from_numpy(array).long() for name, array in batch.items()}
         output = oracle(**tensors).last_hidden_state.numpy()
     errors = parity.compare(output, reference.run(model, w, batch))
+    assert errors.relative_l2 < FLOAT64_ROUNDING
+
+
+@pytest.mark.parametrize("name", ["bert-squad", "bert-classifier-3"])
+def test_the_heads_of_bert_are_those_of_transformers(bert_weights: weights.Arrays, name: str) -> None:
+    model = models.get(name)
+    heads = [each for each in model.parameters if each.name not in bert_weights]
+    w = bert_weights | {each.name: bits.scaled(each.name, each.shape, std=each.std) for each in heads}
+    config = transformers.BertConfig(attn_implementation="eager", num_labels=model.output.shape[-1])
+    kind = "QuestionAnswering" if name == "bert-squad" else "SequenceClassification"
+    oracle = getattr(transformers, f"BertFor{kind}")(config).double().eval()
+    own = tuple(each.name for each in heads if not each.name.startswith("pooler"))
+    state = {k if k in own else f"bert.{k}": torch.tensor(v).double() for k, v in w.items()}
+    missing, unexpected = oracle.load_state_dict(state, strict=False)
+    assert unexpected == []
+    assert [each for each in missing if "position_ids" not in each and "token_type_ids" not in each] == []
+    batch = inputs.make(model, 0, 1)
+    with torch.inference_mode():
+        found = oracle(**{each: torch.from_numpy(array).long() for each, array in batch.items()})
+    ends = (found.start_logits, found.end_logits) if name == "bert-squad" else None
+    output = found.logits if ends is None else torch.stack(ends, dim=-1)
+    errors = parity.compare(output.numpy(), reference.run(model, w, batch))
     assert errors.relative_l2 < FLOAT64_ROUNDING
 
 

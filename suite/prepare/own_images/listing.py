@@ -86,13 +86,13 @@ def list_images(folder: Path, batch: int) -> Listing:
     top = dict(_folders(root, root))
     if TRAIN in top and TEST in top:
         train, test = dict(_folders(top[TRAIN], root)), dict(_folders(top[TEST], root))
-        strange = next((name for name in _sorted(test) if name not in train), None)
+        strange = next((name for name in in_order(test) if name not in train), None)
         if strange is not None:
             raise UnusableError(f"The class {shown(strange)} is in {TEST}/ and not in {TRAIN}/.")
-        classes = _sorted(train)
-        sides = [(name, False, train[name]) for name in classes] + [(name, True, test[name]) for name in _sorted(test)]
+        classes = in_order(train)
+        sides = [(name, False, train[name]) for name in classes] + [(name, True, test[name]) for name in in_order(test)]
     else:
-        classes = _sorted(top)
+        classes = in_order(top)
         sides = [(name, False, top[name]) for name in classes]
     _check_classes(classes)
     label = {name: index for index, name in enumerate(classes)}
@@ -138,18 +138,31 @@ def _root(folder: Path) -> Path:
         raise UnusableError(f"There is no folder {shown(folder.name or str(folder))} to train on.") from None
     if stat.S_ISREG(kind) and folder.suffix.lower() in TOKENS:
         raise UnusableError(
-            f"{shown(folder.name)} is a file: token files are not trained on, since no model here is small enough to "
-            "learn words to a target; a folder of images is."
+            f"{shown(folder.name)} is a file: token files are not trained on; a folder of images is, and so are the "
+            "labelled texts of a task of GLUE (--data glue-sst2=FOLDER)."
         )
     if not stat.S_ISDIR(kind):
         raise UnusableError(f"{shown(folder.name)} is no folder of images.")
     return root
 
 
-def _entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
-    """Go through a folder: names, paths and kinds, links followed; what begins with a dot is left out."""
+def entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
+    """Go through a folder: names, paths and kinds, links followed; what begins with a dot is left out.
+
+    Parameters
+    ----------
+    folder
+        What is gone through.
+    root
+        Folder that no link may leave.
+
+    Raises
+    ------
+    UnusableError
+        The folder cannot be read, or holds a link that leads nowhere or out of it.
+    """
     try:
-        names = _sorted(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  (names alone)
+        names = in_order(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  (names alone)
     except OSError as error:
         raise UnusableError(f"The folder {shown(folder.name)} cannot be read: {error.strerror}.") from None
     for name in names:
@@ -166,11 +179,11 @@ def _entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
 
 
 def _folders(folder: Path, root: Path) -> Iterator[tuple[str, Path]]:
-    return ((name, path) for name, path, kind in _entries(folder, root) if stat.S_ISDIR(kind))
+    return ((name, path) for name, path, kind in entries(folder, root) if stat.S_ISDIR(kind))
 
 
 def _images(folder: Path, root: Path) -> Iterator[str]:
-    for name, path, kind in _entries(folder, root):
+    for name, path, kind in entries(folder, root):
         where = path.relative_to(root).as_posix()
         if stat.S_ISDIR(kind):
             raise UnusableError(f"{shown(where)} is a folder inside of a class: only images may be there.")
@@ -226,5 +239,6 @@ def _check_counts(listing: Listing, batch: int) -> None:
         )
 
 
-def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names in the order of their bytes."""
     return tuple(sorted(names, key=os.fsencode))

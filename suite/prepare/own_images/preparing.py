@@ -70,9 +70,9 @@ def prepare(folder: Path, artifacts: Path, batch: int) -> Prepared:
     decoder = decoding.decoder() if suffixes & set(decoding.WITH_PILLOW) else ""
     key = hashlib.sha256(f"{VERSION}\n{decoder}\n{source}".encode()).hexdigest()[:KEY_CHARS]
     manifest = artifacts / "images" / f"{key}.json"
-    kept = _kept(manifest, artifacts)
-    if kept is not None and kept.source_sha256 == source:
-        return kept
+    found = kept(manifest, artifacts)
+    if found is not None and found.source_sha256 == source:
+        return found
     content = _made(listing, sums)
     made = Prepared(
         path=f"images/{key}.npy",
@@ -107,12 +107,21 @@ def is_intact(prepared: Prepared, artifacts: Path) -> bool:
         return False
 
 
-def _kept(manifest: Path, artifacts: Path) -> Prepared | None:
+def kept(manifest: Path, artifacts: Path) -> Prepared | None:
+    """Return what was made before and is intact; None where there is nothing of the kind.
+
+    Parameters
+    ----------
+    manifest
+        File that says what was made.
+    artifacts
+        The artifacts folder.
+    """
     try:
-        kept = msgspec.json.decode(manifest.read_bytes(), type=Prepared)
+        found = msgspec.json.decode(manifest.read_bytes(), type=Prepared)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):  # not there, or damaged: it is only a cache
         return None
-    return kept if kept.path == f"images/{manifest.stem}.npy" and is_intact(kept, artifacts) else None
+    return found if found.path == f"images/{manifest.stem}.npy" and is_intact(found, artifacts) else None
 
 
 def _content(listing: Listing, entry: Entry) -> bytes:

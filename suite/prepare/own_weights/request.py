@@ -9,7 +9,9 @@ from suite.record.schema import OwnWeights
 from suite.zoo import own_weights
 
 
-def read(paths: Sequence[Path], names: Sequence[str]) -> tuple[tuple[OwnWeights, ...], tuple[str, ...]]:
+def read(
+    paths: Sequence[Path], names: Sequence[str], *, headed: bool = False
+) -> tuple[tuple[OwnWeights, ...], tuple[str, ...]]:
     """Keep the weights of folders, and return them with the models that are measured.
 
     Parameters
@@ -19,20 +21,24 @@ def read(paths: Sequence[Path], names: Sequence[str]) -> tuple[tuple[OwnWeights,
     names
         Models that the user named: those of the folders' families take these weights. None: only the folders'
         networks are measured.
+    headed
+        Whether `bert` is read with the head that answers a data set.
 
     Raises
     ------
     LevelfieldError
         A folder cannot be measured, is named twice, or is of a family that the user did not name.
     """
-    kept = tuple(each for path in paths for each in store.keep(path, names))
+    taking = {"bert": "berthead"} if headed else {}
+    wanted = [taking.get(name, name) for name in names] or list(taking.values())
+    kept = tuple(each for path in paths for each in store.keep(path, wanted))
     found = tuple(dict.fromkeys(each.model for each in kept))
     if len(found) < len(kept):
         raise LevelfieldError("--weights names the same content twice.", fix="Once is enough.")
     if not names:
         return kept, found
     families = {each: own_weights.family_of(each) for each in found}
-    left = next((each for each, family in families.items() if family not in names), None)
+    left = next((each for each, family in families.items() if family not in wanted), None)
     if left is not None:
         raise LevelfieldError(
             f"--weights has those of {families[left]}, and --models names {', '.join(names)}.",
@@ -40,7 +46,7 @@ def read(paths: Sequence[Path], names: Sequence[str]) -> tuple[tuple[OwnWeights,
         )
     models: list[str] = []
     for name in names:
-        models += [each for each, family in families.items() if family == name] or [name]
+        models += [each for each, family in families.items() if family == taking.get(name, name)] or [name]
     return kept, tuple(models)
 
 

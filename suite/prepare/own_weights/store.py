@@ -15,7 +15,7 @@ import numpy.typing as npt
 from suite.errors import LevelfieldError
 from suite.paths import cache_folder
 from suite.prepare.own_weights import folder as folders
-from suite.prepare.own_weights.families import FAMILIES
+from suite.prepare.own_weights.families import FAMILIES, WITH_HEAD
 from suite.prepare.own_weights.families.types import Declared, Family
 from suite.prepare.own_weights.folder import CONFIG, Folder, shown
 from suite.record.files import write_atomically
@@ -49,6 +49,9 @@ def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ..
     """
     found = folders.read(path)
     family = _family(found)
+    headed = WITH_HEAD.get(family.model_type)
+    if headed is not None and not set(headed.models).isdisjoint(models_named):
+        family = headed
     declared, config = _declared(family, found)
     taking = [name for name in family.models if name in models_named] or family.models[:1]
     return tuple(_keep(found, family, declared, config, name) for name in taking)

@@ -84,3 +84,13 @@ def bert(path: Path, *, shards: int = 1, **changed: Any) -> Path:
     config = BERT | changed
     name = f"bert-00000000+layers={config['num_hidden_layers']}+hidden=64+heads=4+inner=96+vocabulary=120+positions=48"
     return folder(path, config, random_tensors(models.get(name)), shards=shards)
+
+
+def classifier(path: Path, classes: int) -> Path:
+    """Write a small BERT with a classifier, as `BertForSequenceClassification` saves itself."""
+    from suite.zoo import models
+
+    sizes = f"+layers=2+hidden=64+heads=4+inner=96+vocabulary=120+positions=48+classes={classes}"
+    tensors = random_tensors(models.get(f"berthead-00000000{sizes}"))
+    named = {name if name.startswith("classifier") else f"bert.{name}": array for name, array in tensors.items()}
+    return folder(path, BERT | {"architectures": ["BertForSequenceClassification"]}, named)

@@ -7,7 +7,10 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make
 from suite.plan.types import why_absent
+from suite.prepare.evaluation import tasks
+from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.own_weights import request, store
+from suite.zoo import models as zoo
 from tests.prepare.own_weights import saved
 
 
@@ -85,3 +88,19 @@ def test_the_text_embedder_takes_weights_of_bert(network: Path) -> None:
     absent = {block.case.model: why_absent(block.case, block.arms[1]) for block in made.blocks}
     assert absent[models[0]] == "transformers takes no weights of your own for embedder here."
     assert not absent[models[2]]
+
+
+def test_a_head_is_read_where_a_data_set_asks_for_it(tmp_path: Path, network: Path) -> None:
+    path = saved.classifier(tmp_path / "classifier", 3)
+    (plain,), _ = request.read((path,), ("bert",))
+    (kept,), models = request.read((path,), ("bert",), headed=True)
+    assert plain.sha256 == kept.sha256
+    assert plain.model.startswith(f"bert-{plain.sha256[:8]}")
+    assert models == (kept.model,)
+    assert kept.model.endswith("+classes=3")
+    assert zoo.get(kept.model).output.shape == (3,)
+    assert tasks.networks(models, (DataRequest("glue-mnli", path),)) == models
+    with pytest.raises(LevelfieldError, match="answers GLUE SST-2"):
+        tasks.networks(models, (DataRequest("glue-sst2", path),))
+    with pytest.raises(LevelfieldError, match=r"there is no classifier classifier\.weight"):
+        request.read((network,), ("bert",), headed=True)

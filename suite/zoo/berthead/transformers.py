@@ -1,0 +1,39 @@
+"""BERT with a head as the transformers library has it."""
+
+from typing import Any
+
+import torch
+from transformers import BertConfig, BertForQuestionAnswering, BertForSequenceClassification
+
+from suite.zoo.berthead.spec import ANSWERS, BASE, CLASSIFIER, Sizes
+from suite.zoo.spec import Model
+from suite.zoo.transformers_module import Answering, filled
+from suite.zoo.weights import Arrays
+
+
+def build(model: Model, weights: Arrays) -> torch.nn.Module:
+    """Return the network with these weights; the library chooses how attention is computed."""
+    sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
+    config = BertConfig(
+        vocab_size=sizes.vocabulary,
+        hidden_size=sizes.hidden,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        intermediate_size=sizes.inner,
+        max_position_embeddings=sizes.positions,
+        type_vocab_size=sizes.types,
+        layer_norm_eps=sizes.epsilon,
+        num_labels=sizes.classes or 2,
+    )
+    heads = (f"{ANSWERS}.", f"{CLASSIFIER}.")
+    theirs = {name if name.startswith(heads) else f"bert.{name}": array for name, array in weights.items()}
+    kind = BertForSequenceClassification if sizes.classes else BertForQuestionAnswering
+    network = filled(kind, config, theirs, {})
+    return Answering(network, tuple(tensor.name for tensor in model.inputs), _answer, {})
+
+
+def _answer(output: Any) -> torch.Tensor:  # noqa: ANN401  (an output of the library's own type)
+    """Return logits, or where an answer begins and ends side by side."""
+    if "logits" in output:
+        return output.logits
+    return torch.stack([output.start_logits, output.end_logits], dim=-1)

@@ -1,0 +1,227 @@
+"""Data sets in real containers: what decodes and splits them, and a run that answers one, from command to page."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import msgspec
+import numpy as np
+import pytest
+
+from suite.analysis import accuracy, analyse
+from suite.errors import LevelfieldError
+from suite.launchers.docker import DockerLauncher
+from suite.paths import cache_folder
+from suite.prepare.evaluation import preparing, preprocessor, vocabulary, windows
+from suite.prepare.evaluation.preprocessor import Preprocessor
+from suite.prepare.evaluation.tasks import DataRequest
+from suite.prepare.own_weights import request as own_weights
+from suite.prepare.own_weights import store
+from suite.record import files
+from suite.run.results import REPORT
+from suite.worker import items
+from suite.zoo import models, reference, weights
+from tests.commands import one_clear_sentence, run
+from tests.engines import none_left
+from tests.prepare.evaluation import sets
+from tests.prepare.own_weights import saved
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+ITEMS = 24
+JPEG = Path(__file__).with_name("waves.jpg")
+"""Made by Pillow 13.0.0 of `sets.picture(1)`, quality 90."""
+JPEG_SHA256 = "7ccab827d87d3927ec39147516024b07f2ba5ea3ddb5d58a1ac42a5e0b69aca7"
+"""Of what torchvision 0.28.0 makes of it: `Resize(256)` and `CenterCrop(224)`, as uint8."""
+
+
+@pytest.fixture(scope="module")
+def opened(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preprocessor]:
+    launcher = DockerLauncher(engine)
+    image = launcher.prepare(preprocessor.IMAGE, "cpu", None, lambda _: None)
+    with preprocessor.opened(launcher, image, tmp_path_factory.mktemp("artifacts")) as up:
+        yield up
+
+
+def test_a_picture_becomes_what_torchvision_makes_of_it(opened: Preprocessor) -> None:
+    broken = JPEG.read_bytes()[:2000]
+    pixels, reasons = opened.decode([JPEG.read_bytes(), broken, b"no picture", sets.png(sets.picture(3))])
+    assert hashlib.sha256(pixels[0].tobytes()).hexdigest() == JPEG_SHA256
+    assert reasons[0] == reasons[3] == ""
+    assert "truncated" in reasons[1]
+    assert "cannot identify" in reasons[2]
+    assert pixels[3].any()
+    assert not pixels[2].any()
+
+
+def test_texts_become_pieces_of_the_vocabulary(opened: Preprocessor, tmp_path: Path) -> None:
+    sets.squad(tmp_path)
+    found = vocabulary.find((tmp_path,), 30522)
+    # Longest pieces first, small letters, accents gone, punctuation apart; where a piece stands is kept.
+    (split,) = opened.tokenize(found, ["Márie  lives in Paris, €"])
+    pieces = found.content.split("\n")
+    assert [pieces[each] for each in split.ids] == [
+        "m",
+        "##a",
+        "##r",
+        "##i",
+        "##e",
+        "live",
+        "##s",
+        "in",
+        "paris",
+        ",",
+        "[UNK]",
+    ]
+    assert split.starts == (0, 1, 2, 3, 4, 7, 11, 13, 16, 21, 23)
+    assert split.ends == (1, 2, 3, 4, 5, 11, 12, 15, 21, 22, 24)
+
+
+def test_questions_become_windows(engine: docker.DockerClient, tmp_path: Path) -> None:
+    def prepare(task: str, path: Path, *, network: str) -> preparing.Judged:
+        (found,) = preparing.prepare(
+            [DataRequest(task, path)], [network], launcher=DockerLauncher(engine), artifacts=tmp_path / "artifacts",
+            progress=lambda _: None,
+        )  # fmt: skip
+        return found
+
+    (tmp_path / "artifacts").mkdir()
+    found = prepare("squad", sets.squad(tmp_path / "squad"), network="bert-squad")
+    table = items.read(tmp_path / "artifacts" / found.path, models.get("bert-squad"))
+    assert len(table) == found.records == len(found.spans) > len(found.questions) == 3
+    for record, span, place in zip(table, found.spans, found.asked, strict=True):
+        length = int(record["attention_mask"].sum())
+        assert span.begins == int(record["token_type_ids"].argmax())
+        assert length == span.begins + len(span.starts) + 1
+        assert record["input_ids"][span.begins - 1] == record["input_ids"][length - 1] == 3
+        question = found.questions[place]
+        assert question.context[span.starts[0] : span.ends[0]] in question.context
+    again = prepare("squad", tmp_path / "squad", network="bert-squad")
+    assert msgspec.structs.replace(again, data_set=found.data_set) == found
+
+    pairs = prepare("glue-sst2", sets.sst2(tmp_path / "sst2", [0, 1, 1]), network="bert-classifier-2")
+    assert pairs.data_set.labels == (0, 1, 1)
+    assert windows.STRIDE == 128
+
+    spoiled = sets.imagenet(tmp_path / "spoiled", [0, 1])
+    (spoiled / "001.png").write_bytes((spoiled / "001.png").read_bytes()[:900])
+    with pytest.raises(LevelfieldError, match=r"“001\.png” is no picture that can be read: “"):
+        prepare("imagenet", spoiled, network="resnet50")
+    (spoiled / "001.png").unlink()
+    with pytest.raises(LevelfieldError, match=r"The picture “001\.png” cannot be read: No such file"):
+        prepare("imagenet", spoiled, network="resnet50")
+
+
+def right_labels(engine: docker.DockerClient, folder: Path, artifacts: Path) -> list[int]:
+    """Return what the float64 reference of MobileNetV2 answers to pictures."""
+    model = models.get("mobilenet")
+    (found,) = preparing.prepare(
+        [DataRequest("imagenet", folder)], ["mobilenet"], launcher=DockerLauncher(engine), artifacts=artifacts,
+        progress=lambda _: None,
+    )  # fmt: skip
+    given = items.inputs_of(items.read(artifacts / found.path, model), model)
+    return [int(each) for each in reference.run(model, weights.make(model), given).argmax(axis=1)]
+
+
+def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
+    engine: docker.DockerClient, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o755)
+    reports, folder = tmp_path / "reports", sets.imagenet(tmp_path / "Zoë's <b>set", [0] * ITEMS)
+    labels = right_labels(engine, folder, cache_folder("artifacts"))
+    assert len(set(labels)) > ITEMS // 4  # a network that answers alike to everything would show nothing
+    labels[0] = (labels[0] + 1) % 1000  # one label is wrong
+    sets.imagenet(folder, labels)
+    command = run(
+        "bench", "--profile", "smoke", "--models", "mobilenet", "--backends", "torch,jax", "--precision", "fp32,bf16",
+        "--variant", "cpu", "--data", f"imagenet={folder}", "--reports", reports, "--control", "none",
+        folder=tmp_path,
+    )  # fmt: skip
+    one = files.read(next(reports.glob("*/run.json")).parent)
+    (known,) = one.data_sets
+    assert (known.available, known.labels) == (ITEMS, tuple(labels))
+    (found,) = accuracy.summarise(one)
+    rows = {(row.arm, row.precision): row for row in found.rows}
+    assert set(rows) == {(arm, precision) for arm in ("torch", "jax") for precision in ("fp32", "bf16")}
+    for (_, precision), row in rows.items():
+        assert row.failure == ""
+        top = row.scores[0]
+        assert top.value is not None
+        assert (top.value == (ITEMS - 1) / ITEMS) if precision == "fp32" else (top.value < (ITEMS - 1) / ITEMS)
+    assert found.splits[0].items == ()
+    for loss in found.losses:
+        assert loss.precision == "bf16"
+        assert loss.difference <= 0
+    assert f"{100 * (ITEMS - 1) / ITEMS:.1f}" in command.out
+    text = (reports / one.id / REPORT).read_text(encoding="utf-8")
+    assert "In fp32 all 2 arms gave the same answers to 24 pictures." in text
+    assert "Zoë" not in text + (reports / one.id / files.JOURNAL).read_text(encoding="utf-8")
+    assert none_left(engine, command.pid)
+
+    journal = reports / one.id / files.JOURNAL
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next(number for number, line in enumerate(lines) if '"type":"accuracy"' in line)
+    journal.write_text("".join(lines[: first + 1]), encoding="utf-8")  # as if it was killed there
+    resume = ("bench", "--resume", one.id, "--reports", reports)
+    one_clear_sentence(run(*resume, folder=tmp_path), "That run answers ImageNet too", "--data imagenet=PATH")
+    (folder / "000.png").write_bytes(sets.png(sets.picture(99)))
+    other = run(*resume, "--data", f"imagenet={folder}", folder=tmp_path)
+    one_clear_sentence(other, "ImageNet is not what was answered before")
+    assert np.all(np.array(known.items) == np.arange(ITEMS))
+
+
+def test_a_small_network_is_trained_on_texts_to_a_target(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    reports, folder = tmp_path / "reports", sets.reviews(tmp_path / "texts", 320, 80)
+    command = run(
+        "bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--scenarios", "convergence",
+        "--variant", "cpu", "--threads", "1", "--data", f"glue-sst2={folder}", "--target", "90%", "--reports", reports,
+        folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    one = files.read(next(reports.glob("*/run.json")).parent)
+    own = one.settings.own_images
+    assert own is not None
+    assert (own.task, own.classes, own.trained, own.tested) == ("glue-sst2", 2, 320, 80)
+    (trained,) = analyse(one).convergence
+    assert all(row.seeds_reached == 2 and row.parity is not None and row.parity.equal for row in trained.rows)
+    assert f"on glue-sst2 {own.sha256[:12]}" in command.out
+    text = (reports / one.id / REPORT).read_text(encoding="utf-8")
+    assert "trained on real texts (texts of glue-sst2 as bags of words: 2 classes, 320 to train on" in text
+    assert none_left(engine, command.pid)
+
+
+def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    folder, network = tmp_path / "texts", saved.classifier(tmp_path / "network", 2)
+    sets.sst2(folder, [0] * ITEMS)
+    (folder / "vocab.txt").rename(network / "vocab.txt")  # it may lie beside the weights
+    (kept,), _ = own_weights.read((network,), ("bert",), headed=True)
+    model, artifacts = models.get(kept.model), cache_folder("artifacts")
+    (found,) = preparing.prepare(
+        [DataRequest("glue-sst2", folder)], [model.name], launcher=DockerLauncher(engine), artifacts=artifacts,
+        beside=[network], progress=lambda _: None,
+    )  # fmt: skip
+    given = items.inputs_of(items.read(artifacts / found.path, model), model)
+    outputs = reference.run(model, store.load(model, artifacts), given)
+    labels = [int(each) for each in (outputs - np.median(outputs, axis=0)).argmax(axis=1)]
+    assert 0 < sum(labels) < ITEMS
+    agreed = int((outputs.argmax(axis=1) == np.array(labels)).sum())
+    sets.sst2(folder, labels)
+    (folder / "vocab.txt").unlink()
+    backends = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
+    command = run(
+        "bench", "--profile", "smoke", "--models", "bert", "--weights", network, "--data", f"glue-sst2={folder}",
+        "--backends", ",".join(backends), "--control", "none", "--threads", "1", "--budget", "5s", "--variant", "cpu",
+        "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    one = files.read(next((tmp_path / "reports").glob("*/run.json")).parent)
+    (judged,) = accuracy.summarise(one)
+    assert {row.arm for row in judged.rows} == set(backends)
+    for row in judged.rows:
+        assert row.failure == ""
+        assert row.equal
+        assert row.scores[0].value == agreed / ITEMS
+    assert "seeded, not trained" not in command.out

@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.prepare.evaluation import tasks
+from suite.prepare.evaluation.tasks import TASKS, DataRequest
+from suite.record.schema import DataSet
+from suite.zoo import models
+
+BEFORE = DataSet("imagenet", "ImageNet", "resnet50", ("top-1",), "a" * 64, 9, (0, 3))
+
+
+def test_every_task_is_answered_by_a_network_of_its_shape() -> None:
+    for task in TASKS.values():
+        for network in task.networks.values():
+            output = models.get(network).output.shape
+            classes = len(task.table.classes) if task.table is not None else 0
+            assert output == {"pictures": (1000,), "questions": (384, 2), "sentences": (max(1, classes),)}[task.kind]
+
+
+def test_a_set_has_a_name_and_a_place(tmp_path: Path) -> None:
+    assert tasks.parse("imagenet=/x/val") == DataRequest("imagenet", Path("/x/val"))
+    assert tasks.parse("/x/pictures") == Path("/x/pictures")
+    odd = tmp_path / "squad=1"
+    odd.mkdir()
+    assert tasks.parse(str(odd)) == odd
+    for text, said in (("imagenet", "does not say where"), ("imagenet=", "does not say where"), ("squat=x", "squad")):
+        with pytest.raises(LevelfieldError, match=said):
+            tasks.parse(text)
+
+
+def test_items_are_those_of_the_profile_unless_typed() -> None:
+    def items(typed: int | None, profile: str) -> int | None:
+        return tasks.read(["squad=x"], typed, profile)[0][0].items
+
+    assert (items(None, "smoke"), items(None, "standard"), items(None, "full"), items(7, "full")) == (32, 500, None, 7)
+    assert tasks.read(["squad=x"], "all", "smoke")[0][0].items is None
+    for values, typed, said in (
+        (["squad=x", "squad=y"], None, "twice"),
+        (["x", "y"], None, "two folders"),
+        (["x"], 7, "none was given"),
+    ):
+        with pytest.raises(LevelfieldError, match=said):
+            tasks.read(values, typed, "smoke")
+
+
+def test_a_data_set_chooses_the_network() -> None:
+    squad, sst2, imagenet = (DataRequest(name, Path("x")) for name in ("squad", "glue-sst2", "imagenet"))
+    assert tasks.networks((), ()) == ()
+    assert tasks.networks(("bert", "mlp"), (squad,)) == ("bert-squad", "mlp")
+    assert tasks.networks(("bert",), (squad, sst2)) == ("bert-squad", "bert-classifier-2")
+    assert tasks.networks((), (imagenet, squad)) == ("resnet50", "bert-squad")
+    with pytest.raises(LevelfieldError, match="None of mlp answers ImageNet"):
+        tasks.networks(("mlp",), (imagenet,))
+
+
+def test_a_run_goes_on_with_what_it_answered() -> None:
+    given = DataRequest("imagenet", Path("x"), items=500)
+    assert tasks.repeat([given], [BEFORE], needed=True)[0].items == 2
+    assert tasks.repeat([], [BEFORE], needed=False) == ()
+    with pytest.raises(LevelfieldError, match="That run answers ImageNet too"):
+        tasks.repeat([], [BEFORE], needed=True)
+    with pytest.raises(LevelfieldError, match="That run did not answer imagenet"):
+        tasks.repeat([given], [], needed=False)
+
+
+def test_other_data_are_refused() -> None:
+    tasks.check_same([BEFORE], [BEFORE])
+    changed = DataSet("imagenet", "ImageNet", "resnet50", ("top-1",), "b" * 64, 9, (0, 3))
+    with pytest.raises(LevelfieldError, match="ImageNet is not what was answered before"):
+        tasks.check_same([changed], [BEFORE])
+
+
+def test_sentences_are_trained_on_where_convergence_is_named() -> None:
+    sst2, imagenet, cola = (DataRequest(name, Path("x")) for name in ("glue-sst2", "imagenet", "glue-cola"))
+    assert tasks.trained_on([sst2, imagenet], ["convergence"]) == (sst2, (imagenet,))
+    assert tasks.trained_on([sst2], ["latency"]) == (None, (sst2,))
+    with pytest.raises(LevelfieldError, match="two sets to train on: glue-sst2 and glue-cola"):
+        tasks.trained_on([sst2, cola], ["convergence"])

@@ -1,0 +1,69 @@
+import collections
+
+import numpy as np
+import pytest
+
+from suite.prepare.evaluation import windows
+from suite.worker import items
+from suite.zoo import models
+
+SPECIAL = windows.Special(pad=0, cls=101, sep=102)
+
+
+def published(text: int, question: int, length: int) -> list[tuple[int, int, list[bool]]]:
+    """Windows as `convert_examples_to_features` and `_check_is_max_context` of google-research/bert make them."""
+    doc_span = collections.namedtuple("doc_span", ["start", "length"])  # noqa: PYI024  (as published)
+    max_tokens_for_doc = length - question - 3
+    spans = []
+    start_offset = 0
+    while start_offset < text:
+        span_length = text - start_offset
+        span_length = min(span_length, max_tokens_for_doc)
+        spans.append(doc_span(start=start_offset, length=span_length))
+        if start_offset + span_length == text:
+            break
+        start_offset += min(span_length, 128)
+
+    def is_max_context(cur: int, position: int) -> bool:
+        best_score, best_index = None, None
+        for index, span in enumerate(spans):
+            end = span.start + span.length - 1
+            if position < span.start or position > end:
+                continue
+            score = min(position - span.start, end - position) + 0.01 * span.length
+            if best_score is None or score > best_score:
+                best_score, best_index = score, index
+        return cur == best_index
+
+    return [
+        (span.start, span.length, [is_max_context(number, span.start + each) for each in range(span.length)])
+        for number, span in enumerate(spans)
+    ]
+
+
+@pytest.mark.parametrize("text", [1, 50, 300, 365, 366, 500, 1001])
+@pytest.mark.parametrize("question", [3, 64])
+def test_windows_are_those_of_the_published_code(text: int, question: int) -> None:
+    found = windows.over(question, text, 384)
+    assert [(each.first, each.count, list(each.counts)) for each in found] == published(text, question, 384)
+    assert {each.begins for each in found} == {question + 2}
+    counted = [each.first + at for each in found for at, counts in enumerate(each.counts) if counts]
+    assert sorted(counted) == list(range(text))
+
+
+def test_a_pair_of_texts_by_hand() -> None:
+    dtype = items.record_of(models.get("bert-classifier-2"))
+    made = windows.record(dtype, SPECIAL, [7, 8], [9])
+    assert made["input_ids"][:7].tolist() == [101, 7, 8, 102, 9, 102, 0]
+    assert made["token_type_ids"][:7].tolist() == [0, 0, 0, 0, 1, 1, 0]
+    assert made["attention_mask"][:7].tolist() == [1, 1, 1, 1, 1, 1, 0]
+    alone = windows.record(dtype, SPECIAL, [7, 8], None)
+    assert alone["input_ids"][:5].tolist() == [101, 7, 8, 102, 0]
+    assert not alone["token_type_ids"].any()
+
+
+def test_the_longer_text_is_shortened_first() -> None:
+    first, second = windows.shortened(list(range(10)), list(range(4)), 8)
+    assert (len(first), len(second)) == (4, 4)
+    assert windows.shortened([1], [2], 8) == ([1], [2])
+    assert np.array_equal(first, np.arange(4))

@@ -1,0 +1,71 @@
+import shlex
+
+import msgspec
+
+from suite.analysis import analyse
+from suite.cli.main import bench
+from suite.report import accuracy, html, rerun
+from tests.judged import PICTURES, judged_run, pictures
+from tests.records_builder import make_run
+from tests.report.test_terminal import shown
+
+
+def test_accuracy_stands_beside_speed() -> None:
+    run = judged_run()
+    (table,) = accuracy.tables(run, analyse(run))
+    assert table.title == "ImageNet, ResNet-50, 40 of 50 000 pictures, cpu".replace("50 000", "50\u202f000")
+    assert table.headings == ("Top-1", "Top-5", "Other answers", "Latency, batch 1, 2 threads")
+    first = table.lines[0]
+    assert first.cells[0] == ("95.0\u00a0%", "83.1–99.4")
+    assert first.cells[2] == ("0", "")
+    assert first.cells[3][0].count("ms") == 1
+
+
+def test_losses_and_disagreements_are_said() -> None:
+    run = judged_run()
+    (table,) = accuracy.tables(run, analyse(run))
+    assert table.losses[0].cells[1][0] == "−10.0\u00a0points"
+    assert [cell for cell, _ in table.losses[0].cells[2:]] == ["5", "1", "0.22", "6"]
+    assert (
+        "In fp32 the 3 arms do not all give the same answer to 1 of 40 pictures: number 103 of the set." in table.notes
+    )
+    assert "jax in bf16 did not answer: jax does not compute resnet50 in bf16." in table.notes
+
+
+def test_many_items_are_named_shortly() -> None:
+    run = judged_run()
+    given = (pictures("torch", "fp32", ()), pictures("jax", "fp32", tuple(range(20))))
+    (table,) = accuracy.tables(msgspec.structs.replace(run, accuracies=given), analyse(run))
+    assert any("112 and 8 more of the set" in note for note in table.notes)
+
+
+def test_seeded_weights_are_said_to_be_seeded() -> None:
+    assert "are seeded, not trained" in accuracy.lead(judged_run())
+
+
+def test_terminal_and_page_have_them() -> None:
+    run = judged_run()
+    text = shown(run)
+    assert "Accuracy: ImageNet" in text
+    assert "In a lower precision, less fp32" in text
+    page = html.render(run, analyse(run))
+    assert '<section class="cases" id="accuracy"' in page
+    assert '<a href="#accuracy">' in page
+    none = make_run(models=["mlp"], scenarios=["latency"])
+    assert 'id="accuracy"' not in html.render(none, analyse(none))
+
+
+def test_a_strangers_title_stays_text() -> None:
+    run = judged_run()
+    named = msgspec.structs.replace(PICTURES, title="<script>x</script>", prepared_by={"<b>": "<i>"})
+    run = msgspec.structs.replace(run, data_sets=(named,))
+    page = html.render(run, analyse(run))
+    assert "<script>x" not in page
+    assert "<b> <i>" not in page
+
+
+def test_to_run_it_again_names_the_set() -> None:
+    words = shlex.split(rerun.command(judged_run()))
+    parsed = bench.make_context("bench", words[2:]).params
+    assert parsed["data"] == ("imagenet=PATH",)
+    assert parsed["data_items"] == 40

@@ -1,0 +1,39 @@
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from suite.statistics import resampling
+from suite.statistics.errors import InsufficientData
+
+
+def test_the_interval_of_a_mean_covers_it() -> None:
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(200):
+        values = rng.beta(2, 1, 80)
+        low, high = resampling.interval(lambda places, values=values: float(values[places].mean()), 80, draws=300)  # type: ignore[misc]
+        covered += low <= 2 / 3 <= high
+    assert 0.89 <= covered / 200 <= 0.99
+
+
+def test_pairs_cancel_what_items_have_in_common() -> None:
+    rng = np.random.default_rng(3)
+    first = rng.normal(0, 10, 100)
+    second = first - 1 + rng.normal(0, 0.1, 100)
+    low, high = resampling.interval(lambda places: float((second[places] - first[places]).mean()), 100)
+    assert -1.1 < low < high < -0.9
+
+
+def test_the_same_items_give_the_same_interval() -> None:
+    values = np.arange(10.0)
+
+    def mean(places: npt.NDArray[np.intp]) -> float:
+        return float(values[places].mean())
+
+    assert resampling.interval(mean, 10) == resampling.interval(mean, 10)
+
+
+def test_no_interval_is_made_up() -> None:
+    for measure, items in ((lambda _: 0.5, 1), (lambda _: 0.5, 9), (lambda _: float("nan"), 9)):
+        with pytest.raises(InsufficientData):
+            resampling.interval(measure, items)
