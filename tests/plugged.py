@@ -1,6 +1,8 @@
 """Plug-ins for tests: distributions as `pip install` leaves them, in a folder of their own."""
 
+import importlib
 import shutil
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,7 +42,12 @@ def install(project: Path, folder: Path) -> Path:
 
 
 def forget() -> None:
-    """Let plug-ins be looked for again."""
+    """Let plug-ins be looked for and imported again: others of the same names may be elsewhere."""
+    groups = (plugins.installed(group) for group in (plugins.BACKENDS, plugins.MODELS))
+    packages = {plugin.package for group in groups for plugin in group}
+    for name in [each for each in sys.modules if each.partition(".")[0] in packages]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
     plugins.installed.cache_clear()
     registry._from_plugins.cache_clear()
     models._from_plugins.cache_clear()

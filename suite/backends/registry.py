@@ -7,6 +7,7 @@ built-in one has, or all names are.
 import difflib
 import functools
 import importlib
+import re
 from typing import Any, cast
 
 import msgspec
@@ -291,6 +292,7 @@ _BUILT_IN = {
 }
 
 
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _IMAGES = frozenset({*(info.image for info in _BUILT_IN.values()), ONNX.image})
 """Images of built-in backends: a plug-in runs in images of its own, since only those have its code."""
 
@@ -329,6 +331,8 @@ def _checked(info: BackendInfo, plugin: Plugin, found: dict[str, tuple[BackendIn
         raise PluginError(f"it reads {info.reads!r}, which is neither native nor onnx nor the name of its format")
     if own is not None and (own.name in {"native", "canary", ONNX.name} or not plugins.NAME.fullmatch(own.name)):
         raise PluginError(f"its format cannot be called {own.name!r}")
+    if own is not None and not _FILE.fullmatch(own.file):
+        raise PluginError(f"the files of its format cannot be called {own.file!r}")
     for image in (info.image, *([own.image] if own is not None else [])):
         if image in _IMAGES or not plugins.NAME.fullmatch(image):
             raise PluginError(f"its image {image!r} is not one of its own")

@@ -35,7 +35,9 @@ from suite.cli.options import (
     DATA_ITEMS,
     FIELD_OUTPUT,
     IDENTIFY,
+    LATENCY_TARGET,
     LAUNCHER,
+    LOADGEN_TEST,
     MARGIN,
     NAMES,
     NODES,
@@ -105,6 +107,8 @@ def cli(context: click.Context) -> None:
 @DATA
 @DATA_ITEMS
 @click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
+@LATENCY_TARGET
+@LOADGEN_TEST
 @PRICE
 @CARBON
 @SIGN

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from suite.backends import registry
 from suite.backends.info import ONNX, FileFormat
 from suite.errors import LevelfieldError
 from suite.images import worker_code
@@ -393,7 +394,9 @@ class Artifacts:
             As `exported` takes them.
         """
         made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
-        code = exporter.worker_sha256 if exporter.plugins else ""  # its export is not among the models' definitions
+        plugin = registry.plugins_of_images().get(file_format.image)
+        # What writes ONNX files is among the models' definitions; what a plug-in writes, its own code decides.
+        code = worker_code.digest(worker_code.package(plugin)) if plugin is not None else ""
         key = hashlib.sha256(f"{made_by}\n{self._definition(name)}{code}".encode()).hexdigest()[:KEY_CHARS]
         return f"{file_format.folder}/{name}-{precision}-b{batch}-{key}"
 

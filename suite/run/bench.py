@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from suite import analysis, plan
-from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
+from suite.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from suite.errors import LevelfieldError
 from suite.hosts import addresses, remote
 from suite.hosts.remote import RemoteHosts
@@ -97,6 +97,7 @@ def run_bench(options: Options, console: Console) -> Done:
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
     _check_training_data(options.training_data, chosen)
+    _check_loadgen(options, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
     return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
 
@@ -341,7 +342,7 @@ def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path |
 
 
 def _undecided(block: BlockAnalysis) -> bool:
-    return isinstance(block, TimedBlock | ConvergenceBlock) and bool(block.unranked_reason)
+    return isinstance(block, TimedBlock | ConvergenceBlock | LoadGenBlock) and bool(block.unranked_reason)
 
 
 def _try_to_finish(folder: Path, console: Console) -> None:
@@ -359,6 +360,21 @@ def _check_training_data(training_data: TrainingDataRequest, chosen: plan.Plan) 
         raise LevelfieldError(
             f"{option} is for the scenario convergence, which this run does not hold.",
             fix=f"Add --scenarios convergence, or leave {option} out.",
+        )
+
+
+def _check_loadgen(options: Options, chosen: plan.Plan) -> None:
+    """Refuse a latency target, or a length of tests, that no case of the plan would use."""
+    driven = {block.case.definition.driven_as for block in chosen.blocks if block.case.definition.driven}
+    if options.latency_target_ms is not None and "Server" not in driven:
+        raise LevelfieldError(
+            "--latency-target is for the scenario loadgen-server, which this run does not hold.",
+            fix="Add --scenarios loadgen-server, or leave --latency-target out.",
+        )
+    if options.loadgen_test_s is not None and not driven:
+        raise LevelfieldError(
+            "--loadgen-test is for the scenarios of LoadGen, and this run holds none.",
+            fix="Add --scenarios loadgen-single-stream, or leave --loadgen-test out.",
         )
 
 

@@ -42,8 +42,8 @@ def sets_of(resources: RunResources, case: Case) -> int:
         Its scenario decides, and the size of its batch: all batches together take `MOST_BYTES` at the most, but for a
         least number of `FEWEST`.
     """
-    own = resources.own_of(case)
-    if not case.timed or case.trains or case.definition.from_dataset or (own is not None and own.model.function):
+    own, plain = resources.own_of(case), case.timed or case.definition.driven
+    if not plain or case.trains or case.definition.from_dataset or (own is not None and own.model.function):
         return 1
     return max(FEWEST, min(SETS, MOST_BYTES // max(1, _batch_bytes(resources, case))))
 

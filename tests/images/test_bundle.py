@@ -27,13 +27,18 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_named_and_right_is_taken_in_once(cache: Path, tmp_path: Path) -> None:
-    names = ("wheels/one-1.0-py3-none-any.whl", "debs/libc6_2.36-9%3a1_amd64.deb", "artifacts/onnx/mlp-fp32/model.onnx")
+    names = (
+        "wheels/one-1.0-py3-none-any.whl",
+        "debs/libc6_2.36-9%3a1_amd64.deb",
+        "artifacts/onnx/mlp-fp32/model.onnx",
+        "artifacts/plugin-tflite/mlp-fp32/model.tflite",
+    )
     path = bundle(tmp_path, manifest(*names), *(entry(name) for name in names))
-    assert (found := unpack(path, models=True)).files == 3
+    assert (found := unpack(path, models=True)).files == 4
     assert found.already_cached == 0
     for name in names:
         assert (cache / name).read_bytes() == CONTENT
-    assert unpack(path, models=True).already_cached == 3
+    assert unpack(path, models=True).already_cached == 4
 
 
 def test_exported_models_are_taken_from_somebody_trusted_alone(cache: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What the current interpreter can run at all."""
 
+import importlib.util
+
 import pytest
 
 from suite.compatibility.devices import Gpu, Nvidia
@@ -45,7 +47,12 @@ def test_an_interpreter_without_any_is_refused() -> None:
 
 
 def test_the_host_launcher_plans_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: name if name in {"torch", "jax"} else None)
+    find_spec = importlib.util.find_spec
+
+    def only_two(name: str) -> object:
+        return name in {"torch", "jax"} or (find_spec(name) if name.startswith("levelfield") else None)
+
+    monkeypatch.setattr("importlib.util.find_spec", only_two)
     made = make(Selection(variant="auto", locked=False, scenarios=("latency",)), available=(0,), here=HERE)
     assert {arm.id for arm in made.blocks[0].arms if arm.ordinal == 1} == {
         "torch@cuda",

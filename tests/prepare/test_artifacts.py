@@ -6,15 +6,17 @@ import msgspec
 import numpy as np
 import pytest
 
+from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.venv import VenvLauncher, start_process
 from suite.launchers.worker import Worker
-from suite.prepare.artifacts import MANIFEST, Artifacts
+from suite.prepare.artifacts import MANIFEST, Artifacts, ModelFile
 from suite.record.schema import Image
 from suite.worker.files import digest_of, files_in
 from suite.zoo import inputs, models, reference, weights
+from tests import plugged
 from tests.launchers.scripts import READY
 
 EXPORTER = Image(name="exporter", variant="cpu", launcher="host", tag="host:exporter")
@@ -158,6 +160,31 @@ def test_an_export_is_made_once_and_again_when_it_is_not_whole(artifacts: Artifa
     assert launcher.launched == 3
     assert [path.name for path in folder.parent.iterdir()] == [folder.name], "no half export is left"
     assert msgspec.json.decode((folder / MANIFEST).read_bytes())["opset"] == 20
+
+
+def test_files_of_a_plug_in_are_kept_apart_and_made_again_when_it_changes(artifacts: Artifacts, tmp_path: Path) -> None:
+    script = WRITES.replace("FILES", "files").replace("model.onnx", "model.tflite").replace('"opset": 20', '"opset": 0')
+    script = script.replace(
+        "folder = pathlib", 'assert request["module"] == "levelfield_litert.export"; folder = pathlib'
+    )
+    launcher = Exporting(script)
+    installed = plugged.install(plugged.LITERT, tmp_path / "installed")
+    with plugged.seen(installed):
+        tflite = registry.get("litert").format
+        assert tflite is not None
+
+        def export(worker_sha256: str) -> ModelFile:
+            exporter = msgspec.structs.replace(EXPORTER, worker_sha256=worker_sha256)
+            return artifacts.exported("mlp", "fp32", 1, exporter=exporter, launcher=launcher, file_format=tflite)
+
+        first = export("1")
+        assert export("2") == first, "the tool's own code decides nothing of it"
+        (installed / "levelfield_litert" / "export.py").write_text("# changed\n")
+        assert export("2").path != first.path
+    assert Path(first.path).parts[0] == "plugin-tflite"
+    assert Path(first.path).name == "model.tflite"
+    assert first.artifact.name == "mlp fp32 batch 1 tflite"
+    assert first.artifact.made_by == {"torch": "1"}
 
 
 @pytest.mark.parametrize(

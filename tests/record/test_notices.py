@@ -52,6 +52,7 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.gpu_shared("mlp/latency", 2, 3 << 30),
     lambda: notices.not_divided("resnet50", "It has BatchNorm."),
     lambda: notices.not_installed(["jax", "tensorflow"]),
+    lambda: notices.other_python([("jax", "jax@0.10.2+python=3.11")]),
     lambda: notices.gpu_not_used("its driver is too old.", "Install a newer one."),
     lambda: notices.left_out(["openvino"], "a GPU was chosen"),
     lambda: notices.not_the_locked_library("torch/mlp", "Another libcudnn.so.9 than the locked one was loaded"),

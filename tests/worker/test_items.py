@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.backends.protocol import Arrays, Resident
+from suite.backends.protocol import Resident
 from suite.worker import items
 from suite.worker.messages import Predict, Task
 from suite.zoo import models
