@@ -20,7 +20,7 @@ from suite.record.files import JOURNAL
 from suite.record.journal import AccuracyKnown, Journal
 from suite.record.schema import Accuracy, Arm, Case, Failure, Run
 from suite.schedule import padding
-from suite.schedule.launches import bring_up, spec_of
+from suite.schedule.launches import bring_up, paths_of
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers, failure
 from suite.schedule.resources import RunResources
@@ -105,8 +105,7 @@ def _outputs(
     assert worker is not None
     model = models.get(case.model)
     table = items.read(resources.artifacts.root / judged.path, model)
-    paths = resources.launcher_of(outcome.arm).worker_paths(spec_of(resources, case, outcome.arm))
-    seen = f"{paths.artifacts}/{judged.path}"
+    seen = f"{paths_of(resources, outcome).artifacts}/{judged.path}"
     parts = []
     at_once = -(-AT_ONCE // case.batch) * case.batch
     for first in range(0, judged.records, at_once):

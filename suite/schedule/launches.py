@@ -98,16 +98,7 @@ def bring_up(
     return outcomes
 
 
-def spec_of(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
-    """Return what a launcher is given to start an arm's worker for a case.
-
-    Parameters
-    ----------
-    resources, case, arm
-        Images and artifacts of the run, the case, and who answers it.
-    padding_bytes
-        Length of the environment's padding.
-    """
+def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
     cpus = cpu_pinning.pinned(case.threads * case.processes_here, resources.cpus, resources.topology)
     return LaunchSpec(
         name=f"{arm.id}/{case.id}",
@@ -141,7 +132,7 @@ def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int
 def _start(resources: RunResources, outcome: Outcome) -> None:
     """Launch a worker and wait for its first line."""
     outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
-    spec = spec_of(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
+    spec = _spec(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
     try:
         outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
         outcome.worker.await_ready(READY_TIMEOUT_S)
@@ -181,7 +172,7 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
         served=(*earlier.launch.served, earlier.case.id),
         cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(resources, case, earlier.arm)),
     )
-    worker_paths = resources.launcher_of(earlier.arm).worker_paths(spec_of(resources, case, earlier.arm))
+    worker_paths = resources.launcher_of(earlier.arm).worker_paths(_spec(resources, case, earlier.arm))
     if task_for(resources, earlier.case, earlier.arm, worker_paths) != task_for(
         resources, case, earlier.arm, worker_paths
     ):
