@@ -150,7 +150,7 @@ def paths_of(resources: RunResources, outcome: Outcome) -> WorkerPaths:
     resources, outcome
         Of the run, and whose worker.
     """
-    return resources.launcher_of(outcome.arm).worker_paths(spec_of(resources, outcome.case, outcome.arm))
+    return resources.launcher_of(outcome.arm).worker_paths(_spec(resources, outcome.case, outcome.arm))
 
 
 def _lead(resources: RunResources, outcome: Outcome, spec: LaunchSpec, worker: Worker) -> None:

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from suite.analysis import accuracy
-from suite.record.schema import Accuracy, DataSet, Run
+from suite.record.schema import Accuracy, DataSet, MetricName, Run
 from suite.statistics.paired_shares import compare
 from suite.statistics.proportions import proportion
 from tests.judged import ITEMS, judged_run
@@ -45,7 +45,7 @@ def test_a_failure_is_shown_as_one() -> None:
     assert (row.scores, row.failure, row.measures) == ((), "jax does not compute resnet50 in bf16.", 2)
 
 
-def of_texts(metrics: tuple[accuracy.MetricName, ...], *given: Accuracy, **fields: object) -> accuracy.Judgement:
+def of_texts(metrics: tuple[MetricName, ...], *given: Accuracy, **fields: object) -> accuracy.Judgement:
     known = DataSet("glue-x", "X", "bert-classifier-2", metrics, "ab" * 32, 9, tuple(range(40)))
     known = msgspec.structs.replace(known, **fields)
     run: Run = msgspec.structs.replace(judged_run(), data_sets=(known,), accuracies=given)

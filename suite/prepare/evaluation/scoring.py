@@ -53,7 +53,7 @@ def judge(judged: Judged, outputs: Outputs) -> Answers:
 def _classes(judged: Judged, outputs: Outputs) -> Answers:
     labels = np.array(judged.data_set.labels)
     best = np.argsort(-outputs, axis=1, kind="stable")
-    right = {}
+    right: dict[str, tuple[int, ...]] = {}
     for metric, many in (("top-1", 1), ("top-5", TOP), ("accuracy", 1)):
         if metric in judged.data_set.metrics:
             right[metric] = _flags((best[:, :many] == labels[:, None]).any(axis=1))
