@@ -1,6 +1,15 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
-from suite.analysis import conditions, convergence, eligibility, identical_arms, insights, timed_windows, whole_launch
+from suite.analysis import (
+    conditions,
+    convergence,
+    driven,
+    eligibility,
+    identical_arms,
+    insights,
+    timed_windows,
+    whole_launch,
+)
 from suite.analysis.ending import ended_by
 from suite.analysis.status import derive, summarise
 from suite.analysis.types import Analysis, BlockAnalysis, Status
@@ -57,5 +66,7 @@ def _block(block: Block, known: dict[tuple[str, str, str], Parity], settings: Se
             return whole_launch.memory(block, known)
         case "training run":
             return convergence.analyse(block, known, margin=settings.margin, ended=ended)
+        case "LoadGen test":
+            return driven.analyse(block, known, margin=settings.margin, ended=ended)
         case "window":
             return timed_windows.analyse(block, known, margin=settings.margin, ended=ended)

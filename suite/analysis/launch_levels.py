@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.analysis import collect, convergence
+from suite.analysis import collect, convergence, loadgen
 from suite.analysis.collect import ArmSummary, LaunchSummary, WindowSummary
 from suite.analysis.estimates import Levels, matrix
 from suite.analysis.whole_launch import total_ns
@@ -33,14 +33,16 @@ def launch_levels(block: Block) -> Levels:
     Returns
     -------
     dict
-        Of a call, an item (throughput), a step, a training to its target, a cold start (nanoseconds), or
-        peak memory (bytes).
+        Of a call, an item (throughput), a step, a training to its target, a query or sample of LoadGen, a cold start
+        (nanoseconds), or peak memory (bytes).
     """
     match block.case.definition.sample:
         case "window":
             return reduce(block).compared
         case "training run":
             return convergence.times_ns(block)
+        case "LoadGen test":
+            return _by_generation(block, lambda launch: loadgen.value_ns(launch.loadgen) if launch.loadgen else None)
         case "cold start":
             return _by_generation(block, _cold_ns)
         case "peak memory":

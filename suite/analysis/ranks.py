@@ -8,12 +8,12 @@ import msgspec
 
 from suite.analysis import estimates
 from suite.analysis.estimates import Levels
-from suite.analysis.types import Control, ConvergenceRow, Estimate, RankedRow, Row, Standing
+from suite.analysis.types import Control, ConvergenceRow, Estimate, LoadGenRow, RankedRow, Row, Standing
 from suite.record.schema import Arm, Block, Left
 from suite.statistics import ranking
 from suite.statistics.ending import EndedBy
 
-Ranked = TypeVar("Ranked", Row, ConvergenceRow)
+Ranked = TypeVar("Ranked", Row, ConvergenceRow, LoadGenRow)
 
 _STANDINGS: tuple[Standing, ...] = ("ranked", "control", "shown", "unequal", "failed", "absent")
 

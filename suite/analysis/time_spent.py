@@ -25,6 +25,7 @@ TITLES: Mapping[Phase, str] = MappingProxyType(
         "cold starts": "cold starts",
         "peak memory": "launches that read peak memory",
         "training to a target": "training to a target",
+        "LoadGen tests": "tests of MLPerf LoadGen, and windows between them",
         "ending workers": "ending workers",
         "finishing": "reading the machine's state at the end",
         "other": "everything else",

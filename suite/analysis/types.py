@@ -278,8 +278,67 @@ class ConvergenceBlock(RankedBlock, frozen=True, kw_only=True):
     """Steps."""
 
 
-BlockAnalysis: TypeAlias = TimedBlock | ConvergenceBlock | ColdBlock | MemoryBlock
-AnyRow: TypeAlias = Row | ConvergenceRow | ColdRow | MemoryRow
+class LoadPoint(msgspec.Struct, frozen=True):
+    """One rate of LoadGen's Server scenario, in one launch."""
+
+    generation: int
+    offered_per_second: float
+    median_ns: float | None
+    p99_ns: float | None
+    late_share: float | None
+    """Of the queries: over the latency target."""
+    not_served: int
+    held: bool
+    """Whether the 99th percentile was inside the target, and every query was served."""
+    valid: bool
+    """LoadGen's own verdict."""
+
+
+class LoadGenRow(RankedRow, frozen=True, kw_only=True):
+    """What MLPerf LoadGen found of one arm."""
+
+    launches: int
+    """With a value."""
+    value_ns: Estimate | None = None
+    """Of a query (SingleStream, MultiStream, Server) or a sample (Offline): geometric mean over launches, with its 95 %
+    t interval."""
+    per_second: Estimate | None = None
+    """Its inverse where rates count: queries (Server) or samples (Offline)."""
+    against_own: Estimate | None = None
+    """LoadGen's 90th percentile over this tool's own, of the same workers, in turns with it (SingleStream)."""
+    own_p90_ns: float | None = None
+    """This tool's own 90th percentile, geometric mean over windows and launches (SingleStream)."""
+    launch_values_ns: tuple[float, ...] = ()
+    tests: int = 0
+    tests_valid: int = 0
+    """That LoadGen called VALID."""
+    why_invalid: tuple[str, ...] = ()
+    """LoadGen's reasons for the others, each once."""
+    points: tuple[LoadPoint, ...] = ()
+    """Of Server, by offered rate."""
+    out_of_reach: str = ""
+    """Why no rate held the latency target, in a sentence; empty: one did, or it is not asked."""
+    disturbed: int = 0
+    """Launches that were disturbed, by signals from outside; they count all the same."""
+
+
+class LoadGenBlock(RankedBlock, frozen=True, kw_only=True):
+    """A block that MLPerf LoadGen drove; ranks are by the value of a launch."""
+
+    rows: tuple[LoadGenRow, ...]
+    scenario: str
+    version: str
+    """Of LoadGen; empty where nothing was tested."""
+    target_ns: int | None
+    """Latency target of Server."""
+    settings: dict[str, float]
+    """Given to LoadGen, of the last launch."""
+    rules: dict[str, float]
+    """The same as MLPerf's rules have them."""
+
+
+BlockAnalysis: TypeAlias = TimedBlock | ConvergenceBlock | LoadGenBlock | ColdBlock | MemoryBlock
+AnyRow: TypeAlias = Row | ConvergenceRow | LoadGenRow | ColdRow | MemoryRow
 
 
 class CanaryPoint(msgspec.Struct, frozen=True):
@@ -577,6 +636,10 @@ class Analysis(msgspec.Struct, frozen=True):
     @property
     def convergence(self) -> tuple[ConvergenceBlock, ...]:
         return tuple(block for block in self.blocks if isinstance(block, ConvergenceBlock))
+
+    @property
+    def loadgen(self) -> tuple[LoadGenBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, LoadGenBlock))
 
     @property
     def cold(self) -> tuple[ColdBlock, ...]:

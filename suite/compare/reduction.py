@@ -12,7 +12,7 @@ import msgspec
 
 from suite import analysis
 from suite.analysis import collect, conditions, ranks
-from suite.analysis.types import Analysis, AnyRow, Canary, ColdRow, ConvergenceRow, MemoryRow, Row, Standing
+from suite.analysis.types import Analysis, AnyRow, Canary, ColdRow, ConvergenceRow, LoadGenRow, MemoryRow, Row, Standing
 from suite.analysis.whole_launch import total_ns
 from suite.compare.types import RunFacts
 from suite.history import environment
@@ -63,6 +63,8 @@ class Answer(msgspec.Struct, frozen=True):
     images: frozenset[str] = frozenset()
     """Digest of what was trained to a target on, where that is a user's own."""
     target: frozenset[str] = frozenset()
+    latency_target: frozenset[str] = frozenset()
+    """That LoadGen's Server scenario was to hold."""
     """Accuracy that was trained to."""
 
 
@@ -177,6 +179,11 @@ def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer
         weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
         onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
         images=frozenset({own.sha256 if own is not None else "the digits"} if block.case.converges else ()),
+        latency_target=frozenset(
+            f"{each.loadgen.target_ns / 1e6:g} ms"
+            for each in launches
+            if each.loadgen is not None and each.loadgen.target_ns is not None
+        ),
         target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
     )
 
@@ -213,6 +220,8 @@ def _launch_costs(row: AnyRow, *, per_item: bool) -> tuple[float, ...]:
             return row.launch_medians_ns
         case ConvergenceRow():
             return row.launch_times_ns
+        case LoadGenRow():
+            return row.launch_values_ns
         case ColdRow():
             return tuple(float(total_ns(startup)) for startup in row.startups)
         case MemoryRow():

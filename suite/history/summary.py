@@ -17,7 +17,17 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from suite.analysis import guarded, identical_arms
-from suite.analysis.types import Analysis, AnyRow, ColdRow, ConvergenceRow, Estimate, MemoryRow, Row, Standing
+from suite.analysis.types import (
+    Analysis,
+    AnyRow,
+    ColdRow,
+    ConvergenceRow,
+    Estimate,
+    LoadGenRow,
+    MemoryRow,
+    Row,
+    Standing,
+)
 from suite.errors import LevelfieldError
 from suite.history import environment
 from suite.record import files
@@ -32,7 +42,12 @@ CANARY = "canary"
 """Result id of the canary: how the machine itself did, whatever was measured on it."""
 
 Metric: TypeAlias = Literal[
-    "median call", "items per second", "time to accuracy", "time to first answer", "peak memory"
+    "median call",
+    "items per second",
+    "time to accuracy",
+    "time to first answer",
+    "peak memory",
+    "percentile of a query",
 ]
 Unit: TypeAlias = Literal["ns", "items/s", "bytes"]
 
@@ -273,7 +288,9 @@ def _image_group(arm: Arm, launcher: str) -> str:
 
 
 def _goal(case: Case, settings: Settings) -> str:
-    """Return what makes a training to a target another question: a user's own images, another target."""
+    """Return what makes it another question: a user's own images to train on, another target."""
+    if case.definition.driven_as == "Server" and settings.latency_target_ms is not None:
+        return f"/within-{settings.latency_target_ms:g}ms"
     if not case.converges:
         return ""
     own, target = settings.own_images, settings.target
@@ -321,6 +338,10 @@ def estimate_of(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate 
             return "median call", "ns", row.median_ns
         case ConvergenceRow():
             return "time to accuracy", "ns", row.time_ns
+        case LoadGenRow() if per_item:
+            return "items per second", "items/s", row.per_second
+        case LoadGenRow():
+            return "percentile of a query", "ns", row.value_ns
         case ColdRow():
             return "time to first answer", "ns", row.total_ns
         case MemoryRow():

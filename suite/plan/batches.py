@@ -69,6 +69,8 @@ def by_scenario(
             found[each.name] = _in_steps(selection, arms, profile, models) if trains else {}
         elif each.batched:
             found[each.name] = batched
+        elif each.batch > 1:
+            found[each.name] = dict.fromkeys(models, (each.batch,))
         elif each.decodes:
             sizes = {
                 model: checked(selection.batches or selection.decoding_batches_of.get(model, ())) for model in models

@@ -174,6 +174,8 @@ def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
         arms = tuple(arm for arm in arms if registry.get(arm.backend).decodes)
     if case.converges:
         return Block(case=case, arms=arms, planned_generations=profile.seeds)
+    if case.definition.driven:
+        return Block(case=case, arms=arms, planned_generations=profile.generations)
     if not case.timed:
         return Block(case=case, arms=arms, planned_generations=profile.launches_alone)
     return Block(case=case, arms=arms, planned_generations=profile.generations, canary=CANARY)

@@ -32,6 +32,8 @@ class Profile(msgspec.Struct, frozen=True):
     """Models whose throughput is measured where neither a batch nor the scenario is named."""
     seeds: int
     """Trainings of every arm to a target accuracy, each from weights of its own."""
+    loadgen_test_s: float
+    """Shortest test of MLPerf LoadGen, seconds: its rules ask for 600."""
     budget_seconds: float
     race_seconds: float | None
     """Arms that are surely behind leave a block, and the others are measured until their lead is precise or a run has
@@ -69,6 +71,7 @@ SMOKE = Profile(
     batches=_batches("smoke"),
     batched=(),
     seeds=2,
+    loadgen_test_s=1.0,
     budget_seconds=180,
     race_seconds=None,
     trained=(),
@@ -89,6 +92,7 @@ STANDARD = Profile(
     batches=_batches("standard"),
     batched=_SMALL,
     seeds=5,
+    loadgen_test_s=3.0,
     budget_seconds=600,
     race_seconds=390,
     trained=_SMALL,
@@ -108,6 +112,7 @@ FULL = Profile(
     batches=_batches("full"),
     batched=models.names(),
     seeds=10,
+    loadgen_test_s=30.0,
     budget_seconds=4 * 3600,
     race_seconds=None,
     trained=tuple(_training_batches("full")),

@@ -47,6 +47,7 @@ Phase: TypeAlias = Literal[
     "cold starts",
     "peak memory",
     "training to a target",
+    "LoadGen tests",
     "ending workers",
     "finishing",
     "other",
@@ -56,6 +57,9 @@ Phase: TypeAlias = Literal[
 
 KVCache: TypeAlias = Literal["static", "growing"]
 """Cache of keys and values: of a fixed size, that of the context, or one that grows with the sequence."""
+LOADGEN_SUMMARY_CHARS = 16 << 10
+LOADGEN_DETAIL_CHARS = 256 << 10
+"""Longest logs of MLPerf LoadGen that a record holds; whole ones have a tenth of that."""
 UNKNOWN = "unknown"
 """Precision and device of a case that another tool measured."""
 
@@ -411,6 +415,57 @@ class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
     """Each from the leading process's call until the sum was complete in it."""
 
 
+class LoadGenTest(msgspec.Struct, frozen=True):
+    """One test of MLPerf LoadGen, by its own logs; scaled down, so that it is no MLPerf result."""
+
+    valid: bool
+    """LoadGen's own verdict: VALID or INVALID."""
+    why_invalid: str
+    """What LoadGen says of it, in its own words; empty where it is valid."""
+    queries: int
+    samples: int
+    percentiles_ns: dict[str, int]
+    """Of the latency of a query (`90`, `99`, …), as LoadGen computes them; empty in Offline, which has one query."""
+    per_second: float | Absent
+    """Samples answered in a second, as LoadGen computes them."""
+    elapsed_ns: int
+    """Of the whole test, LoadGen's start and end included."""
+    offered_per_second: float | None = None
+    """Queries that LoadGen was asked to send in a second (Server)."""
+    scheduled_per_second: float | Absent = Absent("only Server has a schedule")
+    """Those that it did send."""
+    late: int | Absent = Absent("only Server has a latency target")
+    """Queries that took longer than the target."""
+    not_served: int = 0
+    """Queries that had waited so long that they were given up, and answered without a call (Server)."""
+    summary: Annotated[str, msgspec.Meta(max_length=LOADGEN_SUMMARY_CHARS)] = ""
+    """LoadGen's `mlperf_log_summary.txt`, as it wrote it."""
+
+
+class LoadGenLaunch(msgspec.Struct, frozen=True):
+    """What MLPerf LoadGen found of one worker: its tests, and windows of this tool's own between them."""
+
+    version: str
+    scenario: Literal["SingleStream", "MultiStream", "Server", "Offline"]
+    settings: dict[str, float]
+    """Settings of LoadGen that were given to it, by its own names; all others are those of its `mlperf.conf`."""
+    rules: dict[str, float]
+    """The same settings as MLPerf's rules have them for this model and scenario: what was scaled down."""
+    tests: tuple[LoadGenTest, ...]
+    """In order."""
+    own: tuple[Window, ...] = ()
+    """Windows of the same calls, on the same worker, with no LoadGen; in SingleStream one beside each test."""
+    target_ns: int | None = None
+    """Latency that the 99th percentile of queries must not exceed (Server)."""
+    detail: Annotated[str, msgspec.Meta(max_length=LOADGEN_DETAIL_CHARS)] = ""
+    """LoadGen's `mlperf_log_detail.txt` of the test that decides: the last one, or in Server the highest rate that held
+    the target."""
+    noise: Noise | None = None
+    """What the machine did meanwhile."""
+    disturbed: str = ""
+    """By which outside signal it was disturbed; empty: it was not."""
+
+
 class Launch(msgspec.Struct, frozen=True):
     """One worker from start to exit, for one arm."""
 
@@ -450,6 +505,8 @@ class Launch(msgspec.Struct, frozen=True):
     """Cases that the same process answered before this one, in order; then `start_ns` and `import_ns` are 0."""
     convergence: Convergence | None = None
     """None: nothing was trained to a target."""
+    loadgen: LoadGenLaunch | None = None
+    """None: LoadGen did not drive it."""
     all_reduce: AllReduce | Absent | None = None
     """None: it trained in one process."""
     failure: Failure | None = None
@@ -773,6 +830,10 @@ class Settings(msgspec.Struct, frozen=True):
     version did not record it, and chose from all."""
     memory_nodes: Integers | Absent | None = None
     """NUMA nodes that the memory of the largest worker was bound to; None: an earlier version did not record it."""
+    loadgen_test_s: float | None = None
+    """Shortest test of MLPerf LoadGen that was requested, in seconds; None: that of the profile."""
+    latency_target_ms: float | None = None
+    """Latency that LoadGen's Server scenario was to hold; None: that of MLPerf's rules for the model."""
     price: Price | None = None
     """Of this machine, to show what times cost; None: none was given."""
     carbon_g_per_kwh: float | None = None

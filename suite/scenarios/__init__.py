@@ -11,6 +11,10 @@ from suite.scenarios import (
     generate,
     latency,
     latency_device,
+    loadgen_multi_stream,
+    loadgen_offline,
+    loadgen_server,
+    loadgen_single_stream,
     memory,
     operators,
     prefill,
@@ -36,6 +40,10 @@ _IN_ORDER: tuple[Scenario, ...] = (
     data_pipeline.SCENARIO,
     latency_device.SCENARIO,
     throughput_device.SCENARIO,
+    loadgen_single_stream.SCENARIO,
+    loadgen_multi_stream.SCENARIO,
+    loadgen_server.SCENARIO,
+    loadgen_offline.SCENARIO,
 )
 """In the order in which they are measured. Cold starts come first: they need empty compile caches, and fill them for
 the rest of the run."""

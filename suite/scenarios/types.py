@@ -18,9 +18,14 @@ ScenarioName: TypeAlias = Literal[
     "memory",
     "latency-device",
     "throughput-device",
+    "loadgen-single-stream",
+    "loadgen-multi-stream",
+    "loadgen-server",
+    "loadgen-offline",
 ]
-Sample: TypeAlias = Literal["window", "cold start", "peak memory", "training run"]
-"""What one measurement of an arm is: a window of timed calls, or a whole launch of one of three kinds."""
+Sample: TypeAlias = Literal["window", "cold start", "peak memory", "training run", "LoadGen test"]
+"""What one measurement of an arm is: a window of timed calls, a whole launch of one of three kinds, or what MLPerf
+LoadGen measured in a launch."""
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -60,6 +65,10 @@ class Scenario(msgspec.Struct, frozen=True):
         Batches come from a dataset on disk.
     profiled
         `levelfield explain` can profile it: single calls between host memory and host memory.
+    driven_as
+        Scenario of MLPerf LoadGen that sends the queries; empty: the worker makes the calls itself.
+    batch
+        Items in each call, where neither the user nor the model says how many.
     loaded_as
         Scenario that a worker loads for, where loading is the same; empty: this one.
     not_of_a_file
@@ -82,6 +91,8 @@ class Scenario(msgspec.Struct, frozen=True):
     operators: bool = False
     from_dataset: bool = False
     profiled: bool = False
+    driven_as: Literal["", "SingleStream", "MultiStream", "Server", "Offline"] = ""
+    batch: int = 1
     loaded_as: str = ""
     not_of_a_file: str = ""
 
@@ -104,6 +115,11 @@ class Scenario(msgspec.Struct, frozen=True):
     def to_target(self) -> bool:
         """Whether a network is trained until it reaches a target accuracy."""
         return self.sample == "training run"
+
+    @property
+    def driven(self) -> bool:
+        """Whether MLPerf LoadGen sends the queries."""
+        return bool(self.driven_as)
 
     @property
     def first_calls(self) -> bool:

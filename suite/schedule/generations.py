@@ -14,7 +14,7 @@ from suite.record import notices
 from suite.record.bounds import SEED_BITS
 from suite.record.journal import GenerationBegun, GenerationDone, ImageKnown, Journal, LaunchDone, TimeSpent
 from suite.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
-from suite.schedule import pacing, padding
+from suite.schedule import loadgen, pacing, padding
 from suite.schedule.convergence import trainings
 from suite.schedule.gpu_sharing import MemoryGroup, sharing_of
 from suite.schedule.launch_groups import reusable_workers
@@ -79,9 +79,10 @@ class Generations:
         self._failed: dict[tuple[str, str], int] = {}
         self.clock = SupervisorClock()
         self._open_ended = run.settings.ends_on_verdict or run.settings.precision_target is not None
-        planned = sum(block.planned_generations for block in run.blocks)
+        self._settings = run.settings
+        self._planned = sum(block.planned_generations for block in run.blocks)
         budget_s = run.settings.budget_seconds
-        self._generation_s = math.inf if budget_s is None else budget_s / max(planned, 1)
+        self._generation_s = math.inf if budget_s is None else budget_s / max(self._planned, 1)
         """Share of the budget that each planned generation has."""
         self._costs: dict[str, Cost] = {}
         """By case, as its last generation showed."""
@@ -172,6 +173,29 @@ class Generations:
                     self.keep(trainings(self._resources, block, group, index, seed, self._signals, self._listener))
                 for outcome in self._live.values():
                     self._probe(outcome)
+                    self._record_launch(case.id, index, outcome)
+        elif case.definition.driven:
+            pace = loadgen.pace_of(self._profile, self._settings, block, self._planned)
+            for group in self._groups(case, arms, seed):
+                self.keep(reusable_workers(group, self._live).values())
+                with self._phase("LoadGen tests"):
+                    outcomes = loadgen.tests(
+                        self._resources,
+                        block,
+                        group,
+                        seed,
+                        self._signals,
+                        self._listener,
+                        running=self._live,
+                        pace=pace,
+                    )
+                self.keep(outcomes)
+                for outcome in outcomes:
+                    self._learn_cost(case, outcome.launch)
+                    self._probe(outcome, if_image_unknown=bool(outcome.launch.served))
+                with self._phase("verifying"):
+                    verify_all_again(self._resources, case, [each for each in outcomes if each.worker is not None])
+                for outcome in outcomes:
                     self._record_launch(case.id, index, outcome)
         else:
             first_round = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
+from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
 from suite.plan.decoding import call_of
@@ -142,6 +142,17 @@ def _start(resources: RunResources, outcome: Outcome) -> None:
         fail(outcome, "launch", error)
 
 
+def paths_of(resources: RunResources, outcome: Outcome) -> WorkerPaths:
+    """Return the folders of a run under the names that a worker sees them by.
+
+    Parameters
+    ----------
+    resources, outcome
+        Of the run, and whose worker.
+    """
+    return resources.launcher_of(outcome.arm).worker_paths(_spec(resources, outcome.case, outcome.arm))
+
+
 def _lead(resources: RunResources, outcome: Outcome, spec: LaunchSpec, worker: Worker) -> None:
     """Let a worker lead one on each other host of its case."""
     if resources.hosts is None:
@@ -227,7 +238,7 @@ def _begin_load(
 ) -> None:
     if outcome.worker is None:
         return
-    worker_paths = resources.launcher_of(outcome.arm).worker_paths(_spec(resources, case, outcome.arm))
+    worker_paths = paths_of(resources, outcome)
     try:
         task = msgspec.structs.replace(task_for(resources, case, outcome.arm, worker_paths), fault=fault)
         outcome.worker.post(Load(task, launch_measured))

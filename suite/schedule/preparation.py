@@ -1,18 +1,22 @@
 """Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
 
 import functools
+import platform
 from collections.abc import Mapping
 
 import msgspec
 
 from suite.hosts.remote import RemoteHosts
+from suite.images import catalogue
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices, topology, worker_memory
 from suite.plan import CANARY, Plan
 from suite.plan.decoding import call_of
 from suite.plan.types import FileKey
+from suite.prepare import loadgen
 from suite.prepare.artifacts import Artifacts, ModelFile
+from suite.prepare.loadgen import LoadGen
 from suite.prepare.own_model import python_file, reference, store
 from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
 from suite.record.schema import Arm, Case, Image, OwnFile
@@ -114,9 +118,25 @@ def prepare(
             launchers=dict(launchers),
             own=_own(plan, {"": launcher, **launchers}, images, listener),
             trained=trained,
+            loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
             hosts=hosts,
             watch=watch,
         )
+
+
+def _loadgen(
+    plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
+) -> LoadGen | None:
+    """Take out LoadGen's library for every Python that workers run; None where no case is driven by it."""
+    if not any(block.case.definition.driven for block in plan.blocks):
+        return None
+    pythons = [
+        ".".join(platform.python_version_tuple()[:2])
+        if launchers[arm.launcher].kind == "host"
+        else catalogue.lock(arm.image, arm.variant, arm.version).python
+        for arm in plan.answering
+    ]
+    return loadgen.prepare(pythons, artifacts.root, listener.say)
 
 
 def _own(

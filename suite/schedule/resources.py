@@ -11,6 +11,7 @@ from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.machine.topology import Topology
 from suite.plan.types import FileKey, file_key
 from suite.prepare.artifacts import Artifacts, ModelFile
+from suite.prepare.loadgen import LoadGen
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
 from suite.prepare.training_data import TrainingData
@@ -53,6 +54,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """What arms were found to compute in, filled by `suite.schedule.computed`."""
     compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
     """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
+    loadgen: LoadGen | None = None
+    """Libraries of MLPerf LoadGen; None: no case is driven by it."""
     hosts: RemoteHosts | None = None
     """Other hosts that train with this one; None: there are none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)

@@ -43,7 +43,8 @@ def sets_of(resources: RunResources, case: Case) -> int:
         least number of `FEWEST`.
     """
     own = resources.own_of(case)
-    if not case.timed or case.trains or case.definition.from_dataset or (own is not None and own.model.function):
+    plain = (case.timed or case.definition.driven) and not (own is not None and own.model.function)
+    if not plain or case.trains or case.definition.from_dataset:
         return 1
     return max(FEWEST, min(SETS, MOST_BYTES // max(1, _batch_bytes(resources, case))))
 

@@ -151,6 +151,30 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
 
 
+LoadGenScenario: TypeAlias = Literal["SingleStream", "MultiStream", "Server", "Offline"]
+"""As LoadGen names them."""
+
+
+class Drive(msgspec.Struct, frozen=True, tag="drive"):
+    """Let MLPerf LoadGen send the queries of one test to what is loaded.
+
+    LoadGen takes its own settings of the scenario and model (its built-in `mlperf.conf`), then those given here.
+    """
+
+    library: str
+    """Folder with LoadGen's library, as the worker sees it."""
+    scenario: LoadGenScenario
+    model: str
+    """Its name in MLPerf's rules; `*` where they have none of it."""
+    settings: dict[str, int | float]
+    """Of LoadGen's `TestSettings`, by the names of their attributes."""
+    rewarm_ns: int = 0
+    rewarm_calls: int = 1
+    """Unrecorded calls before the test, as in `Measure`."""
+    give_up_ns: int = 0
+    """Server: a query that has waited so long is answered without a call, and counted; 0: all are computed."""
+
+
 class Profile(msgspec.Struct, frozen=True, tag="profile"):
     """Run what is loaded under its framework's own profiler, between two plain windows.
 
@@ -253,6 +277,7 @@ Answerable: TypeAlias = (
     | AllReduce
     | Converge
     | Measure
+    | Drive
     | Profile
     | ComputeLayers
     | Probe
@@ -312,6 +337,23 @@ class Measured(Usage, frozen=True, tag="measured"):
     """From before the first timed call to after the last one."""
     waited_ns: int | None = None
     """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
+
+
+class Driven(Usage, frozen=True, tag="driven"):
+    """A test of LoadGen: its two logs, and what the whole process used meanwhile."""
+
+    rules: dict[str, float]
+    """What LoadGen's own settings of the scenario and model had been, of those that the request gave."""
+    summary: str
+    """Its `mlperf_log_summary.txt`."""
+    detail: str
+    """The beginning of its `mlperf_log_detail.txt`, which is whole unless LoadGen had thousands of errors to report."""
+    answered: int
+    """Samples that were computed."""
+    not_served: int
+    """Samples that were answered without a call, since they had waited too long."""
+    elapsed_ns: int
+    """Of the whole test, LoadGen's start and end included."""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -517,6 +559,7 @@ Reply: TypeAlias = (
     | AllReduced
     | Converged
     | Measured
+    | Driven
     | Profiled
     | LayersComputed
     | Probed

@@ -99,6 +99,8 @@ class Service:
                 return session.converge(request)
             case messages.Measure():
                 return session.measure(request, self.team)
+            case messages.Drive():
+                return session.drive(request)
             case messages.Profile():
                 return session.profile(request)
             case messages.ComputeLayers(count=count):

@@ -272,6 +272,25 @@ class Session:
             run, used = team.led(run), team.usage
         return measure_window(run, self._inputs, request, used)
 
+    def drive(self, request: messages.Drive) -> messages.Driven:
+        """Let MLPerf LoadGen send the queries of one test.
+
+        Parameters
+        ----------
+        request
+            The scenario and its settings.
+
+        Raises
+        ------
+        Unsupported
+            The calls are not plain ones, from host memory to host memory, or LoadGen has no library for this Python.
+        """
+        from suite.worker import loadgen
+
+        if self._fed is not None or self._trainer is not None or self._model.one_at_a_time:
+            raise Unsupported(f"LoadGen sends no queries to {self.task.scenario}.")
+        return loadgen.drive(request, self._model.run, self._inputs, self.task.batch)
+
     def device_bytes(self) -> dict[str, int]:
         """Return the memory of the accelerator that the framework counts; empty where it counts none."""
         return self._backend.device_memory() if isinstance(self._backend, WithDeviceMemory) else {}

@@ -145,6 +145,8 @@ class Model(msgspec.Struct, frozen=True):
     activations: int = 0
     """Elements of all layers' outputs for one item, about, from which a GPU's memory is shared; 0: not known. Inference
     lets most go on the way; workspaces take about as much."""
+    mlperf: str = ""
+    """Its name in MLPerf's rules for inference; empty: they have no such model."""
     quantized: tuple[str, ...] = ()
     """ONNX operators that are quantised to 8 bits; empty: it is not measured in int8."""
     labels: tuple[str, ...] = ("labels",)

@@ -16,6 +16,7 @@ from suite.analysis.types import (
     ColdRow,
     ConvergenceRow,
     Estimate,
+    LoadGenRow,
     MemoryRow,
     RankedBlock,
     RankedRow,
@@ -106,6 +107,10 @@ def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
             return metric, unit, row.compared(case)
         case ConvergenceRow():
             return "time to accuracy", "ns", row.time_ns
+        case LoadGenRow() if case.per_item:
+            return f"LoadGen {case.definition.driven_as}", "items/s", row.per_second
+        case LoadGenRow():
+            return f"LoadGen {case.definition.driven_as}", "ns", row.value_ns
         case ColdRow():
             return "time to first answer", "ns", row.total_ns
         case MemoryRow():

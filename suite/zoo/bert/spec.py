@@ -109,6 +109,7 @@ MODEL = Model(
     activations=24_000_000,  # of twelve layers of 128 tokens, attention among them
     # Normalisations, the softmax and the residual sums stay in fp32, as is usual: their outliers would cost the answer
     # its meaning.
+    mlperf="bert",
     quantized=("Gemm", "MatMul"),
     labels=("positions", "labels"),
     recipe=Recipe(

@@ -172,6 +172,7 @@ MODEL = Model(
     reference_batch=4,
     activations=11_200_000,  # of the convolutions, at 224 × 224
     # Products and convolutions, and what stands between two of them, so that activations stay in 8 bits.
+    mlperf="resnet50",
     quantized=("Conv", "Gemm", "MatMul", "Add", "Relu", "MaxPool", "GlobalAveragePool"),
     recipe=Recipe(
         # The published rate is 0.1, reached from zero in five epochs of 5004 steps: this is that of the tenth step.
