@@ -27,6 +27,8 @@ from suite.record.schema import (
     Image,
     Launch,
     Library,
+    LoadGenLaunch,
+    LoadGenTest,
     Memory,
     Noise,
     Parity,
@@ -270,7 +272,7 @@ def _time_spent_s(blocks: Iterable[Block]) -> dict[str, float]:
 def make_batch(model: str, scenario: str) -> int:
     if scenario == "convergence":
         return 64
-    return BATCHES[model] if scenario in ("throughput", "training", "data-pipeline") else 1
+    return BATCHES[model] if scenario in ("throughput", "training", "data-pipeline", "loadgen-offline") else 1
 
 
 class _Maker:
@@ -429,6 +431,60 @@ class _Maker:
             environment=base.environment,
             cache_warm=case.scenario != "cold-start" and index > 0,
             convergence=self.convergence(case, arm, index) if case.converges else None,
+            loadgen=self.loadgen(case, arm) if case.definition.driven else None,
+        )
+
+    def loadgen(self, case: Case, arm: Arm) -> LoadGenLaunch:
+        """Percentiles are 2 % over those of this tool's own windows; Server breaks down at 80 % of its capacity."""
+        level_ns = self.level_ns(case, arm) * self.jitter(LAUNCH_SD)
+        own = tuple(self.window(level_ns * self.jitter(WINDOW_SD)) for _ in range(4))
+        plain = LoadGenTest(
+            valid=True,
+            why_invalid="",
+            queries=100,
+            samples=100 * case.batch,
+            percentiles_ns={"50.00": int(level_ns), "90.00": int(1.05 * level_ns), "99.00": int(1.1 * level_ns)},
+            per_second=1e9 * case.batch / level_ns,
+            elapsed_ns=int(1e9),
+            summary="MLPerf Results Summary\nResult is : VALID",
+        )
+        tests: tuple[LoadGenTest, ...] = (plain,)
+        match case.definition.driven_as:
+            case "SingleStream":
+                tests = tuple(
+                    msgspec.structs.replace(
+                        plain,
+                        percentiles_ns={
+                            "90.00": int(1.02 * sorted(window.samples_ns)[int(0.9 * len(window.samples_ns))])
+                        },
+                    )
+                    for window in own
+                )
+            case "Server":
+                tests = tuple(self.at_rate(plain, level_ns, share) for share in (0.3, 0.5, 0.7, 0.85, 0.77, 0.81))
+        return LoadGenLaunch(
+            version="6.0.17 @ d6147c7eb7",
+            scenario=case.definition.driven_as or "SingleStream",
+            settings={"min_duration_ms": 1000.0, "performance_sample_count_override": 4.0},
+            rules={"min_duration_ms": 600_000.0, "performance_sample_count_override": 1024.0},
+            tests=tests,
+            own=own if len(tests) == 4 else own[:1],
+            target_ns=int(8 * level_ns) if case.definition.driven_as == "Server" else None,
+            detail=":::MLLOG {}",
+            noise=make_noise(self.window_ns, steal=0.001),
+        )
+
+    def at_rate(self, plain: LoadGenTest, level_ns: float, share: float) -> LoadGenTest:
+        held = share < 0.8
+        p99 = level_ns * (1 + 1 / (1 - share)) if held else 30 * level_ns
+        return msgspec.structs.replace(
+            plain,
+            valid=held,
+            why_invalid="" if held else "the latency target was not held",
+            percentiles_ns={"50.00": int(level_ns), "99.00": int(p99)},
+            offered_per_second=share * 1e9 / level_ns,
+            late=0 if held else 40,
+            not_served=0 if held else 3,
         )
 
     def convergence(self, case: Case, arm: Arm, index: int) -> Convergence:

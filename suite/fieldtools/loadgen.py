@@ -22,6 +22,8 @@ MAX_LINES = 5_000
 _PERCENTILE = re.compile(r"result_(\d{1,2}\.\d{2})_percentile_latency_ns")
 _OF_QUERIES = re.compile(r"result_(\d{1,2}\.\d{2})_percentile_per_query_latency_ns")
 """In MultiStream, whose queries have several samples."""
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_MEAN = ("result_mean_latency_ns", "result_mean_query_latency_ns")
 _RATES = ("result_completed_samples_per_sec", "result_samples_per_second")
 _WHY: Final = (
     ("result_perf_constraints_met", "the latency target was not held"),
@@ -47,8 +49,12 @@ class Result(msgspec.Struct, frozen=True):
     valid: bool
     why_invalid: str
     """In words; empty where it is valid."""
+    started: str | Absent
+    """UTC, ISO 8601."""
     queries: int
     samples: int
+    mean_ns: int | None
+    """Of the latency of a query; None in Offline."""
     percentiles_ns: dict[str, int]
     """By LoadGen's own names, such as `90.00`; of queries. Empty in Offline."""
     per_second: float | Absent
@@ -124,8 +130,10 @@ def parse(content: str) -> Result:
         version=text(str(said.get("loadgen_version", ""))),
         valid=validity == "VALID",
         why_invalid="" if validity == "VALID" else _why(said),
+        started=_started(said),
         queries=queries,
         samples=queries * (_count(said, "generated_samples_per_query") or 1),
+        mean_ns=None if scenario == "Offline" else _count(said, _MEAN[scenario == "MultiStream"]),
         percentiles_ns={} if scenario == "Offline" else _percentiles(said, scenario),
         per_second=_per_second(said, scenario),
         scheduled_per_second=_rate(said, "result_scheduled_samples_per_sec"),
@@ -139,6 +147,12 @@ def parse(content: str) -> Result:
 def _why(said: Mapping[str, Value]) -> str:
     failed = [meaning for key, meaning in _WHY if said.get(key) is False]
     return "; ".join(failed) or text(str(said.get("result_invalid_reason", ""))) or "it gives no reason"
+
+
+def _started(said: Mapping[str, Value]) -> str | Absent:
+    started = said.get("test_datetime")
+    known = isinstance(started, str) and _MOMENT.fullmatch(started)
+    return str(started) if known else Absent("LoadGen's log does not say")
 
 
 def _percentiles(said: Mapping[str, Value], scenario: str) -> dict[str, int]:

@@ -34,8 +34,8 @@ _PARSERS: tuple[tuple[tuple[bytes, ...], Callable[[bytes], Recorded]], ...] = (
 )
 READ = (
     "pyperf, hyperfine (--export-json), Google Benchmark (JSON), pytest-benchmark (--benchmark-json), MLPerf LoadGen "
-    "(mlperf_log_summary.txt), AIPerf (profile_export_aiperf.json), optimum-benchmark (benchmark_report.json), "
-    "nccl-tests and nvbandwidth (-j)"
+    "(mlperf_log_summary.txt, mlperf_log_detail.txt), AIPerf (profile_export_aiperf.json), optimum-benchmark "
+    "(benchmark_report.json), nccl-tests and nvbandwidth (-j)"
 )
 """What is read, for messages."""
 

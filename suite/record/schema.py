@@ -112,7 +112,8 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def rate_unit(self) -> str:
         """`items/s`, or what else is counted."""
-        return f"{self.definition.item}s/s"
+        one = self.definition.item
+        return f"{one.removesuffix('y')}ies/s" if one.endswith("y") else f"{one}s/s"
 
     @property
     def timed(self) -> bool:

@@ -20,6 +20,8 @@ from suite.analysis.types import (
     ColdRow,
     ConvergenceBlock,
     ConvergenceRow,
+    LoadGenBlock,
+    LoadGenRow,
     RankedBlock,
     Row,
     Standing,
@@ -27,7 +29,7 @@ from suite.analysis.types import (
 )
 from suite.errors import printable
 from suite.record.schema import Absent, Run, Warning_
-from suite.report import costs, insights, names, operators, sentences, separation, units
+from suite.report import costs, insights, loadgen, names, operators, sentences, separation, units
 from suite.report.costs import CostTable
 from suite.report.operators import OperatorTable
 from suite.report.separation import IN_THESE_MINUTES
@@ -45,7 +47,7 @@ GEOMETRIC_MEAN = "geometric mean"
 INSIGHTS = 3
 """Of each kind, in the terminal."""
 
-Ranked = TypeVar("Ranked", Row, ConvergenceRow)
+Ranked = TypeVar("Ranked", Row, ConvergenceRow, LoadGenRow)
 
 
 _MARKS: dict[Standing, tuple[str, str]] = {
@@ -107,6 +109,13 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
         yield _convergence(trained, analysis, sentences.images(run), narrow=columns < NARROW_CONVERGENCE)
         yield from _reasons(trained)
         yield _text(sentences.convergence(trained, analysis.convergence), "dim")
+    for driven in analysis.loadgen:
+        yield Text()
+        yield _loadgen(driven, analysis, narrow=narrow)
+        yield from _reasons(driven)
+        yield _text(sentences.loadgen(driven, analysis.loadgen), "dim")
+    if analysis.loadgen:
+        yield _text(loadgen.NOT_A_RESULT, "yellow")
     if analysis.cold:
         yield Text()
         title = "Cold start: container or interpreter, import, load and first call"
@@ -258,6 +267,18 @@ def _convergence(block: ConvergenceBlock, analysis: Analysis, images: str, *, na
     title = f"{where}, training to {sentences.goal(block)} on {images}"
     extras = dict(itertools.islice(_TRAINING_EXTRAS.items(), 1 if narrow else None))
     return _ranked(title, block, block.rows, ("time", lambda row: units.time_with_interval(row.time_ns)), extras)
+
+
+def _loadgen(block: LoadGenBlock, analysis: Analysis, *, narrow: bool) -> Table:
+    """What LoadGen found, arm by arm, with its own verdict; in SingleStream beside this tool's own percentile."""
+    title = f"{sentences.named(block, analysis.loadgen)}, LoadGen {block.scenario}: {loadgen.what(block)}"
+    extras: dict[str, Callable[[LoadGenRow], str]] = {"LoadGen\nsays": loadgen.validity}
+    if block.scenario == "SingleStream":
+        extras["LoadGen’s\nover ours"] = lambda row: units.times(row.against_own)
+        if not narrow:
+            extras["ours"] = lambda row: units.time(row.own_p90_ns)
+    heading = block.case.rate_unit if block.case.per_item else "percentile"
+    return _ranked(title, block, block.rows, (heading, loadgen.cost), extras)
 
 
 def _heading(name: str) -> str:

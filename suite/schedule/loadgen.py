@@ -56,6 +56,9 @@ WARM_NS = 50_000_000
 PATIENCE = 20
 """A query of Server is given up after so many times the latency target, and no sooner than `PATIENCE_NS`."""
 PATIENCE_NS = 2_000_000_000
+MOST_SAMPLES_PER_SECOND = 250_000
+"""For which Offline prepares: LoadGen itself takes some microseconds for each sample, so that no model is faster."""
+SAMPLES = "performance_sample_count_override"
 UNNAMED = "*"
 """How LoadGen's settings name a model that MLPerf's rules do not have: what holds for all models holds for it."""
 SLACK_S = 120.0
@@ -193,10 +196,10 @@ class _Turn:
                     self._alternate(call_ns)
                 case "MultiStream":
                     self._own.append(first)
-                    self._test({"multi_stream_expected_latency_ns": call_ns / 2}, self._pace.test_s, call_ns)
+                    self._test({"multi_stream_expected_latency_ns": call_ns}, self._pace.test_s, call_ns)
                 case "Offline":
                     self._own.append(first)
-                    rate = 1e9 * self._case.batch / call_ns
+                    rate = min(1e9 * self._case.batch / call_ns, MOST_SAMPLES_PER_SECOND)
                     self._test({"offline_expected_qps": rate}, self._pace.test_s, call_ns)
                 case "Server":
                     self._own.append(first)
@@ -218,7 +221,7 @@ class _Turn:
     def _alternate(self, call_ns: float) -> None:
         """Take tests, and beside each a window; which of the two is first, changes from pair to pair."""
         seconds = self._pace.test_s / PAIRS
-        settings: dict[str, int | float] = {"single_stream_expected_latency_ns": call_ns / 2}
+        settings: dict[str, int | float] = {"single_stream_expected_latency_ns": call_ns}
         for number in range(PAIRS):
             if number % 2:
                 self._test(settings, seconds, call_ns)
@@ -288,7 +291,9 @@ class _Turn:
         if self._scenario == "Server":
             self._target_ns = result.target_latency_ns
         self._version, self._rules = result.version, driven.rules
-        self._settings = {name: value for name, value in settings.items() if name != "server_target_qps"}
+        given = {name: value for name, value in settings.items() if name != "server_target_qps"}
+        # The worker adds this one: as many samples as it was given inputs.
+        self._settings = given | {SAMPLES: self._outcome.launch.timed_inputs * self._case.batch}
         self._tests.append(
             LoadGenTest(
                 valid=result.valid,

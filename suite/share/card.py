@@ -9,7 +9,7 @@ from suite.analysis.types import Analysis, RankedBlock, RankedRow, TimedBlock
 from suite.errors import printable
 from suite.history.environment import machine_title
 from suite.record.schema import Run
-from suite.report import names, pages, sentences, separation, units
+from suite.report import loadgen, names, pages, sentences, separation, units
 from suite.report.sentences import shortened
 from suite.report.separation import IN_THESE_MINUTES
 from suite.safety.markdown import text as cell
@@ -51,6 +51,15 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
         for result in trained.rows:
             time, steps = units.time_with_interval(result.time_ns), units.rate_with_interval(result.steps)
             yield _table_row(result, trained, time, steps)
+    for driven in analysis.loadgen:
+        title = f"{names.network(driven.case)}, LoadGen {driven.scenario}: {loadgen.what(driven)}"
+        yield from ("", f"### {cell(title)}", "")
+        value = driven.case.rate_unit if driven.case.per_item else "percentile"
+        yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | LoadGen says |"
+        yield "|---:|---|---:|---:|---|---|"
+        yield from (_table_row(row, driven, loadgen.cost(row), loadgen.validity(row)) for row in driven.rows)
+    if analysis.loadgen:
+        yield from ("", cell(loadgen.NOT_A_RESULT))
 
 
 def _table_row(row: RankedRow, block: RankedBlock, cost: str, *more: str) -> str:

@@ -25,7 +25,8 @@ def test_every_module_is_registered_under_its_own_name() -> None:
 def test_what_a_scenario_says_fits_together(scenario: Scenario) -> None:
     assert scenario.title
     assert scenario.phrase
-    assert scenario.timed or not (scenario.per_item or scenario.batched or scenario.trains)
+    assert scenario.timed or scenario.driven or not (scenario.per_item or scenario.batched or scenario.trains)
+    assert scenario.driven == (scenario.sample == "LoadGen test")
     assert scenario.unit == ("bytes" if scenario.sample == "peak memory" else "ns")
     assert scenario.per_item or not scenario.batched, "of calls with many items, the time of an item counts"
     assert scenario.timed or not scenario.profiled

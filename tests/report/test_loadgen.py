@@ -1,0 +1,70 @@
+"""LoadGen on pages and in terminals: curves, settings beside the rules, and that it is no MLPerf result."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from suite import analysis
+from suite.analysis.types import LoadGenBlock
+from suite.record.schema import Run
+from suite.report import html, loadgen, sentences, terminal
+from suite.share import card
+from tests.records_builder import make_run
+
+SCENARIOS = ["loadgen-single-stream", "loadgen-server", "loadgen-offline"]
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return make_run(models=["resnet50"], backends=["torch", "openvino"], scenarios=SCENARIOS)
+
+
+@pytest.fixture(scope="module")
+def blocks(run: Run) -> dict[str, LoadGenBlock]:
+    return {block.scenario: block for block in analysis.analyse(run).loadgen}
+
+
+def test_every_way_out_says_that_it_is_no_mlperf_result(run: Run) -> None:
+    found = analysis.analyse(run)
+    out = io.StringIO()
+    terminal.show(run, found, Console(file=out, width=160))
+    for text in (out.getvalue(), card.markdown(run, found), html.render(run, found)):
+        plain = " ".join(text.replace("&#39;", "'").replace("’", "'").split())
+        assert "These are no MLPerf results" in plain
+        assert "VALID" in plain
+    assert "1.02×" in out.getvalue()
+
+
+def test_a_curve_rises_with_the_load_and_marks_what_did_not_hold(blocks: dict[str, LoadGenBlock]) -> None:
+    block = blocks["Server"]
+    curve = loadgen.curve(block.rows[0])
+    assert [point.held == point.tests for point in curve] == sorted(
+        (point.held == point.tests for point in curve), reverse=True
+    )
+    plane = loadgen.load(block)
+    assert plane is not None
+    assert len(plane.paths) == 2
+    assert any(
+        spot.standing == "unequal" and "late" in spot.label and "not served" in spot.label for spot in plane.spots
+    )
+    assert plane.ideal[0][1] == plane.ideal[1][1]
+    assert loadgen.load(blocks["Offline"]) is None
+
+
+def test_settings_stand_beside_those_of_the_rules(blocks: dict[str, LoadGenBlock]) -> None:
+    found = {each.name: each for each in loadgen.settings(blocks["SingleStream"])}
+    assert (found["min_duration_ms"].given, found["min_duration_ms"].rule) == ("1.00\u00a0s", "600\u00a0s")
+    assert (found["performance_sample_count_override"].given, found["performance_sample_count_override"].rule) == (
+        "4",
+        "1024",
+    )
+
+
+def test_verdicts_name_scenario_and_value(blocks: dict[str, LoadGenBlock]) -> None:
+    assert sentences.loadgen(blocks["SingleStream"]).startswith(
+        "openvino is fastest in LoadGen SingleStream on ResNet-50"
+    )
+    assert "at the 90th percentile" in sentences.loadgen(blocks["SingleStream"])
+    assert "queries/s within" in sentences.loadgen(blocks["Server"])
+    assert "samples/s" in sentences.loadgen(blocks["Offline"])
