@@ -34,7 +34,9 @@ from suite.cli.options import (
     DATA,
     FIELD_OUTPUT,
     IDENTIFY,
+    LATENCY_TARGET,
     LAUNCHER,
+    LOADGEN_TEST,
     MARGIN,
     NAMES,
     NODES,
@@ -103,6 +105,8 @@ def cli(context: click.Context) -> None:
 @IDENTIFY
 @DATA
 @click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
+@LATENCY_TARGET
+@LOADGEN_TEST
 @PRICE
 @CARBON
 @SIGN

@@ -8,12 +8,14 @@ from typing import Any, Literal, TypeVar, cast
 import click
 
 from suite.record.bounds import LONGEST_S, SEED_BITS
+from suite.record.files import LEAST_LATENCY_MS, MOST_LATENCY_MS
 from suite.record.schema import Price
 from suite.report.units import parse_carbon, parse_price, parse_share
 
 LARGEST_NUMBER = 1_000_000
 """Largest batch, and largest number of threads or processes, that is accepted."""
 _DURATION = re.compile(r"(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>s|m|min|h)?")
+_LATENCY = re.compile(r"(?P<count>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>ms|s)")
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 _AMOUNT = re.compile(r"\d{1,6}(\.\d{1,9})?")
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
@@ -93,6 +95,14 @@ def _duration(text: str) -> float:
     if not 0 < seconds <= LONGEST_S:
         raise ValueError(f"{text!r} is not a duration such as 90s, 10m or 2h, of a year at the most.")
     return seconds
+
+
+def _latency(text: str) -> float:
+    match = _LATENCY.fullmatch(text.strip())
+    milliseconds = float(match["count"]) * (1e3 if match["unit"] == "s" else 1.0) if match else 0.0
+    if not LEAST_LATENCY_MS <= milliseconds <= MOST_LATENCY_MS:
+        raise ValueError(f"{text!r} is not a latency such as 50ms or 1.5s, from 1 µs to an hour.")
+    return milliseconds
 
 
 def _percent(text: str) -> float:
@@ -197,6 +207,18 @@ DATA = click.option(
     metavar="FOLDER",
     type=click.Path(path_type=Path),
     help="Your own images for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/.",
+)
+LATENCY_TARGET = click.option(
+    "--latency-target",
+    "latency_target_ms",
+    type=Parsed("latency", _latency),
+    help="Latency that the 99th percentile must hold in loadgen-server, such as 50ms; default: that of MLPerf's rules.",
+)
+LOADGEN_TEST = click.option(
+    "--loadgen-test",
+    "loadgen_test_s",
+    type=DURATION,
+    help="Shortest test of MLPerf LoadGen, such as 10s; default: by profile. MLPerf's rules ask for 10m.",
 )
 FIELD_OUTPUT = click.option(
     "--field-output",

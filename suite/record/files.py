@@ -21,6 +21,8 @@ MAX_VALUES = 50_000_000
 LEAST_AMOUNT, HIGHEST_AMOUNT = 1e-9, 1e10
 """Of a price, and of a carbon intensity: what can be typed."""
 MAX_CURRENCY_CHARS = 8
+LEAST_LATENCY_MS, MOST_LATENCY_MS = 0.001, 3_600_000.0
+"""Of a latency target: what can be typed."""
 DAMAGED = "The file was changed or damaged."
 NAME = "run.json"
 JOURNAL = "journal.jsonl"
@@ -244,9 +246,9 @@ def check(run: Run, name: str) -> None:
     Raises
     ------
     LevelfieldError
-        The margin is not between 0 and 1, a price is not above zero, the counts of a calibration contradict each other,
-        a batch or a number of threads or processes is below one, there is not one process on each host, a depth is
-        missing or of no use, a cache grows where there is none, or something is not unique that must be.
+        The margin is not between 0 and 1, a price or a latency target cannot be, the counts of a calibration contradict
+        each other, a batch or a number of threads or processes is below one, there is not one process on each host, a
+        depth is missing or of no use, a cache grows where there is none, or something is not unique that must be.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
@@ -257,6 +259,9 @@ def check(run: Run, name: str) -> None:
         raise _impossible(name, f"a price of {price.per_hour:g} an hour")
     if carbon is not None and not LEAST_AMOUNT <= carbon <= HIGHEST_AMOUNT:
         raise _impossible(name, f"{carbon:g} g of CO2 a kilowatt-hour")
+    target = run.settings.latency_target_ms
+    if target is not None and not LEAST_LATENCY_MS <= target <= MOST_LATENCY_MS:
+        raise _impossible(name, f"a latency target of {target:g} ms")
     known = run.calibrated
     if known is not None and not (0 <= known.different <= known.runs and 0 <= known.same <= known.runs > 0):
         raise _impossible(name, f"a calibration with {known.different} and {known.same} of {known.runs} runs")

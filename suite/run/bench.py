@@ -96,6 +96,7 @@ def run_bench(options: Options, console: Console) -> Done:
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
     _check_training_data(options.training_data, chosen)
+    _check_loadgen(options, chosen)
     folder = conduct(chosen, options, console, resumed=resumed)
     return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
 
@@ -342,6 +343,21 @@ def _check_training_data(training_data: TrainingDataRequest, chosen: plan.Plan) 
         raise LevelfieldError(
             f"{option} is for the scenario convergence, which this run does not hold.",
             fix=f"Add --scenarios convergence, or leave {option} out.",
+        )
+
+
+def _check_loadgen(options: Options, chosen: plan.Plan) -> None:
+    """Refuse a latency target, or a length of tests, that no case of the plan would use."""
+    driven = {block.case.definition.driven_as for block in chosen.blocks if block.case.definition.driven}
+    if options.latency_target_ms is not None and "Server" not in driven:
+        raise LevelfieldError(
+            "--latency-target is for the scenario loadgen-server, which this run does not hold.",
+            fix="Add --scenarios loadgen-server, or leave --latency-target out.",
+        )
+    if options.loadgen_test_s is not None and not driven:
+        raise LevelfieldError(
+            "--loadgen-test is for the scenarios of LoadGen, and this run holds none.",
+            fix="Add --scenarios loadgen-single-stream, or leave --loadgen-test out.",
         )
 
 

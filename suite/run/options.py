@@ -50,6 +50,10 @@ class Options(msgspec.Struct, frozen=True):
     """File with the key that they share."""
     field_outputs: tuple[FieldOutput, ...] = ()
     """Recorded outputs of other tools, which become part of the record."""
+    loadgen_test_s: float | None = None
+    """Shortest test of MLPerf LoadGen; None: that of the profile."""
+    latency_target_ms: float | None = None
+    """Of LoadGen's Server scenario; None: that of MLPerf's rules."""
     price: Price | None = None
     """Of an hour of this machine."""
     carbon_g_per_kwh: float | None = None

@@ -97,6 +97,8 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             target=resources.trained.target if resources.trained is not None else None,
             cpus_requested=plan.cpus_requested,
             memory_nodes=_memory_nodes(plan, resources),
+            loadgen_test_s=options.loadgen_test_s,
+            latency_target_ms=options.latency_target_ms,
             price=options.price,
             carbon_g_per_kwh=options.carbon_g_per_kwh,
         ),

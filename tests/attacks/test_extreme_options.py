@@ -56,6 +56,8 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--identify": ("",),
     "--data": (LONG, "/dev/null"),
     "--target": ("1e-300", "99.999999%"),
+    "--latency-target": ("0.001ms", "0.0001ms", "3600s", "3601s", "-1ms", "9" * 400 + "ms", "nan", LONG),
+    "--loadgen-test": ("0.0001s", f"{LONGEST_S:.0f}s", f"{LONGEST_S + 1:.0f}s", "9" * 400),
     "--sign": (LONG, "/dev/null"),
     "--price": (
         "1.20/h",

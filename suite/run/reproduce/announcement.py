@@ -66,6 +66,10 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
     yield "differences that count as none", f"{100 * options.margin:g} %"
     if settings.target is not None:
         yield "accuracy to train to", f"{100 * settings.target:g} %"
+    if settings.latency_target_ms is not None:
+        yield "latency target of LoadGen's Server", f"{settings.latency_target_ms:g} ms"
+    if settings.loadgen_test_s is not None:
+        yield "shortest test of LoadGen", units.duration(settings.loadgen_test_s)
     if plan.gpu is not None:
         yield "GPU", str(plan.gpu)
     for each in plan.own_weights:

@@ -111,6 +111,8 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
         precision_target=_target(settings),
         margin=settings.margin,
+        loadgen_test_s=settings.loadgen_test_s,
+        latency_target_ms=settings.latency_target_ms,
         price=settings.price,
         carbon_g_per_kwh=settings.carbon_g_per_kwh,
         command=("levelfield", "reproduce", run.id),
@@ -146,6 +148,9 @@ def _check_options(settings: Settings) -> None:
     budget_s = settings.budget_seconds
     if budget_s is not None and not 0 < budget_s <= LONGEST_S:
         raise LevelfieldError(f"The report asks for a budget of {budget_s:g} s, which no run has.", fix=DAMAGED)
+    test_s = settings.loadgen_test_s
+    if test_s is not None and not 0 < test_s <= LONGEST_S:
+        raise LevelfieldError(f"The report asks for LoadGen tests of {test_s:g} s, which no run has.", fix=DAMAGED)
     for name, share in (("precision", settings.precision_target), ("accuracy", settings.target)):
         if share is not None and not 0 < share < 1:
             raise LevelfieldError(f"The report asks for a target of {share:g} in {name}, no share.", fix=DAMAGED)
