@@ -226,6 +226,12 @@ def spin(session: nox.Session) -> None:
 
 
 @nox.session
+def loadgen(session: nox.Session) -> None:
+    """Measure what MLPerf LoadGen adds to every query inside the worker: a quiet machine for half an hour."""
+    trial(session, "suite.trials.loadgen", *session.posargs)
+
+
+@nox.session
 def padding(session: nox.Session) -> None:
     """Measure what random padding of the environment does to the variance between launches: quiet, for six minutes."""
     trial(session, "suite.trials.padding", *session.posargs)

@@ -1,0 +1,5 @@
+"""`python -m suite.trials.loadgen`."""
+
+from suite.trials.loadgen.command import main
+
+main()
