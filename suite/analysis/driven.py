@@ -47,7 +47,7 @@ def _launches(summary: collect.ArmSummary) -> dict[int, LoadGenLaunch]:
 
 def _row(block: Block, summary: collect.ArmSummary, known: eligibility.Known, levels: dict[int, float]) -> LoadGenRow:
     launches = _launches(summary)
-    tests = [test for launch in launches.values() for test in launch.tests]
+    tests = [test for launch in launches.values() for test in loadgen.deciding(launch)]
     common = eligibility.arm_row(block, summary, known, measured=len(launches), needed=MIN_LAUNCHES)
     beyond = _out_of_reach(launches)
     if common.standing == "ranked" and len(levels) < len(launches):

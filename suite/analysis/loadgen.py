@@ -64,6 +64,16 @@ def value_ns(launch: LoadGenLaunch) -> float | None:
     )
 
 
+def deciding(launch: LoadGenLaunch) -> tuple[LoadGenTest, ...]:
+    """Return the tests that a launch's value is of: all, or in Server the one at the highest rate that held.
+
+    Of several tests at that rate the last one counts; where no rate held, all of them do.
+    """
+    rate = highest(tried(launch.tests, launch.target_ns)) if launch.scenario == "Server" else None
+    found = tuple(test for test in launch.tests if rate is not None and test.offered_per_second == rate)
+    return found[-1:] or launch.tests
+
+
 def against_own(launch: LoadGenLaunch) -> float | None:
     """Return LoadGen's 90th percentile over this tool's own, test by test and window by window beside it.
 

@@ -310,6 +310,7 @@ class LoadGenRow(RankedRow, frozen=True, kw_only=True):
     """This tool's own 90th percentile, geometric mean over windows and launches (SingleStream)."""
     launch_values_ns: tuple[float, ...] = ()
     tests: int = 0
+    """That decide: all of them, but in Server of each launch the one at the highest rate that held the target."""
     tests_valid: int = 0
     """That LoadGen called VALID."""
     why_invalid: tuple[str, ...] = ()

@@ -460,7 +460,7 @@ class LoadGenLaunch(msgspec.Struct, frozen=True):
     """Latency that the 99th percentile of queries must not exceed (Server)."""
     detail: Annotated[str, msgspec.Meta(max_length=LOADGEN_DETAIL_CHARS)] = ""
     """LoadGen's `mlperf_log_detail.txt` of the test that decides: the last one, or in Server the highest rate that held
-    the target."""
+    the target. Empty in all launches of an arm but the first: they differ in the results, which are above."""
     noise: Noise | None = None
     """What the machine did meanwhile."""
     disturbed: str = ""

@@ -1,12 +1,13 @@
 """What MLPerf LoadGen found, for pages and terminals: charts, and settings beside those of MLPerf's rules."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
+from suite.analysis.loadgen import deciding
 from suite.analysis.types import LoadGenBlock, LoadGenRow, LoadPoint
-from suite.record.schema import LoadGenLaunch, Run
+from suite.record.schema import Run
 from suite.report import axes, charts, units
 from suite.report.charts import Chart
 from suite.report.xy_charts import Path, Plane, Spot, legend
@@ -202,9 +203,7 @@ class Log(msgspec.Struct, frozen=True):
     """LoadGen's logs of one launch, for a page."""
 
     arm: str
-    generation: int
     summary: str
-    detail_chars: int
 
 
 def logs(run: Run, block: LoadGenBlock) -> tuple[Log, ...]:
@@ -216,17 +215,6 @@ def logs(run: Run, block: LoadGenBlock) -> tuple[Log, ...]:
         for generation in each.generations:
             for launch in generation.launches:
                 if launch.loadgen is not None and launch.arm not in found:
-                    found[launch.arm] = Log(
-                        launch.arm, generation.index, _deciding(launch.loadgen), len(launch.loadgen.detail)
-                    )
+                    last = deciding(launch.loadgen)[-1:]
+                    found[launch.arm] = Log(launch.arm, last[0].summary if last else "")
     return tuple(found.values())
-
-
-def _deciding(launch: LoadGenLaunch) -> str:
-    held: Iterable[tuple[float, str]] = (
-        (each.offered_per_second, each.summary)
-        for each in launch.tests
-        if each.offered_per_second is not None and each.valid
-    )
-    best = max(held, default=None)
-    return best[1] if best is not None else launch.tests[-1].summary if launch.tests else ""

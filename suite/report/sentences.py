@@ -55,8 +55,10 @@ def _without_timing(analysis: Analysis) -> str:
     status = analysis.status
     if not status.answers:
         return "Nothing was measured."
+    if any(block.best is not None for block in analysis.loadgen):
+        return " ".join(loadgen(block, analysis.loadgen) for block in analysis.loadgen if block.best is not None)
     if analysis.loadgen:
-        return " ".join(loadgen(block, analysis.loadgen) for block in analysis.loadgen)
+        return f"{parity(analysis)} Nothing is ranked: {analysis.loadgen[0].unranked_reason}."
     if analysis.convergence:
         return " ".join(convergence(block, analysis.convergence) for block in analysis.convergence)
     return f"{parity(analysis)} No speed was measured."

@@ -183,6 +183,7 @@ class Generations:
                         self._resources,
                         block,
                         group,
+                        index,
                         seed,
                         self._signals,
                         self._listener,

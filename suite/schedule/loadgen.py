@@ -35,7 +35,7 @@ from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
 from suite.schedule.resources import RunResources
 from suite.schedule.timed_inputs import rotate
-from suite.statistics.load_search import Tried, highest, next_load
+from suite.statistics.load_search import Tried, next_load
 from suite.worker.messages import Drive, Driven, LoadGenScenario, Measure, Measured
 from suite.zoo import models
 
@@ -46,7 +46,7 @@ FEWEST_QUERIES: Mapping[LoadGenScenario, int] = {"SingleStream": 64, "MultiStrea
 for a 99th: with fewer it says INVALID, which is kept."""
 FEWEST_CALLS = 5
 """Of the window that tells how long a call is."""
-MOST_CALLS = 5_000
+MOST_CALLS = 2_000
 """Calls of a window beside a test at the most: their times are all recorded."""
 SHORTEST_S = 0.25
 """Of a test, whatever the budget is."""
@@ -98,6 +98,7 @@ def tests(
     resources: RunResources,
     block: Block,
     arms: Sequence[Arm],
+    index: int,
     seed: int,
     signals: Signals,
     listener: ProgressListener,
@@ -113,6 +114,8 @@ def tests(
         Images and files of the run, LoadGen's library among them.
     block, arms
         The block, and those of its arms that take part.
+    index
+        Of the generation: the first one keeps LoadGen's detail logs.
     seed
         Of the order of turns, and of the launches' padding.
     signals
@@ -144,6 +147,9 @@ def tests(
         for number, arm in enumerate(shuffled(arms, seed), start=1):
             outcome = by_arm[arm.id]
             _turn(resources, outcome, pace, signals, outcomes)
+            if index and outcome.launch.loadgen is not None:
+                driven = msgspec.structs.replace(outcome.launch.loadgen, detail="")
+                outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=driven)
             listener.progress(f"LoadGen tested {arm.id} ({number} of {len(outcomes)})", _values(outcomes))
     return outcomes
 
@@ -207,7 +213,7 @@ class _Turn:
         except WorkerError as error:
             fail(self._outcome, "measure", error)
             return None
-        return LoadGenLaunch(
+        launch = LoadGenLaunch(
             version=self._version,
             scenario=self._scenario,
             settings=self._settings,
@@ -215,8 +221,8 @@ class _Turn:
             tests=tuple(self._tests),
             own=tuple(self._own),
             target_ns=self._target_ns if self._scenario == "Server" else None,
-            detail=self._details[self._deciding()],
         )
+        return msgspec.structs.replace(launch, detail=self._details[launch.tests.index(analysis.deciding(launch)[-1])])
 
     def _alternate(self, call_ns: float) -> None:
         """Take tests, and beside each a window; which of the two is first, changes from pair to pair."""
@@ -242,12 +248,6 @@ class _Turn:
 
     def _tried(self) -> tuple[Tried, ...]:
         return analysis.tried(self._tests, self._target_ns)
-
-    def _deciding(self) -> int:
-        """Return the number of the test whose log is kept: the last, or that of the highest rate that held."""
-        rate = highest(self._tried())
-        numbers = [number for number, each in enumerate(self._tests) if each.offered_per_second == rate]
-        return numbers[-1] if self._scenario == "Server" and numbers else len(self._tests) - 1
 
     def _window(self, seconds: float) -> Window:
         least = FEWEST_QUERIES["SingleStream"] if self._scenario == "SingleStream" else FEWEST_CALLS

@@ -55,7 +55,7 @@ def test_single_stream_is_ranked_by_its_90th_percentile_and_stands_beside_ours()
         assert row.against_own.low is not None
         assert row.value_ns is not None
         assert row.own_p90_ns == pytest.approx(row.value_ns.value / 1.02, rel=1e-6)
-        assert (row.tests, row.tests_valid, row.why_invalid) == (20, 20, ())
+        assert (row.tests, row.tests_valid, row.why_invalid) == (20, 20, ()), "four in each launch"
 
 
 def test_our_percentile_is_computed_as_loadgen_computes_its_own() -> None:
@@ -81,6 +81,7 @@ def test_server_counts_the_highest_rate_that_held() -> None:
     assert [point.held for point in row.points] == [True] * 20 + [False] * 10
     assert row.points[-1].late_share == 0.4
     assert row.points[-1].not_served == 3
+    assert (row.tests, row.tests_valid) == (5, 5), "one decides in each launch; those that broke down do not"
 
 
 @pytest.mark.parametrize(
