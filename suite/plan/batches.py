@@ -128,7 +128,7 @@ def _in_batches(
     own = selection.own
     if own is not None:
         support.check_batches(own, typed, named=named)
-    if 1 in typed and any(each.batched and not each.from_dataset for each in scenarios):
+    if 1 in typed and any(each.batched and not (each.from_dataset or each.driven) for each in scenarios):
         raise LevelfieldError(
             "A batch of 1 has no throughput: one item at a time is latency.",
             fix="Ask for batches of 2 or more, or for latency alone (--scenarios latency).",

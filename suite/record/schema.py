@@ -138,8 +138,8 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def one_by_one(self) -> bool:
         """Whether it counts items a second of calls of one item each: older runs called this throughput."""
-        of_one = self.batch == 1 and self.definition.batched and not self.definition.from_dataset
-        return of_one and not self.imported
+        chosen = self.definition.batched and not self.definition.from_dataset and not self.definition.driven
+        return self.batch == 1 and chosen and not self.imported
 
     @property
     def trains(self) -> bool:

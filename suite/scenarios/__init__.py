@@ -38,12 +38,12 @@ _IN_ORDER: tuple[Scenario, ...] = (
     training.SCENARIO,
     convergence.SCENARIO,
     data_pipeline.SCENARIO,
-    latency_device.SCENARIO,
-    throughput_device.SCENARIO,
     loadgen_single_stream.SCENARIO,
     loadgen_multi_stream.SCENARIO,
     loadgen_server.SCENARIO,
     loadgen_offline.SCENARIO,
+    latency_device.SCENARIO,
+    throughput_device.SCENARIO,
 )
 """In the order in which they are measured. Cold starts come first: they need empty compile caches, and fill them for
 the rest of the run."""

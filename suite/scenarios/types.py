@@ -16,12 +16,12 @@ ScenarioName: TypeAlias = Literal[
     "data-pipeline",
     "cold-start",
     "memory",
-    "latency-device",
-    "throughput-device",
     "loadgen-single-stream",
     "loadgen-multi-stream",
     "loadgen-server",
     "loadgen-offline",
+    "latency-device",
+    "throughput-device",
 ]
 Sample: TypeAlias = Literal["window", "cold start", "peak memory", "training run", "LoadGen test"]
 """What one measurement of an arm is: a window of timed calls, a whole launch of one of three kinds, or what MLPerf

@@ -59,7 +59,15 @@ class Answers:
         """The first one; nothing is computed after it."""
 
     def attempt(self, step: Step, inputs: object, samples: int) -> None:
-        """Compute a call of so many samples, unless one has failed before. No exception may pass through LoadGen."""
+        """Compute a call, unless one has failed before. No exception may pass through LoadGen.
+
+        Parameters
+        ----------
+        step, inputs
+            The call.
+        samples
+            How many of them it answers.
+        """
         if self.error is not None:
             time.sleep(AFTER_ERROR_S)
             return

@@ -80,6 +80,7 @@ def test_cold_starts_come_first_and_blocks_of_one_scenario_stay_together(scenari
     made = make(Selection(scenarios=scenarios), available=CPUS)
     order = ["cold-start", "memory", "latency", "throughput"]
     order += ["prefill", "decode", "generate", "operators", "training", "convergence", "data-pipeline"]
+    order += ["loadgen-single-stream", "loadgen-multi-stream", "loadgen-server", "loadgen-offline"]
     asked = [order.index(block.case.scenario) for block in made.blocks]
     assert asked == sorted(asked)
     assert set(made.scenarios) == set(scenarios)

@@ -221,6 +221,10 @@ def test_device_scenarios_have_names_of_their_own() -> None:
         "training",
         "convergence",
         "data-pipeline",
+        "loadgen-single-stream",
+        "loadgen-multi-stream",
+        "loadgen-server",
+        "loadgen-offline",
         "latency-device",
         "throughput-device",
     ]
