@@ -12,7 +12,17 @@ from typing import Any
 import msgspec
 
 from suite.backends.profiling.protocol import MAX_TRACE_BYTES
-from suite.worker.messages import Converged, Failed, Loaded, Measured, Profiled, Reply, RooflineMeasured, Verified
+from suite.worker.messages import (
+    Converged,
+    Driven,
+    Failed,
+    Loaded,
+    Measured,
+    Profiled,
+    Reply,
+    RooflineMeasured,
+    Verified,
+)
 
 MAX_NUMBER = 2**62
 """Integers are below this, so that the sum of two still fits into the record (`suite.record.files`)."""
@@ -74,6 +84,8 @@ def _times(reply: Reply, most_ns: float) -> str:
             return _window(reply, most_ns)
         case Verified(calls=Measured() as calls):
             return _window(calls, most_ns)
+        case Driven():
+            return _longer("a test", reply.elapsed_ns, most_ns)
         case Converged():
             return _training(reply, most_ns)
         case Profiled() if len(reply.trace) > MAX_TRACE_BYTES:

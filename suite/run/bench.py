@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from suite import analysis, plan
-from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
+from suite.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from suite.errors import LevelfieldError
 from suite.hosts import addresses, remote
 from suite.hosts.remote import RemoteHosts
@@ -325,7 +325,7 @@ def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path |
 
 
 def _undecided(block: BlockAnalysis) -> bool:
-    return isinstance(block, TimedBlock | ConvergenceBlock) and bool(block.unranked_reason)
+    return isinstance(block, TimedBlock | ConvergenceBlock | LoadGenBlock) and bool(block.unranked_reason)
 
 
 def _try_to_finish(folder: Path, console: Console) -> None:
