@@ -1,5 +1,6 @@
 """The real LoadGen against steps that are known: it sees what they take, and nothing of theirs goes through it."""
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,6 @@ def test_rules_of_a_model_are_loadgens_own() -> None:
 
 
 def test_a_worker_without_a_library_says_for_which_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(loadgen.sys.modules, loadgen.MODULE, raising=False)
+    monkeypatch.delitem(sys.modules, loadgen.MODULE, raising=False)
     with pytest.raises(Unsupported, match=r"LoadGen's library for Python 3\.\d+ is not in"):
         loadgen.library(tmp_path)
