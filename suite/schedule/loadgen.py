@@ -195,7 +195,7 @@ class _Turn:
     def take(self) -> LoadGenLaunch | None:
         """Take all tests; None where the worker failed, and was ended."""
         try:
-            first = self._window(self._pace.test_s / 2)
+            first = self._window(self._pace.test_s / PAIRS, FEWEST_CALLS)
             call_ns = statistics.median(first.samples_ns)
             match self._scenario:
                 case "SingleStream":
@@ -231,7 +231,7 @@ class _Turn:
         for number in range(PAIRS):
             if number % 2:
                 self._test(settings, seconds, call_ns)
-            self._own.append(self._window(seconds))
+            self._own.append(self._window(seconds, FEWEST_QUERIES["SingleStream"]))
             if not number % 2:
                 self._test(settings, seconds, call_ns)
 
@@ -249,8 +249,7 @@ class _Turn:
     def _tried(self) -> tuple[Tried, ...]:
         return analysis.tried(self._tests, self._target_ns)
 
-    def _window(self, seconds: float) -> Window:
-        least = FEWEST_QUERIES["SingleStream"] if self._scenario == "SingleStream" else FEWEST_CALLS
+    def _window(self, seconds: float, least: int) -> Window:
         request = Measure(
             window_ns=round(1e9 * seconds), min_calls=least, max_calls=MOST_CALLS, rewarm_ns=WARM_NS, rewarm_calls=1
         )
