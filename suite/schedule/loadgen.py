@@ -41,6 +41,8 @@ from suite.zoo import models
 
 PAIRS = 4
 """Tests of SingleStream in a launch, and windows beside them."""
+FEWEST_PAIRS = 2
+"""The same of a model so slow that the fewest queries take longer than a test should."""
 FEWEST_QUERIES: Mapping[LoadGenScenario, int] = {"SingleStream": 64, "MultiStream": 64, "Server": 100, "Offline": 1}
 """Queries of a test at the least, of Offline batches. LoadGen's early stopping needs 64 for a 90th percentile, and 662
 for a 99th: with fewer it says INVALID, which is kept."""
@@ -195,7 +197,7 @@ class _Turn:
     def take(self) -> LoadGenLaunch | None:
         """Take all tests; None where the worker failed, and was ended."""
         try:
-            first = self._window(self._pace.test_s / 2)
+            first = self._window(self._pace.test_s / PAIRS, FEWEST_CALLS)
             call_ns = statistics.median(first.samples_ns)
             match self._scenario:
                 case "SingleStream":
@@ -226,12 +228,14 @@ class _Turn:
 
     def _alternate(self, call_ns: float) -> None:
         """Take tests, and beside each a window; which of the two is first, changes from pair to pair."""
-        seconds = self._pace.test_s / PAIRS
+        slow = FEWEST_QUERIES["SingleStream"] * call_ns > 1e9 * self._pace.test_s
+        pairs = FEWEST_PAIRS if slow else PAIRS
+        seconds = self._pace.test_s / pairs
         settings: dict[str, int | float] = {"single_stream_expected_latency_ns": call_ns}
-        for number in range(PAIRS):
+        for number in range(pairs):
             if number % 2:
                 self._test(settings, seconds, call_ns)
-            self._own.append(self._window(seconds))
+            self._own.append(self._window(seconds, FEWEST_QUERIES["SingleStream"]))
             if not number % 2:
                 self._test(settings, seconds, call_ns)
 
@@ -249,8 +253,7 @@ class _Turn:
     def _tried(self) -> tuple[Tried, ...]:
         return analysis.tried(self._tests, self._target_ns)
 
-    def _window(self, seconds: float) -> Window:
-        least = FEWEST_QUERIES["SingleStream"] if self._scenario == "SingleStream" else FEWEST_CALLS
+    def _window(self, seconds: float, least: int) -> Window:
         request = Measure(
             window_ns=round(1e9 * seconds), min_calls=least, max_calls=MOST_CALLS, rewarm_ns=WARM_NS, rewarm_calls=1
         )

@@ -41,13 +41,13 @@ def test_single_stream_stands_beside_windows_of_the_same_worker(run: Run) -> Non
     found = launch.loadgen
     assert found is not None
     assert found.version.startswith("6.0.17")
-    assert len(found.tests) == len(found.own) == loadgen.PAIRS
+    assert len(found.tests) == len(found.own) in {loadgen.PAIRS, loadgen.FEWEST_PAIRS}
     for test, window in zip(found.tests, found.own, strict=True):
         assert test.queries >= 64
         assert len(window.samples_ns) >= 64
         assert 0.3 < test.percentiles_ns["50.00"] / sorted(window.samples_ns)[len(window.samples_ns) // 2] < 3
         assert "MLPerf Results Summary" in test.summary
-    assert found.settings["min_duration_ms"] == 75
+    assert found.settings["min_duration_ms"] == 300 / len(found.tests)
     assert found.rules["min_duration_ms"] == 600_000
     assert launch.parity is not None
     assert launch.parity_after is not None
