@@ -1,14 +1,18 @@
 """What installed distributions bring, and what becomes of those that are broken."""
 
+import io
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from suite import plugins
 from suite.backends import registry
+from suite.cli import listing, tools
+from suite.cli.answers.listed import listed
 from suite.errors import LevelfieldError
 from suite.images import catalogue, worker_code
 from suite.plan import arms
@@ -143,6 +147,13 @@ def test_an_image_without_its_files_says_what_it_needs(folder: Path) -> None:
         catalogue.lock("own")
 
 
+def test_the_version_of_a_plug_ins_framework_is_that_of_its_lock(tmp_path: Path) -> None:
+    plugged.install(plugged.LITERT, tmp_path)
+    with plugged.seen(tmp_path):
+        assert catalogue.framework("litert") == registry.get("litert").distribution
+        assert catalogue.current_version("litert") == catalogue.lock("litert").versions["ai-edge-litert"]
+
+
 def test_only_its_own_images_have_its_code(tmp_path: Path) -> None:
     plugged.install(plugged.TEMPLATE, tmp_path)
     with plugged.seen(tmp_path):
@@ -208,3 +219,22 @@ def test_nothing_is_imported_to_list_entry_points(folder: Path) -> None:
     bring(folder, "bad", code="raise RuntimeError\n")
     assert "bad" in [plugin.name for plugin in plugins.installed(BACKENDS)]
     assert "brings_bad" not in sys.modules
+
+
+def test_list_and_doctor_say_what_is_there_and_what_is_broken(folder: Path) -> None:
+    bring(folder / "first", "good")
+    bring(folder / "second", "bad", code="import no_such_module\n")
+    out = io.StringIO()
+    with plugged.seen(folder / "first", folder / "second"):
+        listing.show(Console(file=out, width=200))
+        (entry,) = [each for each in listed().backends if each.name == "good"]
+        finding, image = tools._broken_plugins()
+    shown = out.getvalue()
+    assert re.search(r"good +backend +brings-good 1\.0", shown)
+    assert "The plug-in brings-bad 1.0 brings no backend bad: brings_bad:ENTRY cannot be imported" in shown
+    assert entry.distribution == "brings-good 1.0"
+    assert finding.state == "warn"
+    assert "brings-bad 1.0" in finding.message
+    assert finding.fix
+    assert "has no image own" in image.message
+    assert "has no image own" in shown

@@ -8,7 +8,7 @@ from suite import plan, scenarios
 from suite.backends import precisions, registry
 from suite.backends.info import PRECISIONS
 from suite.errors import printable
-from suite.images.catalogue import lock_names, pythons, versions
+from suite.images.catalogue import lock_names, pythons, unusable, versions
 from suite.plan.profiles import PROFILES
 from suite.zoo import models
 
@@ -65,8 +65,9 @@ def _show_plugins(console: Console) -> None:
             table.add_row(name, kind, plugin.label)
     if table.row_count:
         console.print(table)
-    for broken in (*registry.broken(), *models.broken()):
-        console.print(f"\n[yellow]{escape(printable(broken.sentence))}[/]", highlight=False)
+    sentences = (each.sentence for each in (*registry.broken(), *models.broken()))
+    for sentence in (*sentences, *unusable()):
+        console.print(f"\n[yellow]{escape(printable(sentence))}[/]", highlight=False)
 
 
 def _table(title: str, *headings: str) -> Table:

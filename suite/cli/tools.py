@@ -60,13 +60,13 @@ def doctor(*, as_json: bool) -> None:
 def _broken_plugins() -> "list[Finding]":
     """Return a finding for each plug-in that brings nothing; the others are used all the same."""
     from suite.backends import registry
+    from suite.images.catalogue import unusable
     from suite.machine.findings import Finding
     from suite.zoo import models
 
     fix = "Uninstall that distribution, or install a version that works."
-    return [
-        Finding("plug-in", "warn", printable(each.sentence), fix) for each in (*registry.broken(), *models.broken())
-    ]
+    sentences = (each.sentence for each in (*registry.broken(), *models.broken()))
+    return [Finding("plug-in", "warn", printable(each), fix) for each in (*sentences, *unusable())]
 
 
 def _show_cuda(console: Console) -> None:

@@ -157,8 +157,24 @@ def image(name: str) -> Image:
     return known[name]
 
 
+def unusable() -> tuple[str, ...]:
+    """Return why images that plug-ins bring cannot be used, a sentence each."""
+    found = []
+    for name, plugin in registry.plugins_of_images().items():
+        try:
+            _of_plugin(name, plugin)
+        except LevelfieldError as error:
+            found.append(error.message)
+    return tuple(found)
+
+
 def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the (variant, version) pairs that `image_name` has locks for, the plain lock of a variant first."""
+    """Return the (variant, version) pairs that `image_name` has locks for, the plain lock of a variant first.
+
+    An image of a plug-in that cannot be used has none.
+    """
+    if image_name not in images() and image_name in registry.plugins_of_images():
+        return ()
     folder = image(image_name).folder
     return tuple(split_stem(name) for name in sorted(path.stem for path in folder.glob("*.lock")))
 
