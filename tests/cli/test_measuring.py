@@ -76,3 +76,16 @@ def test_a_data_set_chooses_what_is_measured() -> None:
     made = options_of(bench.make_context("bench", words[:-2]).params)
     assert (made.data_sets, made.selection.models) == ((), ("mlp",))
     assert made.training_data == TrainingDataRequest(data=Path("/x"), task="glue-cola")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--model", "x.onnx", "--module", "x.py:build"], "--model and --module exclude each other"),
+        (["--module", "x.py:build", "--weights", "x"], "--module and --weights exclude each other"),
+        (["--model", "x.onnx", "--module", "x.py:build", "--weights", "x"], "--model and --module and --weights"),
+    ],
+)
+def test_a_run_measures_one_kind_of_what_is_the_users_own(words: list[str], says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says):
+        options_of(bench.make_context("bench", words).params)
