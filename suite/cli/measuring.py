@@ -20,6 +20,7 @@ from suite.cli.options import (
     NAMES,
     NUMBERS,
     OWN_MODEL,
+    OWN_WEIGHTS,
     PROCESSES,
     SIZE,
     VALUES,
@@ -54,6 +55,7 @@ _SELECTION = (
         multiple=True,
         help="Values of an input of that file; default: seeded random values.",
     ),
+    OWN_WEIGHTS,
     click.option("--scenarios", type=NAMES, default=(), help="Only these: latency, throughput, … (`levelfield list`)."),
     click.option(
         "--precision",
@@ -101,6 +103,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     from suite.fieldtools import outputs
     from suite.plan import Selection
     from suite.prepare.own_model.request import read
+    from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest
     from suite.run.options import Options
 
@@ -108,9 +111,13 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         return {name: values[name] for name in kind.__struct_fields__ if name in values}
 
     own = read(values["own"], values["dims"], values["values"])
+    if own is not None and values["weights"]:
+        raise LevelfieldError("--model and --weights exclude each other.", fix="Measure one after the other.")
+    given, models = own_weights.read(values["weights"], values["models"])
+    chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(
         **{**fields(Options), "field_outputs": outputs.read(values.get("field_outputs", ()))},
-        selection=Selection(**{**fields(Selection), "own": own, "locked": values["launcher"] != "host"}),
+        selection=Selection(**{**fields(Selection), **chosen}),
         training_data=TrainingDataRequest(**fields(TrainingDataRequest)),
         command=("levelfield", *without_paths(sys.argv[1:])),
     )

@@ -177,6 +177,14 @@ OWN_MODEL = click.option(
     type=click.Path(path_type=Path),
     help="Your own ONNX file, measured instead of the built-in models, on all backends that read ONNX.",
 )
+OWN_WEIGHTS = click.option(
+    "--weights",
+    "weights",
+    metavar="FOLDER",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Weights of your own: a folder with config.json and safetensors (BERT). Repeatable.",
+)
 DATA = click.option(
     "--data",
     metavar="FOLDER",
@@ -310,7 +318,7 @@ def _is_path(word: str) -> bool:
     return word.startswith(("/", "~", "./", "../"))
 
 
-_PRIVATE = ("--reports", "--sign", "--data", "--on", "--peers", "--peer-key")
+_PRIVATE = ("--reports", "--sign", "--data", "--weights", "--on", "--peers", "--peer-key")
 _FILES = ("--model", "--input", "--field-output")
 
 

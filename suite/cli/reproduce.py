@@ -33,6 +33,13 @@ NAME = "reproduction.json"
     help="The author's own ONNX file, if it is not here yet.",
 )
 @click.option(
+    "--weights",
+    metavar="FOLDER",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="The author's own weights, if they are not here yet; their digest must match.",
+)
+@click.option(
     "--allowed",
     type=PERCENT,
     default="10%",
@@ -64,6 +71,7 @@ def reproduce(
     trust: bool,
     dry_run: bool,
     own: Path | None,
+    weights: tuple[Path, ...],
     allowed: float,
     data: Path | None,
     launches: int | None,
@@ -85,6 +93,7 @@ def reproduce(
     from suite.compare.reproduction import judge_reproduction
     from suite.plan import make, with_launches
     from suite.prepare.own_model.request import keep_recorded
+    from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest, folder_of_images, repeat_request
     from suite.record import files
     from suite.record.files import write_atomically
@@ -107,6 +116,7 @@ def reproduce(
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)
+    own_weights.keep_recorded(weights, run.settings.own_weights)
     requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)
     for line in announced(run, chosen, requested, launcher):

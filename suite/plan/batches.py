@@ -133,7 +133,7 @@ def _in_batches(
         )
     if own is not None and not own.batched:
         return {}
-    profiles_name = {model: model if own is None else support.SIZED_AS for model in models}
+    profiles_name = {model: zoo.get(model).package if own is None else support.SIZED_AS for model in models}
     return {
         model: typed or profile.batches[name]
         for model, name in profiles_name.items()

@@ -30,6 +30,8 @@ def why_not(backend: str, model: str) -> str:
         A sentence.
     """
     info = registry.get(backend)
+    if zoo.has_own_weights(model) and info.wraps:
+        return f"{backend} takes no weights of your own here."
     if model not in (*zoo.operators(), *names_of_models()) or _has(info, model):
         return ""
     return f"{backend} has no definition of {_called(model)} here: it has those of {', '.join(_there(info))}."

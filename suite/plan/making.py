@@ -29,6 +29,7 @@ from suite.plan.placement import DeviceRequest, Placement, on_cpu, place
 from suite.plan.profiles import PROFILES
 from suite.plan.types import Plan, Selection, why_absent
 from suite.prepare.own_model import store, support
+from suite.prepare.own_weights import store as own_weights
 from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
 from suite.zoo import models as zoo
@@ -185,6 +186,7 @@ def of_record(run: Run) -> Plan:
         training_batches=settings.training_batches,
         decoding_batches=settings.decoding_batches,
         own=store.find_recorded(settings.own) if settings.own is not None else None,
+        own_weights=tuple(map(own_weights.find_recorded, settings.own_weights)),
     )
 
 
@@ -240,7 +242,9 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     arms = placement.arms
     profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
     scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
-    known("model", [name for name in selection.models if name not in zoo.operators()], names_of_models())
+    given = {each.model for each in selection.own_weights}
+    built_in = [name for name in selection.models if name not in zoo.operators() and name not in given]
+    known("model", built_in, names_of_models())
     models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
     if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
         scenarios = ("operators",)
@@ -298,6 +302,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         gpu=placement.gpu,
         warnings=(*placement.warnings, *left_out),
         own=own,
+        own_weights=selection.own_weights,
     )
 
 

@@ -13,7 +13,7 @@ from suite.plan.names import CANARY
 from suite.plan.profiles import Profile
 from suite.prepare.own_model import support
 from suite.record.references import suffix
-from suite.record.schema import Arm, Block, Case, OwnFile, Warning_
+from suite.record.schema import Arm, Block, Case, OwnFile, OwnWeights, Warning_
 from suite.scenarios import ScenarioName
 from suite.zoo.onnx_export import CACHED, GROWN
 
@@ -41,6 +41,8 @@ class Selection(msgspec.Struct, frozen=True):
     """The one GPU to use: its index, or its UUID."""
     own: OwnFile | None = None
     """A file of the user's own, in the place of models."""
+    own_weights: tuple[OwnWeights, ...] = ()
+    """Weights of the user's own, whose networks are among the models."""
     locked: bool = True
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
     processes: tuple[int, ...] = ()
@@ -99,6 +101,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Over which they are spread, in rising order."""
     own: OwnFile | None = None
     """A file of the user's own, which then is the one model."""
+    own_weights: tuple[OwnWeights, ...] = ()
+    """Weights of the user's own, whose networks are among the models."""
 
     @property
     def answering(self) -> tuple[Arm, ...]:

@@ -23,6 +23,7 @@ from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
 from suite.paths import cache_folder, package_root
 from suite.prepare.own_images.preparing import Prepared
+from suite.prepare.own_weights import store
 from suite.record.files import write_atomically
 from suite.record.schema import Artifact, Image
 from suite.worker.files import digest_of, files_in
@@ -188,10 +189,14 @@ class Artifacts:
         return inputs.make(model, 0, count)
 
     def _weights_path(self, name: str) -> str:
+        if models.has_own_weights(name):
+            return store.path_of(name)
         return f"weights/{name}-{self._definition(name)[:KEY_CHARS]}.f32"
 
     def _weights(self, name: str) -> Arrays:
         model = models.get(name)
+        if model.sizes is not None:
+            return store.load(model, self.root)
         return self._cached(
             self._weights_path(name),
             f"making the weights of {name}",

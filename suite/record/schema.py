@@ -669,6 +669,24 @@ class OwnFile(msgspec.Struct, frozen=True):
         return any(each.batched for each in self.inputs)
 
 
+class OwnWeights(msgspec.Struct, frozen=True):
+    """A folder with weights of a user's own, read into a network of the zoo; neither where it was nor its name."""
+
+    model: str
+    """Name in cases: the network's family, the beginning of the digest, and the sizes that are not the usual ones."""
+    family: str
+    """`model_type` of its configuration."""
+    sha256: str
+    """Of the files that were read: names and contents."""
+    files: dict[str, str]
+    """Their names and their SHA-256."""
+    size_bytes: int
+    dtypes: tuple[str, ...]
+    """In which the tensors were saved (`F32`, `BF16`); all are measured from float32."""
+    config: dict[str, str]
+    """Fields of the configuration that say how the network computes."""
+
+
 class OwnImages(msgspec.Struct, frozen=True):
     """A user's own images, which were trained on to a target; neither where they were nor what they are called."""
 
@@ -735,6 +753,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Caches of keys and values with which they answer; empty: none does so, or all are static, in earlier versions."""
     own: OwnFile | None = None
     """The user's own file that was measured; None: this tool's models were."""
+    own_weights: tuple[OwnWeights, ...] = ()
+    """Weights of the user's own that were measured."""
     own_images: OwnImages | None = None
     """What the scenario `convergence` trained on; None: the digits."""
     target: float | None = None

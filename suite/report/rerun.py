@@ -3,7 +3,7 @@
 import shlex
 
 from suite.record.cpu_lists import as_text
-from suite.record.schema import Arm, OwnFile, Run
+from suite.record.schema import Arm, OwnFile, Run, Settings
 from suite.report import units
 
 
@@ -17,7 +17,9 @@ def command(run: Run) -> str:
     pair = _of_ab(run, arms)
     words = ["levelfield", *(pair or ["bench"])]
     words += ["--profile", settings.profile]
-    words += ["--models", ",".join(settings.models)] if settings.own is None else _own(settings.own)
+    words += ["--models", ",".join(_families(settings))] if settings.own is None else _own(settings.own)
+    for _ in settings.own_weights:
+        words += ["--weights", "FOLDER"]  # its path is private; `reproduce` checks its digest
     words += [] if pair else ["--backends", ",".join(map(_typable, settings.backends))]
     # Batches of some models only are what a profile takes of itself: a scenario that is named takes all models.
     by_profile = bool(settings.batches) and set(settings.batches) != set(settings.models)
@@ -71,6 +73,12 @@ def _of_ab(run: Run, arms: list[str]) -> list[str]:
         first, *others = (_typable(arms[index]) for index in (4, 2, 1) if index < len(arms))
         return ["ab", _typable(arms[0]), first, *(word for each in others for word in ("--cross", each))]
     return []
+
+
+def _families(settings: Settings) -> list[str]:
+    """Return the models, by their families where weights are the user's own."""
+    own = {each.model: each.model.partition("-")[0] for each in settings.own_weights}
+    return list(dict.fromkeys(own.get(name, name) for name in settings.models))
 
 
 def _own(own: OwnFile) -> list[str]:

@@ -13,6 +13,7 @@ from suite.machine.fingerprint import changed, fingerprint
 from suite.paths import package_root
 from suite.plan import Plan
 from suite.plan.decoding import call_of
+from suite.prepare.own_weights import store as own_weights
 from suite.record import files, notices
 from suite.record.bounds import SEED_BITS
 from suite.record.files import JOURNAL
@@ -91,6 +92,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             gpu=plan.gpu,
             worker_memory_bytes=resources.memory_bytes,
             own=plan.own,
+            own_weights=plan.own_weights,
             own_images=resources.trained.recorded if resources.trained is not None else None,
             target=resources.trained.target if resources.trained is not None else None,
             cpus_requested=plan.cpus_requested,
@@ -102,6 +104,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         images=tuple(resources.images.values()),
         artifacts=(
             *(resources.artifacts.weights_artifact(model) for model in plan.models if resources.own is None),
+            *map(own_weights.artifact, plan.own_weights),
             *(resources.own.artifacts if resources.own is not None else ()),
             *(file.artifact for file in resources.files.values()),
             *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),

@@ -15,6 +15,7 @@ from suite.plan import Plan, Selection
 from suite.plan import arms as arm_names
 from suite.plan.placement import AUTO
 from suite.prepare.own_model import store as own_files
+from suite.prepare.own_weights import store as own_weights
 from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
 from suite.record.references import DEFAULT_VARIANT
@@ -270,10 +271,12 @@ def _listed(cpus: Sequence[int]) -> str:
 
 
 def _found(selection: Selection) -> Selection:
-    """Return the selection with the user's own file as it is found here."""
-    if selection.own is None:
-        return selection
-    return msgspec.structs.replace(selection, own=own_files.find_recorded(selection.own))
+    """Return the selection with the user's own file and weights as they are found here."""
+    return msgspec.structs.replace(
+        selection,
+        own=own_files.find_recorded(selection.own) if selection.own is not None else None,
+        own_weights=tuple(map(own_weights.find_recorded, selection.own_weights)),
+    )
 
 
 def _tags(images: Iterable[Image]) -> dict[str, str]:

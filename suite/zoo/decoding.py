@@ -95,7 +95,7 @@ def inputs(model: Model, call: Call, start: int, count: int) -> Arrays:
         `input_ids`, int32, shape (count, length of the call's sequences).
     """
     tokens = model.module("spec").seeded_tokens
-    names = (f"{SEED}/{model.name}/inputs/{index}" for index in range(start, start + count))
+    names = (f"{SEED}/{model.inputs_stream}/inputs/{index}" for index in range(start, start + count))
     return {INPUT: np.stack([tokens(name, call.length) for name in names])}
 
 

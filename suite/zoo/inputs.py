@@ -45,7 +45,7 @@ def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Array
     seeded_input = model.module("spec").seeded_input
     if model.operator is not None:
         seeded_input = partial(seeded_input, model)
-    items = [seeded_input(f"{SEED}/{model.name}/inputs/{index}") for index in range(start, start + count)]
+    items = [seeded_input(f"{SEED}/{model.inputs_stream}/inputs/{index}") for index in range(start, start + count)]
     arrays = {tensor.name: np.stack([item[tensor.name] for item in items]) for tensor in model.inputs}
     if layout == "NCHW":
         return arrays

@@ -9,6 +9,7 @@ import msgspec
 
 from suite import plugins
 from suite.plugins import Broken, Plugin, PluginError
+from suite.zoo import own_weights
 from suite.zoo.spec import Model
 from suite.zoo.training.recipe import Recipe
 
@@ -17,6 +18,8 @@ FOLDERS = ("mlp", "mobilenet", "resnet50", "decoder", "bert", "embedder", "vit")
 
 _SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(?:x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
 _SPECS = {name: importlib.import_module(f"suite.zoo.{name}.spec") for name in (*FOLDERS, "canary")}
+_FAMILIES = {name: spec for name, spec in _SPECS.items() if hasattr(spec, "of_weights")}
+"""Modules of the networks that can have weights of the user's own, by name."""
 _SIBLINGS = {spec.DIGITS.name: spec for spec in _SPECS.values() if spec.MODEL.goal is not None}
 """Modules of the small networks that are trained to a target, by their names."""
 _OPERATORS: dict[str, Model] = {each.name: each for each in importlib.import_module("suite.zoo.operators.spec").MODELS}
@@ -90,6 +93,22 @@ def operators() -> tuple[str, ...]:
     return tuple(_OPERATORS)
 
 
+def families() -> tuple[str, ...]:
+    """Return the names of the models that can have weights of the user's own."""
+    return tuple(name for name in FOLDERS if name in _FAMILIES)
+
+
+def has_own_weights(name: str) -> bool:
+    """Return whether a name is that of a network with weights of the user's own."""
+    return own_weights.family_of(name) in _FAMILIES
+
+
+def family_title(name: str) -> str:
+    """`BERT` for `bert-1a2b3c4d`: what the family of a network with weights of its own is called."""
+    title: str = _FAMILIES[own_weights.family_of(name)].FAMILY
+    return title
+
+
 def trained() -> tuple[str, ...]:
     """Return the names of the models that are trained, smallest first."""
     return tuple(name for name in names() if get(name).recipe is not None)
@@ -98,7 +117,8 @@ def trained() -> tuple[str, ...]:
 def get(name: str) -> Model:
     """Return the model of that name, the canary and those that are trained to a target included.
 
-    `digits_resnet@3x16x16-7` is the one for images of 3 channels, 16 × 16 pixels and 7 classes.
+    `digits_resnet@3x16x16-7` is the one for images of 3 channels, 16 × 16 pixels and 7 classes, and
+    `bert-1a2b3c4d+layers=6` one with weights of the user's own (`suite.zoo.own_weights`).
 
     Raises
     ------
@@ -107,6 +127,8 @@ def get(name: str) -> Model:
     """
     if name in _ALL:
         return _ALL[name]
+    if has_own_weights(name):
+        return _with_own_weights(name)
     size = _SIZE.fullmatch(name)
     if size is not None and size["sibling"] in _SIBLINGS:
         return _sized(name, **size.groupdict())
@@ -148,6 +170,11 @@ def sized_name(sibling: str, shape: tuple[int, int, int], classes: int) -> str:
         How many.
     """
     return f"{sibling}@{'x'.join(map(str, shape))}-{classes}"
+
+
+@functools.lru_cache(maxsize=64)
+def _with_own_weights(name: str) -> Model:
+    return own_weights.model_of(name, _FAMILIES[own_weights.family_of(name)])
 
 
 @functools.cache

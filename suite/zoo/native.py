@@ -40,7 +40,10 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
     try:
         if framework in FRAMEWORKS:
             module = model.module(framework)
-            return module if model.operator is None or framework == "torch" else module.of(model)
+            if model.operator is None or framework == "torch":
+                return module
+            found: SimpleNamespace = module.of(model)
+            return found
     except ModuleNotFoundError as error:
         if error.name != model.module_name(framework):
             raise

@@ -3,9 +3,10 @@
 A worker imports this before NumPy.
 """
 
+import functools
 import importlib
 import math
-from types import ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Literal
 
 import msgspec
@@ -156,6 +157,8 @@ class Model(msgspec.Struct, frozen=True):
     """How it answers token by token; None: it does not."""
     operator: Operator | None = None
     """The operator that it is; None: it is a network."""
+    sizes: msgspec.Struct | None = None
+    """Sizes of a network with weights of the user's own (`suite.zoo.own_weights`); None: those of its folder."""
 
     @property
     def parameter_count(self) -> int:
@@ -175,13 +178,19 @@ class Model(msgspec.Struct, frozen=True):
     @property
     def has_inputs(self) -> bool:
         """Whether there are seeded inputs for it: its small siblings, which are trained on data, have none."""
-        return self.name == self.package or self.operator is not None
+        return self.name == self.package or self.operator is not None or self.sizes is not None
 
-    def module(self, name: str) -> ModuleType:
-        """Import a module of the model's folder.
+    @property
+    def inputs_stream(self) -> str:
+        """Name of the streams of its seeded inputs: networks of one family and one size are given the same."""
+        return self.name if self.sizes is None else self.package
+
+    def module(self, name: str) -> ModuleType | SimpleNamespace:
+        """Import a module of the model's folder; functions with an argument `sizes` are given the model's own, if any.
 
         spec
             `MODEL`; `seeded_input(name)`, the input of that name; `layers()`, from which its arithmetic is counted.
+            Where there can be weights of the user's own: `Sizes`, and `of_weights(name, sizes)`, such a model.
             Where the model has a recipe: `labelled(inputs, names)`, which makes a training batch of inputs, with seeded
             labels of these names. Where it has a goal: `DIGITS`, the small network, and `sized(name, shape, classes)`,
             the same for other images. Where it decodes: `seeded_tokens(name, count)`, and `cached_layers(tokens,
@@ -193,11 +202,21 @@ class Model(msgspec.Struct, frozen=True):
         torch, jax, tensorflow
             As `suite.zoo.native.definition` describes them.
         """
-        return importlib.import_module(self.module_name(name))
+        found = importlib.import_module(self.module_name(name))
+        return found if self.sizes is None else _sized(found, self.sizes)
 
     def module_name(self, name: str) -> str:
         """Return the full name of a module of the model's folder."""
         return f"{self.root}.{self.package}.{name}"
+
+
+def _sized(module: ModuleType, sizes: msgspec.Struct) -> SimpleNamespace:
+    """Return what a module holds, its functions for a network of these sizes."""
+    found = dict(vars(module))
+    for name, value in vars(module).items():
+        if isinstance(value, FunctionType) and "sizes" in (value.__kwdefaults__ or {}):
+            found[name] = functools.partial(value, sizes=sizes)
+    return SimpleNamespace(**found)
 
 
 def is_table(name: str) -> bool:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -42,7 +42,14 @@ def make(model: Model) -> Arrays:
     -------
     Arrays
         float32, C order, one entry a parameter, in the order of the specification.
+
+    Raises
+    ------
+    ValueError
+        If the model's weights are the user's own: they are not made.
     """
+    if model.sizes is not None:
+        raise ValueError(f"The weights of {model.name} are read from a folder of their own, and not made.")
     return {
         parameter.name: bits.scaled(
             f"{SEED}/{model.name}/weights/{parameter.name}", parameter.shape, mean=parameter.mean, std=parameter.std
@@ -71,9 +78,24 @@ def save(model: Model, path: Path) -> None:
     path
         File to write; its folder must exist.
     """
+    write(model, path, make(model).values())
+
+
+def write(model: Model, path: Path, arrays: Iterable[npt.NDArray[np.generic]]) -> None:
+    """Write a model's weights to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model
+        The model.
+    path
+        File to write; its folder must exist.
+    arrays
+        float32, C order, in the order of the specification; taken one by one.
+    """
     with replacing(path) as file:
         file.write(header_line(_header(model)))
-        for array in make(model).values():
+        for array in arrays:
             file.write(array.reshape(-1).view(np.uint8).data)
 
 

@@ -21,7 +21,7 @@ def of(options: Options, launcher: str) -> tuple[str, ...]:
     LevelfieldError
         They name a file or a folder of this machine.
     """
-    if options.selection.own is not None or options.training_data.data is not None:
+    if options.selection.own is not None or options.selection.own_weights or options.training_data.data is not None:
         raise LevelfieldError(
             "A file or folder of your own is not sent to nodes.",
             fix="Measure it with `levelfield bench` on each node, and judge with `levelfield fleet gather`.",

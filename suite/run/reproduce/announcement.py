@@ -68,6 +68,8 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         yield "accuracy to train to", f"{100 * settings.target:g} %"
     if plan.gpu is not None:
         yield "GPU", str(plan.gpu)
+    for each in plan.own_weights:
+        yield "weights of its author's own", f"{each.model} (SHA-256 {each.sha256[:12]}…)"
     if plan.own is not None:
         yield "file of its author's own", f"{plan.own.file} (SHA-256 {plan.own.sha256[:12]}…)"
     if settings.own_images is not None and settings.own_images.sha256:

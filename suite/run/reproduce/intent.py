@@ -16,6 +16,7 @@ from suite.images import catalogue, worker_code
 from suite.plan import Plan, Selection
 from suite.plan import arms as arm_names
 from suite.prepare.own_model import store
+from suite.prepare.own_weights import store as own_weights
 from suite.record import references
 from suite.record.bounds import LONGEST_S
 from suite.record.files import DAMAGED
@@ -82,6 +83,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
     settings = run.settings
     _check_options(settings)
     own = store.find_recorded(settings.own) if settings.own is not None else None
+    given = tuple(map(own_weights.find_recorded, settings.own_weights))
     return Options(
         selection=Selection(
             profile=settings.profile,
@@ -103,6 +105,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             variant="cpu" if settings.gpu is None else "auto",
             gpu=None if settings.gpu is None else str(settings.gpu),
             own=own,
+            own_weights=given,
             locked=locked,
         ),
         budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,

@@ -3,12 +3,19 @@
 import jax
 import jax.numpy as jnp
 
-from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, LAYERS
+from suite.zoo.bert.spec import BASE, EPSILON, Sizes
 
 Tensors = dict[str, jax.Array]
 
 
-def forward(w: Tensors, input_ids: jax.Array, token_type_ids: jax.Array, attention_mask: jax.Array) -> jax.Array:
+def forward(
+    w: Tensors,
+    input_ids: jax.Array,
+    token_type_ids: jax.Array,
+    attention_mask: jax.Array,
+    *,
+    sizes: Sizes = BASE,
+) -> jax.Array:
     """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
 
     Parameters
@@ -17,18 +24,20 @@ def forward(w: Tensors, input_ids: jax.Array, token_type_ids: jax.Array, attenti
         Weights by name, as `suite.zoo.native.channels_last` returns them.
     input_ids, token_type_ids, attention_mask
         int32, shape (batch, 128).
+    sizes
+        Of the network.
     """
     words = w["embeddings.word_embeddings.weight"][input_ids]
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
     types = w["embeddings.token_type_embeddings.weight"][token_type_ids]
-    x = norm(w, "embeddings.LayerNorm", words + positions + types)
+    x = norm(w, "embeddings.LayerNorm", words + positions + types, sizes.epsilon)
     mask = attention_mask[:, None, None, :] != 0
-    for number in range(LAYERS):
-        x = layer(w, f"encoder.layer.{number}", x, mask)
+    for number in range(sizes.layers):
+        x = layer(w, f"encoder.layer.{number}", x, mask, sizes=sizes)
     return x
 
 
-def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
+def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
 
     Parameters
@@ -41,22 +50,25 @@ def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
         Hidden state, shape (batch, 128, 768).
     mask
         What is added to the scores, or where they count, shape (batch, 1, 1, 128).
+    sizes
+        Of the network.
     """
-    attended = dense(w, f"{name}.attention.output.dense", attention(w, f"{name}.attention.self", x, mask))
-    x = norm(w, f"{name}.attention.output.LayerNorm", x + attended)
+    context = attention(w, f"{name}.attention.self", x, mask, sizes=sizes)
+    attended = dense(w, f"{name}.attention.output.dense", context)
+    x = norm(w, f"{name}.attention.output.LayerNorm", x + attended, sizes.epsilon)
     inner = jax.nn.gelu(dense(w, f"{name}.intermediate.dense", x), approximate=False)
-    return norm(w, f"{name}.output.LayerNorm", x + dense(w, f"{name}.output.dense", inner))
+    return norm(w, f"{name}.output.LayerNorm", x + dense(w, f"{name}.output.dense", inner), sizes.epsilon)
 
 
-def attention(w: Tensors, name: str, x: jax.Array, mask: jax.Array) -> jax.Array:
+def attention(w: Tensors, name: str, x: jax.Array, mask: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Let every token look at the tokens that are not padding.
 
     Parameters
     ----------
-    w, name, x, mask
+    w, name, x, mask, sizes
         As in `layer`.
     """
-    split = (*x.shape[:2], HEADS, HEAD)
+    split = (*x.shape[:2], sizes.heads, sizes.head)
     query, key, value = (dense(w, f"{name}.{part}", x).reshape(split) for part in ("query", "key", "value"))
     return jax.nn.dot_product_attention(query, key, value, mask=mask).reshape(x.shape)
 
@@ -76,18 +88,20 @@ def dense(w: Tensors, name: str, x: jax.Array) -> jax.Array:
     return x @ w[f"{name}.weight"] + w[f"{name}.bias"]
 
 
-def norm(w: Tensors, name: str, x: jax.Array) -> jax.Array:
+def norm(w: Tensors, name: str, x: jax.Array, epsilon: float = EPSILON) -> jax.Array:
     """Apply LayerNorm over the last axis; its sums are in float32, whatever the precision, as Flax has it.
 
     Parameters
     ----------
     w, name, x
         As in `layer`.
+    epsilon
+        Added to the variance.
     """
     wide = x.astype(jnp.float32)
     centred = wide - wide.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
-    normal = centred * jax.lax.rsqrt(variance + EPSILON) * w[f"{name}.weight"] + w[f"{name}.bias"]
+    normal = centred * jax.lax.rsqrt(variance + epsilon) * w[f"{name}.weight"] + w[f"{name}.bias"]
     return normal.astype(x.dtype)
 
 

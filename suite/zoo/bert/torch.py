@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from suite.zoo.bert.spec import EPSILON, HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS, TYPES, VOCABULARY
+from suite.zoo.bert.spec import BASE, Sizes
 from suite.zoo.spec import Model
 from suite.zoo.torch_module import for_loss
 
@@ -14,11 +14,11 @@ from suite.zoo.torch_module import for_loss
 class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
     """Modules are named as in transformers."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes = BASE) -> None:
         super().__init__()
-        self.embeddings = Embeddings()
+        self.embeddings = Embeddings(sizes)
         self.encoder = nn.Module()
-        self.encoder.layer = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.encoder.layer = nn.ModuleList(Layer(sizes) for _ in range(sizes.layers))
 
     def forward(
         self, input_ids: torch.Tensor, token_type_ids: torch.Tensor, attention_mask: torch.Tensor
@@ -41,12 +41,12 @@ class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
 class Embeddings(nn.Module):  # type: ignore[misc,unused-ignore]
     """Word, position and type, added and normalised."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.word_embeddings = nn.Embedding(VOCABULARY, HIDDEN)
-        self.position_embeddings = nn.Embedding(POSITIONS, HIDDEN)
-        self.token_type_embeddings = nn.Embedding(TYPES, HIDDEN)
-        self.LayerNorm = nn.LayerNorm(HIDDEN, eps=EPSILON)
+        self.word_embeddings = nn.Embedding(sizes.vocabulary, sizes.hidden)
+        self.position_embeddings = nn.Embedding(sizes.positions, sizes.hidden)
+        self.token_type_embeddings = nn.Embedding(sizes.types, sizes.hidden)
+        self.LayerNorm = nn.LayerNorm(sizes.hidden, eps=sizes.epsilon)
 
     def forward(self, input_ids: torch.Tensor, token_type_ids: torch.Tensor) -> torch.Tensor:
         """Return the first hidden state, shape (batch, sequence, hidden).
@@ -63,14 +63,14 @@ class Embeddings(nn.Module):  # type: ignore[misc,unused-ignore]
 class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
     """Attention and a two-layer network, each added to its input and normalised after (post-norm)."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self.attention = nn.Module()
-        self.attention.self = Attention()
-        self.attention.output = Output(HIDDEN)
+        self.attention.self = Attention(sizes)
+        self.attention.output = Output(sizes.hidden, sizes)
         self.intermediate = nn.Module()
-        self.intermediate.dense = nn.Linear(HIDDEN, INNER)
-        self.output = Output(INNER)
+        self.intermediate.dense = nn.Linear(sizes.hidden, sizes.inner)
+        self.output = Output(sizes.inner, sizes)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the next hidden state, shape (batch, sequence, hidden).
@@ -89,11 +89,12 @@ class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
 class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
     """Every token looks at the tokens that are not padding."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.query = nn.Linear(HIDDEN, HIDDEN)
-        self.key = nn.Linear(HIDDEN, HIDDEN)
-        self.value = nn.Linear(HIDDEN, HIDDEN)
+        self.heads = sizes.heads
+        self.query = nn.Linear(sizes.hidden, sizes.hidden)
+        self.key = nn.Linear(sizes.hidden, sizes.hidden)
+        self.value = nn.Linear(sizes.hidden, sizes.hidden)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the context, shape (batch, sequence, hidden).
@@ -103,7 +104,7 @@ class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
         x, mask
             As in `Layer.forward`.
         """
-        split = (*x.shape[:2], HEADS, HEAD)
+        split = (*x.shape[:2], self.heads, x.shape[2] // self.heads)
         query, key, value = (part(x).view(split).transpose(1, 2) for part in (self.query, self.key, self.value))
         context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         return context.transpose(1, 2).reshape(x.shape)
@@ -112,10 +113,10 @@ class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
 class Output(nn.Module):  # type: ignore[misc,unused-ignore]
     """A dense layer, added to the residual and normalised."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, sizes: Sizes) -> None:
         super().__init__()
-        self.dense = nn.Linear(width, HIDDEN)
-        self.LayerNorm = nn.LayerNorm(HIDDEN, eps=EPSILON)
+        self.dense = nn.Linear(width, sizes.hidden)
+        self.LayerNorm = nn.LayerNorm(sizes.hidden, eps=sizes.epsilon)
 
     def forward(self, x: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
         """Return the normalised sum, shape (batch, sequence, hidden).
@@ -130,9 +131,9 @@ class Output(nn.Module):  # type: ignore[misc,unused-ignore]
         return self.LayerNorm(self.dense(x) + residual)
 
 
-def build(_: Model) -> nn.Module:
+def build(model: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
-    return BERT()
+    return BERT(model.sizes if isinstance(model.sizes, Sizes) else BASE)
 
 
 def prepare(network: nn.Module) -> nn.Module:

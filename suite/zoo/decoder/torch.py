@@ -7,33 +7,22 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from suite.zoo.decoder.spec import (
-    CONTEXT,
-    EPSILON,
-    GROUP,
-    HEAD,
-    HEADS,
-    HIDDEN,
-    INNER,
-    KEY_HEADS,
-    LAYERS,
-    VOCABULARY,
-    rotations,
-)
+from suite.zoo.decoder.spec import BASE, Sizes, rotations
 from suite.zoo.spec import Model
 
 
 class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
     """Modules are named as in published checkpoints for transformers."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes = BASE) -> None:
         super().__init__()
+        self.context, self.group = sizes.context, sizes.group
         self.model = nn.Module()
-        self.model.embed_tokens = nn.Embedding(VOCABULARY, HIDDEN)
-        self.model.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-        self.model.norm = nn.RMSNorm(HIDDEN, eps=EPSILON)
-        self.lm_head = _dense(HIDDEN, VOCABULARY)
-        for name, table in zip(("cosine", "sine"), rotations(), strict=True):
+        self.model.embed_tokens = nn.Embedding(sizes.vocabulary, sizes.hidden)
+        self.model.layers = nn.ModuleList(Layer(sizes) for _ in range(sizes.layers))
+        self.model.norm = nn.RMSNorm(sizes.hidden, eps=sizes.epsilon)
+        self.lm_head = _dense(sizes.hidden, sizes.vocabulary)
+        for name, table in zip(("cosine", "sine"), rotations(sizes), strict=True):
             # On the CPU, and not on the device `meta`, where weights are until they are filled in.
             filled = torch.tensor(table, dtype=torch.float32, device="cpu")
             self.register_buffer(name, filled, persistent=False)
@@ -67,7 +56,7 @@ class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
             Write into the tensors; else the entries of `caches` are replaced.
         """
         renewed = None if in_place else _replaced
-        seen = torch.arange(CONTEXT, device=positions.device) if caches is not None else positions
+        seen = torch.arange(self.context, device=positions.device) if caches is not None else positions
         return self._answer(input_ids, positions, seen, caches, renewed)
 
     def grown(self, input_ids: torch.Tensor, positions: torch.Tensor, caches: "Caches") -> torch.Tensor:
@@ -97,7 +86,7 @@ class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
         x = self.model.embed_tokens(input_ids)
         allowed = seen[None, :] <= positions[:, None]
         # Added to the scores; each head of keys serves its group's queries as if they were further tokens.
-        mask = torch.where(allowed, 0.0, -math.inf).to(x.dtype).repeat(GROUP, 1)
+        mask = torch.where(allowed, 0.0, -math.inf).to(x.dtype).repeat(self.group, 1)
         rotation = self.cosine[positions], self.sine[positions]
         for number, layer in enumerate(self.model.layers):
             x = layer(x, mask, rotation, _Store(caches, number, positions, renewed))
@@ -163,12 +152,12 @@ def _concatenated(cache: torch.Tensor, _: torch.Tensor, new: torch.Tensor) -> to
 class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
     """Attention and a gated network, each of its normalised input, added to that input (pre-norm)."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.self_attn = Attention()
-        self.mlp = Gated()
-        self.input_layernorm = nn.RMSNorm(HIDDEN, eps=EPSILON)
-        self.post_attention_layernorm = nn.RMSNorm(HIDDEN, eps=EPSILON)
+        self.self_attn = Attention(sizes)
+        self.mlp = Gated(sizes)
+        self.input_layernorm = nn.RMSNorm(sizes.hidden, eps=sizes.epsilon)
+        self.post_attention_layernorm = nn.RMSNorm(sizes.hidden, eps=sizes.epsilon)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor, rotation: Rotation, store: _Store) -> torch.Tensor:
         """Return the next hidden state, shape (batch, tokens, 512), from one of that shape.
@@ -191,12 +180,13 @@ class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
 class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
     """Every token looks at itself and the tokens before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.q_proj = _dense(HIDDEN, HEADS * HEAD)
-        self.k_proj = _dense(HIDDEN, KEY_HEADS * HEAD)
-        self.v_proj = _dense(HIDDEN, KEY_HEADS * HEAD)
-        self.o_proj = _dense(HEADS * HEAD, HIDDEN)
+        self.heads, self.key_heads, self.group, self.head = sizes.heads, sizes.key_heads, sizes.group, sizes.head
+        self.q_proj = _dense(sizes.hidden, sizes.heads * sizes.head)
+        self.k_proj = _dense(sizes.hidden, sizes.key_heads * sizes.head)
+        self.v_proj = _dense(sizes.hidden, sizes.key_heads * sizes.head)
+        self.o_proj = _dense(sizes.heads * sizes.head, sizes.hidden)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor, rotation: Rotation, store: _Store) -> torch.Tensor:
         """Return what attention adds to the hidden state, shape (batch, tokens, 512).
@@ -208,23 +198,24 @@ class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
         """
         batch, tokens = x.shape[:2]
         query, key, value = (
-            part(x).view(batch, tokens, -1, HEAD).transpose(1, 2) for part in (self.q_proj, self.k_proj, self.v_proj)
+            part(x).view(batch, tokens, -1, self.head).transpose(1, 2)
+            for part in (self.q_proj, self.k_proj, self.v_proj)
         )
         key, value = store.extended(_turned(key, rotation), value)
-        grouped = _turned(query, rotation).reshape(batch, KEY_HEADS, GROUP * tokens, HEAD)
+        grouped = _turned(query, rotation).reshape(batch, self.key_heads, self.group * tokens, self.head)
         context = functional.scaled_dot_product_attention(grouped, key, value, attn_mask=mask)
-        context = context.reshape(batch, HEADS, tokens, HEAD).transpose(1, 2).reshape(batch, tokens, HEADS * HEAD)
-        return self.o_proj(context)
+        context = context.reshape(batch, self.heads, tokens, self.head).transpose(1, 2)
+        return self.o_proj(context.reshape(batch, tokens, self.heads * self.head))
 
 
 class Gated(nn.Module):  # type: ignore[misc,unused-ignore]
     """Two dense layers side by side, of which one gates the other, and a third (SwiGLU)."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self.gate_proj = _dense(HIDDEN, INNER)
-        self.up_proj = _dense(HIDDEN, INNER)
-        self.down_proj = _dense(INNER, HIDDEN)
+        self.gate_proj = _dense(sizes.hidden, sizes.inner)
+        self.up_proj = _dense(sizes.hidden, sizes.inner)
+        self.down_proj = _dense(sizes.inner, sizes.hidden)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return what it adds to the hidden state, shape (batch, tokens, 512), from one of that shape."""
@@ -288,6 +279,6 @@ def _dense(fan_in: int, fan_out: int) -> nn.Linear:
     return nn.Linear(fan_in, fan_out, bias=False)
 
 
-def build(_: Model) -> nn.Module:
+def build(model: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
-    return Decoder()
+    return Decoder(model.sizes if isinstance(model.sizes, Sizes) else BASE)

@@ -1,0 +1,1 @@
+"""Weights of a user's own, read from a folder as the transformers library writes them."""

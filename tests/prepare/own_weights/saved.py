@@ -1,0 +1,86 @@
+"""Folders as save_pretrained writes them, made by hand."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suite.zoo import bits
+from suite.zoo.spec import Model
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+DTYPES = {"float32": "F32", "float16": "F16", "uint16": "BF16", "int64": "I64", "float64": "F64"}
+"""Of bfloat16, NumPy has the bits alone."""
+
+
+def safetensors(tensors: Tensors, *, metadata: Mapping[str, str] = {"format": "pt"}) -> bytes:
+    """Return a file of tensors."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)}
+    parts: list[bytes] = []
+    at = 0
+    for name, array in tensors.items():
+        raw = np.ascontiguousarray(array).tobytes()
+        header[name] = {
+            "dtype": DTYPES[str(array.dtype)],
+            "shape": list(array.shape),
+            "data_offsets": [at, at + len(raw)],
+        }
+        at += len(raw)
+        parts.append(raw)
+    return framed(json.dumps(header).encode(), b"".join(parts))
+
+
+def framed(header: bytes, buffer: bytes = b"") -> bytes:
+    """Return a file with this header."""
+    return len(header).to_bytes(8, "little") + header + buffer
+
+
+def random_tensors(model: Model, seed: str = "saved") -> dict[str, npt.NDArray[np.float32]]:
+    """Return healthy weights for a network, by our names."""
+    return {
+        each.name: bits.scaled(f"{seed}/{each.name}", each.shape, mean=each.mean, std=each.std)
+        for each in model.parameters
+    }
+
+
+def folder(path: Path, config: Mapping[str, Any], tensors: Tensors, *, shards: int = 1) -> Path:
+    """Write a folder, its tensors in one file or dealt out to several."""
+    path.mkdir(parents=True)
+    (path / "config.json").write_text(json.dumps(config))
+    if shards == 1:
+        (path / "model.safetensors").write_bytes(safetensors(tensors))
+        return path
+    names = [f"model-{number + 1:05}-of-{shards:05}.safetensors" for number in range(shards)]
+    placed = {name: names[index % shards] for index, name in enumerate(tensors)}
+    for shard in names:
+        (path / shard).write_bytes(safetensors({each: tensors[each] for each in tensors if placed[each] == shard}))
+    index = {"metadata": {"total_size": sum(each.nbytes for each in tensors.values())}, "weight_map": placed}
+    (path / "model.safetensors.index.json").write_text(json.dumps(index))
+    return path
+
+
+BERT = {
+    "model_type": "bert",
+    "architectures": ["BertModel"],
+    "vocab_size": 120,
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 96,
+    "hidden_act": "gelu",
+    "max_position_embeddings": 48,
+    "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12,
+}
+
+
+def bert(path: Path, *, shards: int = 1, **changed: Any) -> Path:
+    """Write a small BERT, as `BertModel` saves itself."""
+    from suite.zoo import models
+
+    config = BERT | changed
+    name = f"bert-00000000+layers={config['num_hidden_layers']}+hidden=64+heads=4+inner=96+vocabulary=120+positions=48"
+    return folder(path, config, random_tensors(models.get(name)), shards=shards)
