@@ -2,13 +2,13 @@
 
 import jax
 
-from suite.zoo.mobilenet.spec import BLOCKS, FIRST, LAST, Block, Conv
+from suite.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
 from suite.zoo.resnet50.jax import norm
 
 Tensors = dict[str, jax.Array]
 
 
-def forward(w: Tensors, images: jax.Array) -> jax.Array:
+def forward(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Compute `logits`, shape (batch, 1000), from `images`.
 
     Parameters
@@ -17,11 +17,13 @@ def forward(w: Tensors, images: jax.Array) -> jax.Array:
         Weights by name, as `suite.zoo.native.channels_last` returns them.
     images
         float32, shape (batch, 224, 224, 3).
+    sizes
+        Of the network.
     """
-    x = jax.nn.relu6(normalised(w, FIRST, images))
-    for block in BLOCKS:
+    x = jax.nn.relu6(normalised(w, first(sizes), images))
+    for block in blocks(sizes):
         x = inverted_residual(w, block, x)
-    pooled = jax.nn.relu6(normalised(w, LAST, x)).mean(axis=(1, 2))
+    pooled = jax.nn.relu6(normalised(w, last(sizes), x)).mean(axis=(1, 2))
     return pooled @ w["classifier.1.weight"] + w["classifier.1.bias"]
 
 
@@ -55,13 +57,12 @@ def normalised(w: Tensors, one: Conv, x: jax.Array) -> jax.Array:
     one
         The convolution; a depthwise one has a group for each channel.
     """
-    padding = one.kernel // 2
     product = jax.lax.conv_general_dilated(
         x,
         w[f"{one.name}.weight"],
         window_strides=(one.stride, one.stride),
-        padding=((padding, padding), (padding, padding)),
+        padding=(one.padding, one.padding),
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
         feature_group_count=one.fan[0] if one.depthwise else 1,
     )
-    return norm(w, one.norm, product)
+    return norm(w, one.norm, product, one.epsilon)

@@ -7,14 +7,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.zoo.mobilenet.spec import BLOCKS, FIRST, LAST, Block, Conv
+from suite.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
 from suite.zoo.resnet50.reference import conv, norm
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]
 
 
-def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
+def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
 
     Parameters
@@ -23,11 +23,13 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
         Weights by name, in the shapes of the specification.
     inputs
         `images`, float32, shape (batch, 3, 224, 224).
+    sizes
+        Of the network.
     """
-    x = relu6(normalised(w, FIRST, inputs["images"].astype(np.float64).transpose(0, 2, 3, 1)))
-    for block in BLOCKS:
+    x = relu6(normalised(w, first(sizes), inputs["images"].astype(np.float64).transpose(0, 2, 3, 1)))
+    for block in blocks(sizes):
         x = inverted_residual(w, block, x)
-    pooled: Array = relu6(normalised(w, LAST, x)).mean(axis=(1, 2))
+    pooled: Array = relu6(normalised(w, last(sizes), x)).mean(axis=(1, 2))
     return pooled @ w["classifier.1.weight"].astype(np.float64).T + w["classifier.1.bias"]
 
 
@@ -62,8 +64,8 @@ def normalised(w: Weights, one: Conv, x: Array) -> Array:
         The convolution.
     """
     if one.depthwise:
-        return norm(w, one.norm, depthwise(w, one, x))
-    return norm(w, one.norm, conv(w, one.name, x, one.stride, one.kernel // 2))
+        return norm(w, one.norm, depthwise(w, one, x), one.epsilon)
+    return norm(w, one.norm, conv(w, one.name, x, one.stride, one.padding), one.epsilon)
 
 
 def depthwise(w: Weights, one: Conv, x: Array) -> Array:
@@ -74,7 +76,7 @@ def depthwise(w: Weights, one: Conv, x: Array) -> Array:
     w, one, x
         As in `normalised`.
     """
-    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    padded = np.pad(x, ((0, 0), one.padding, one.padding, (0, 0)))
     windows = sliding_window_view(padded, (3, 3), axis=(1, 2))[:, :: one.stride, :: one.stride]  # (n, h, w, c, 3, 3)
     kernel = w[f"{one.name}.weight"].astype(np.float64)[:, 0]
     product: Array = np.einsum("nhwcij,cij->nhwc", windows, kernel)

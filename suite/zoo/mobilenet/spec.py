@@ -3,21 +3,59 @@
 Names are torchvision's. Here are the convolutions, the parameters, the inputs and the layers.
 """
 
+import functools
 import itertools
 import math
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from suite.zoo.resnet50.spec import CLASSES, SHAPE
-from suite.zoo.resnet50.spec import seeded_input as seeded_image
+from suite.zoo.resnet50.spec import EPSILON, seeded_image
 from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
 from suite.zoo.weights import Arrays
 
 STEM = 32
 FEATURES = 1280
 """Channels that the classifier is given."""
+DIVISOR = 8
+"""Every number of channels is a multiple of it."""
+SMALLEST = 32
+"""Images are halved five times."""
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 """Expansion, channels, number of blocks and first stride, as in table 2 of the paper."""
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """Sizes of a MobileNetV2; the published ones unless said otherwise."""
+
+    width: Annotated[float, Meta(gt=0, le=4)] = 1.0
+    """Multiplier of the numbers of channels."""
+    size: Annotated[int, Meta(ge=SMALLEST, le=2048, multiple_of=SMALLEST)] = 224
+    """Height and width of an image."""
+    classes: Annotated[int, Meta(ge=1, le=1 << 20)] = 1000
+    epsilon: Annotated[float, Meta(gt=0, lt=1)] = EPSILON
+    """Of BatchNorm."""
+    same: bool = False
+    """Padding as TensorFlow's "SAME" has it: of a stride of 2, only behind the image."""
+
+    def channels(self, count: int) -> int:
+        """Return how many channels there are in the place of so many, as the published code rounds them."""
+        return _divisible(round(count * self.width))
+
+    @property
+    def features(self) -> int:
+        """Channels that the classifier is given: a narrow network has as many as the usual one."""
+        return FEATURES if self.width < 1 else self.channels(FEATURES)
+
+
+def _divisible(channels: int) -> int:
+    """Round to a multiple of 8, by no more than a tenth down (`_make_divisible` of the published code)."""
+    rounded = max(DIVISOR, int(channels + DIVISOR / 2) // DIVISOR * DIVISOR)
+    return rounded + DIVISOR if rounded < 0.9 * channels else rounded
+
+
+BASE = Sizes()
 
 
 class Conv(msgspec.Struct, frozen=True):
@@ -33,6 +71,18 @@ class Conv(msgspec.Struct, frozen=True):
     """Height and width of its output."""
     depthwise: bool = False
     """Each channel has a kernel of its own."""
+    same: bool = False
+    """Padding as `Sizes` has it."""
+    epsilon: float = EPSILON
+    """Of the BatchNorm."""
+
+    @property
+    def padding(self) -> tuple[int, int]:
+        """Pixels before and behind the image, in both directions."""
+        if not self.same:
+            return self.kernel // 2, self.kernel // 2
+        around = max(self.kernel - self.stride, 0)  # of images that the stride divides
+        return around // 2, around - around // 2
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -55,43 +105,58 @@ class Block(msgspec.Struct, frozen=True):
     residual: bool
 
 
-def _block(number: int, channels: int, out: int, expansion: int, stride: int, size: int) -> Block:
-    name, inner, after = f"features.{number}.conv", expansion * channels, size // stride
-    expand = None if expansion == 1 else Conv(f"{name}.0.0", f"{name}.0.1", (channels, inner), 1, 1, size)
+def _block(number: int, channels: int, out: int, expansion: int, stride: int, size: int, sizes: Sizes) -> Block:
+    conv = functools.partial(Conv, same=sizes.same, epsilon=sizes.epsilon)
+    name, after = f"features.{number}.conv", size // stride
+    inner = channels if expansion == 1 else _divisible(expansion * channels)
+    expand = None if expansion == 1 else conv(f"{name}.0.0", f"{name}.0.1", (channels, inner), 1, 1, size)
     first = 0 if expand is None else 1
     return Block(
         expand=expand,
-        depthwise=Conv(f"{name}.{first}.0", f"{name}.{first}.1", (inner, inner), 3, stride, after, depthwise=True),
-        project=Conv(f"{name}.{first + 1}", f"{name}.{first + 2}", (inner, out), 1, 1, after),
+        depthwise=conv(f"{name}.{first}.0", f"{name}.{first}.1", (inner, inner), 3, stride, after, depthwise=True),
+        project=conv(f"{name}.{first + 1}", f"{name}.{first + 2}", (inner, out), 1, 1, after),
         residual=stride == 1 and channels == out,
     )
 
 
-def _blocks() -> tuple[Block, ...]:
-    blocks: list[Block] = []
-    channels, size = STEM, SHAPE[1] // 2
-    for expansion, out, count, first_stride in STAGES:
+def blocks(sizes: Sizes) -> tuple[Block, ...]:
+    """Return the inverted residuals in the order data flows."""
+    found: list[Block] = []
+    channels, size = sizes.channels(STEM), sizes.size // 2
+    for expansion, published, count, first_stride in STAGES:
+        out = sizes.channels(published)
         for stride in (first_stride, *itertools.repeat(1, count - 1)):
-            blocks.append(_block(len(blocks) + 1, channels, out, expansion, stride, size))
+            found.append(_block(len(found) + 1, channels, out, expansion, stride, size, sizes))
             channels, size = out, size // stride
-    return tuple(blocks)
+    return tuple(found)
 
 
-FIRST = Conv("features.0.0", "features.0.1", (SHAPE[0], STEM), 3, 2, SHAPE[1] // 2)
-BLOCKS = _blocks()
-LAST = Conv("features.18.0", "features.18.1", (STAGES[-1][1], FEATURES), 1, 1, BLOCKS[-1].project.size_out)
+def first(sizes: Sizes) -> Conv:
+    """Return the convolution before the inverted residuals."""
+    fan = 3, sizes.channels(STEM)
+    return Conv("features.0.0", "features.0.1", fan, 3, 2, sizes.size // 2, same=sizes.same, epsilon=sizes.epsilon)
 
 
-def convolutions() -> tuple[Conv, ...]:
+def last(sizes: Sizes) -> Conv:
+    """Return the convolution behind the inverted residuals."""
+    fan = sizes.channels(STAGES[-1][1]), sizes.features
+    return Conv("features.18.0", "features.18.1", fan, 1, 1, sizes.size // SMALLEST, epsilon=sizes.epsilon)
+
+
+BLOCKS = blocks(BASE)
+
+
+def convolutions(sizes: Sizes = BASE) -> tuple[Conv, ...]:
     """Return all convolutions in the order data flows."""
-    inner = (conv for each in BLOCKS for conv in (each.expand, each.depthwise, each.project) if conv is not None)
-    return (FIRST, *inner, LAST)
+    found = blocks(sizes)
+    inner = (conv for each in found for conv in (each.expand, each.depthwise, each.project) if conv is not None)
+    return (first(sizes), *inner, last(sizes))
 
 
-def _parameters() -> tuple[Parameter, ...]:
-    projections = {block.project.name for block in BLOCKS}
+def _parameters(sizes: Sizes) -> tuple[Parameter, ...]:
+    projections = {block.project.name for block in blocks(sizes)}
     parameters: list[Parameter] = []
-    for conv in convolutions():
+    for conv in convolutions(sizes):
         # He fan-in, but for projections, which no ReLU halves.
         gain = 1 if conv.name in projections else 2
         parameters.append(Parameter(f"{conv.name}.weight", conv.shape, std=math.sqrt(gain / math.prod(conv.shape[1:]))))
@@ -99,17 +164,18 @@ def _parameters() -> tuple[Parameter, ...]:
         parameters.append(Parameter(f"{conv.norm}.bias", (conv.fan[1],), std=0.1))
         parameters.append(Parameter(f"{conv.norm}.running_mean", (conv.fan[1],), std=0.1))
         parameters.append(Parameter(f"{conv.norm}.running_var", (conv.fan[1],), mean=1.0, std=0.1))
-    parameters.append(Parameter("classifier.1.weight", (CLASSES, FEATURES), std=1 / math.sqrt(FEATURES)))
-    parameters.append(Parameter("classifier.1.bias", (CLASSES,), std=0.1))
+    features = sizes.features
+    parameters.append(Parameter("classifier.1.weight", (sizes.classes, features), std=1 / math.sqrt(features)))
+    parameters.append(Parameter("classifier.1.bias", (sizes.classes,), std=0.1))
     return tuple(parameters)
 
 
 MODEL = Model(
     name="mobilenet",
     title="MobileNetV2, 224 × 224",
-    inputs=(Tensor("images", SHAPE, "float32"),),
-    output=Tensor("logits", (CLASSES,), "float32"),
-    parameters=_parameters(),
+    inputs=(Tensor("images", (3, BASE.size, BASE.size), "float32"),),
+    output=Tensor("logits", (BASE.classes,), "float32"),
+    parameters=_parameters(BASE),
     source="Sandler et al., arXiv:1801.04381; as in torchvision",
     package="mobilenet",
     short_title="MobileNetV2",
@@ -121,14 +187,58 @@ MODEL = Model(
 )
 
 
-def seeded_input(name: str) -> Arrays:
-    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are."""
-    return seeded_image(name)
+FAMILY = "MobileNetV2"
+"""What networks of such layers are called, whatever their size."""
 
 
-def layers() -> tuple[Layer, ...]:
-    """Return the 52 convolutions, each with the BatchNorm after it, and the classifier, as data flows."""
-    return (*map(_convolution, convolutions()), dense("classifier.1", 1, FEATURES, CLASSES))
+def of_weights(name: str, sizes: Sizes) -> Model:
+    """Return the MobileNetV2 of a user's own weights.
+
+    Parameters
+    ----------
+    name, sizes
+        Of the model.
+    """
+    return Model(
+        name=name,
+        title=f"MobileNetV2 of width {sizes.width:g}, {sizes.size} × {sizes.size}",
+        inputs=(Tensor("images", (3, sizes.size, sizes.size), "float32"),),
+        output=Tensor("logits", (sizes.classes,), "float32"),
+        parameters=_parameters(sizes),
+        source=MODEL.source,
+        package="mobilenet",
+        short_title=FAMILY,
+        batches=MODEL.batches,
+        by_default=False,
+        reference_batch=MODEL.reference_batch,
+        activations=sum(conv.size_out**2 * conv.fan[1] for conv in convolutions(sizes)),
+        quantized=MODEL.quantized,
+        sizes=sizes,
+    )
+
+
+def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
+    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are.
+
+    Parameters
+    ----------
+    name
+        Of the input.
+    sizes
+        Of the network.
+    """
+    return seeded_image(name, sizes.size)
+
+
+def layers(*, sizes: Sizes = BASE) -> tuple[Layer, ...]:
+    """Return the 52 convolutions, each with the BatchNorm after it, and the classifier, as data flows.
+
+    Parameters
+    ----------
+    sizes
+        Of the network.
+    """
+    return (*map(_convolution, convolutions(sizes)), dense("classifier.1", 1, sizes.features, sizes.classes))
 
 
 def _convolution(conv: Conv) -> Layer:

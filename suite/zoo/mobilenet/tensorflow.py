@@ -2,13 +2,13 @@
 
 import tensorflow as tf
 
-from suite.zoo.mobilenet.spec import BLOCKS, FIRST, LAST, Block, Conv
+from suite.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
 from suite.zoo.resnet50.tensorflow import conv, norm
 
 Variables = dict[str, tf.Variable]
 
 
-def forward(w: Variables, images: tf.Tensor) -> tf.Tensor:
+def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
     """Compute `logits`, shape (batch, 1000), from `images`.
 
     Parameters
@@ -17,11 +17,13 @@ def forward(w: Variables, images: tf.Tensor) -> tf.Tensor:
         Weights by name, as `suite.zoo.native.channels_last` returns them.
     images
         float32, shape (batch, 224, 224, 3).
+    sizes
+        Of the network.
     """
-    x = tf.nn.relu6(normalised(w, FIRST, images))
-    for block in BLOCKS:
+    x = tf.nn.relu6(normalised(w, first(sizes), images))
+    for block in blocks(sizes):
         x = inverted_residual(w, block, x)
-    pooled = tf.reduce_mean(tf.nn.relu6(normalised(w, LAST, x)), [1, 2])
+    pooled = tf.reduce_mean(tf.nn.relu6(normalised(w, last(sizes), x)), [1, 2])
     return tf.nn.bias_add(tf.matmul(pooled, w["classifier.1.weight"]), w["classifier.1.bias"])
 
 
@@ -56,8 +58,8 @@ def normalised(w: Variables, one: Conv, x: tf.Tensor) -> tf.Tensor:
         The convolution.
     """
     if one.depthwise:
-        return norm(w, one.norm, depthwise(w, one, x))
-    return norm(w, one.norm, conv(w, one.name, x, one.stride, one.kernel // 2))
+        return norm(w, one.norm, depthwise(w, one, x), one.epsilon)
+    return norm(w, one.norm, conv(w, one.name, x, one.stride, one.padding), one.epsilon)
 
 
 def depthwise(w: Variables, one: Conv, x: tf.Tensor) -> tf.Tensor:
@@ -69,5 +71,5 @@ def depthwise(w: Variables, one: Conv, x: tf.Tensor) -> tf.Tensor:
         As in `normalised`.
     """
     kernel = tf.transpose(w[f"{one.name}.weight"], [0, 1, 3, 2])  # (height, width, channels, 1)
-    around = [[0, 0], [1, 1], [1, 1], [0, 0]]
+    around = [[0, 0], list(one.padding), list(one.padding), [0, 0]]
     return tf.nn.depthwise_conv2d(x, kernel, [1, one.stride, one.stride, 1], around)

@@ -3,18 +3,19 @@
 import torch
 from torch import nn
 
-from suite.zoo.mobilenet.spec import BLOCKS, FEATURES, FIRST, LAST, Block, Conv
-from suite.zoo.resnet50.spec import CLASSES, EPSILON
+from suite.zoo.mobilenet.spec import BASE, Block, Conv, Sizes, blocks, first, last
 from suite.zoo.spec import Model
 
 
 class MobileNetV2(nn.Module):  # type: ignore[misc,unused-ignore]
     """Modules are named as in torchvision."""
 
-    def __init__(self) -> None:
+    def __init__(self, sizes: Sizes = BASE) -> None:
         super().__init__()
-        self.features = nn.Sequential(_activated(FIRST), *map(InvertedResidual, BLOCKS), _activated(LAST))
-        self.classifier = nn.Sequential(nn.Identity(), nn.Linear(FEATURES, CLASSES))  # dropout before it, in training
+        inner = map(InvertedResidual, blocks(sizes))
+        self.features = nn.Sequential(_activated(first(sizes)), *inner, _activated(last(sizes)))
+        classifier = nn.Linear(sizes.features, sizes.classes)
+        self.classifier = nn.Sequential(nn.Identity(), classifier)  # dropout before it, in training
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224)."""
@@ -39,15 +40,25 @@ def _activated(conv: Conv) -> nn.Sequential:
     return nn.Sequential(_conv(conv), _norm(conv), nn.ReLU6(inplace=True))
 
 
+class PaddedBehind(nn.Conv2d):  # type: ignore[misc,unused-ignore]
+    """A convolution with one pixel of padding behind the image, and none before it."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the convolved image."""
+        return super().forward(nn.functional.pad(x, (0, 1, 0, 1)))
+
+
 def _conv(conv: Conv) -> nn.Conv2d:
     groups = conv.fan[0] if conv.depthwise else 1
-    return nn.Conv2d(*conv.fan, conv.kernel, stride=conv.stride, padding=conv.kernel // 2, groups=groups, bias=False)
+    before, after = conv.padding
+    kind = nn.Conv2d if before == after else PaddedBehind
+    return kind(*conv.fan, conv.kernel, stride=conv.stride, padding=before, groups=groups, bias=False)
 
 
 def _norm(conv: Conv) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(conv.fan[1], eps=EPSILON)
+    return nn.BatchNorm2d(conv.fan[1], eps=conv.epsilon)
 
 
-def build(_: Model) -> nn.Module:
+def build(model: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
-    return MobileNetV2()
+    return MobileNetV2(model.sizes if isinstance(model.sizes, Sizes) else BASE)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from suite.zoo.resnet50.spec import EPSILON, sizes_of
+from suite.zoo.resnet50.spec import EPSILON, Sizes, sizes_of
 from suite.zoo.training.recipe import BATCH_NORM
 
 Tensors = dict[str, jax.Array]
@@ -15,7 +15,7 @@ Norm: TypeAlias = Callable[[Tensors, str, jax.Array], jax.Array]
 """BatchNorm as `norm` has it, or as training wants it (`batch_norm`)."""
 
 
-def forward(w: Tensors, images: jax.Array) -> jax.Array:
+def forward(w: Tensors, images: jax.Array, *, sizes: Sizes | None = None) -> jax.Array:
     """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
 
     Parameters
@@ -24,21 +24,23 @@ def forward(w: Tensors, images: jax.Array) -> jax.Array:
         Weights by name, as `suite.zoo.native.channels_last` returns them.
     images
         float32, shape (batch, height, width, channels).
+    sizes
+        Of the network; None: those of the network that has weights of these names.
     """
-    return network(w, images, norm)
+    return network(w, images, norm, sizes)
 
 
-def network(w: Tensors, images: jax.Array, normalise: Norm) -> jax.Array:
+def network(w: Tensors, images: jax.Array, normalise: Norm, sizes: Sizes | None = None) -> jax.Array:
     """Compute `logits` with one or the other BatchNorm.
 
     Parameters
     ----------
-    w, images
+    w, images, sizes
         As in `forward`.
     normalise
         BatchNorm: with stored statistics, or with those of the batch.
     """
-    sizes = sizes_of(w)
+    sizes = sizes or sizes_of(w)
     x = conv(w, "conv1", images, stride=sizes.stride, padding=sizes.kernel // 2)
     x = jax.nn.relu(normalise(w, "bn1", x))
     if sizes.pooled:
@@ -92,15 +94,17 @@ def conv(w: Tensors, name: str, x: jax.Array, stride: int = 1, padding: int = 0)
     )
 
 
-def norm(w: Tensors, name: str, x: jax.Array) -> jax.Array:
+def norm(w: Tensors, name: str, x: jax.Array, epsilon: float = EPSILON) -> jax.Array:
     """Apply BatchNorm with its stored statistics, in float32, whatever the precision, as Flax has it.
 
     Parameters
     ----------
     w, name, x
         As in `bottleneck`.
+    epsilon
+        Added to the variance.
     """
-    scale = w[f"{name}.weight"] * jax.lax.rsqrt(w[f"{name}.running_var"].astype(jnp.float32) + EPSILON)
+    scale = w[f"{name}.weight"] * jax.lax.rsqrt(w[f"{name}.running_var"].astype(jnp.float32) + epsilon)
     return ((x - w[f"{name}.running_mean"].astype(jnp.float32)) * scale + w[f"{name}.bias"]).astype(x.dtype)
 
 

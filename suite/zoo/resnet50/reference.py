@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.zoo.resnet50.spec import EPSILON, RESNET50
+from suite.zoo.resnet50.spec import EPSILON, RESNET50, Sizes
 
 Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
 Array: TypeAlias = npt.NDArray[np.float64]
 
 
-def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
+def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = RESNET50) -> Array:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
 
     Parameters
@@ -22,10 +22,12 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]]) -> Array:
         Weights by name, in the shapes of the specification.
     inputs
         `images`, float32, shape (batch, 3, 224, 224).
+    sizes
+        Of the network.
     """
     x = stem(w, inputs["images"].astype(np.float64).transpose(0, 2, 3, 1))
-    for number in range(len(RESNET50.stages)):
-        x = stage(w, number, x)
+    for number in range(len(sizes.stages)):
+        x = stage(w, number, x, sizes=sizes)
     return head(w, x)
 
 
@@ -43,7 +45,7 @@ def stem(w: Weights, x: Array) -> Array:
     return max_pool(x)
 
 
-def stage(w: Weights, number: int, x: Array) -> Array:
+def stage(w: Weights, number: int, x: Array, *, sizes: Sizes = RESNET50) -> Array:
     """Apply `layer1` … `layer4` (numbers 0 … 3); each but the first halves height and width.
 
     Parameters
@@ -54,8 +56,10 @@ def stage(w: Weights, number: int, x: Array) -> Array:
         0 … 3.
     x
         Shape (batch, height, width, channels).
+    sizes
+        Of the network.
     """
-    for block, stride in RESNET50.blocks(number):
+    for block, stride in sizes.blocks(number):
         x = bottleneck(w, block, x, stride)
     return x
 
@@ -97,7 +101,7 @@ def head(w: Weights, x: Array) -> Array:
     return pooled @ w["fc.weight"].astype(np.float64).T + w["fc.bias"]
 
 
-def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int = 0) -> Array:
+def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int | tuple[int, int] = 0) -> Array:
     """Convolve: every window of the input times one matrix of all kernels.
 
     Parameters
@@ -105,27 +109,30 @@ def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
     w, name, x
         As in `bottleneck`.
     stride, padding
-        In both directions, pixels.
+        In both directions, pixels; of the padding, two numbers are those before and after.
     """
     kernel = w[f"{name}.weight"].astype(np.float64, copy=False)  # (out, in, height, width)
     out, _, size, _ = kernel.shape
     if padding:
-        x = np.pad(x, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
+        around = (padding, padding) if isinstance(padding, int) else padding
+        x = np.pad(x, ((0, 0), around, around, (0, 0)))
     windows = sliding_window_view(x, (size, size), axis=(1, 2))[:, ::stride, ::stride]  # (n, h, w, in, size, size)
     n, height, width = windows.shape[:3]
     product: Array = windows.reshape(n * height * width, -1) @ kernel.reshape(out, -1).T
     return product.reshape(n, height, width, out)
 
 
-def norm(w: Weights, name: str, x: Array) -> Array:
+def norm(w: Weights, name: str, x: Array, epsilon: float = EPSILON) -> Array:
     """Apply BatchNorm with its stored statistics.
 
     Parameters
     ----------
     w, name, x
         As in `bottleneck`.
+    epsilon
+        Added to the variance.
     """
-    scale = w[f"{name}.weight"] / np.sqrt(w[f"{name}.running_var"].astype(np.float64) + EPSILON)
+    scale = w[f"{name}.weight"] / np.sqrt(w[f"{name}.running_var"].astype(np.float64) + epsilon)
     return (x - w[f"{name}.running_mean"]) * scale + w[f"{name}.bias"]
 
 

@@ -8,10 +8,12 @@ have none to lose. Names are torchvision's. The definitions take both: which one
 
 import math
 from collections.abc import Container, Sequence
+from typing import Annotated
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import Meta
 
 from suite.zoo import bits
 from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
@@ -27,18 +29,29 @@ EPSILON = BATCH_NORM.epsilon
 EXPANSION = 4
 
 
-class Sizes(msgspec.Struct, frozen=True):
-    """Sizes of a network of bottlenecks."""
+_Width = Annotated[int, Meta(ge=1, le=1 << 12)]
+_Count = Annotated[int, Meta(ge=1, le=256)]
 
-    stem: int
+
+class Sizes(msgspec.Struct, frozen=True):
+    """Sizes of a network of bottlenecks; those of ResNet-50 unless said otherwise."""
+
+    stem: Annotated[int, Meta(ge=1, le=1 << 12)] = 64
     """Channels of the first convolution."""
-    kernel: int
-    stride: int
+    kernel: Annotated[int, Meta(ge=1, le=15)] = 7
+    stride: Annotated[int, Meta(ge=1, le=4)] = 2
     """Of the first convolution; its padding is half its kernel."""
-    pooled: bool
+    pooled: bool = True
     """Whether a max pool of stride 2 follows it."""
-    stages: tuple[tuple[int, int], ...]
+    stages: Annotated[tuple[tuple[_Width, _Count], ...], Meta(min_length=1, max_length=4)] = (
+        (64, 3),
+        (128, 4),
+        (256, 6),
+        (512, 3),
+    )
     """Width and number of bottlenecks of `layer1`, `layer2`, …"""
+    classes: Annotated[int, Meta(ge=1, le=1 << 20)] = 1000
+    """That a network with weights of the user's own tells apart."""
 
     def blocks(self, stage: int) -> tuple[tuple[str, int], ...]:
         """Return the name and stride of a stage's bottlenecks, `layer1.0`, `layer1.1`, … (stages count from 0)."""
@@ -55,7 +68,7 @@ class Sizes(msgspec.Struct, frozen=True):
         return EXPANSION * self.stages[-1][0]
 
 
-RESNET50 = Sizes(stem=64, kernel=7, stride=2, pooled=True, stages=((64, 3), (128, 4), (256, 6), (512, 3)))
+RESNET50 = Sizes()
 SMALL = Sizes(stem=16, kernel=3, stride=1, pooled=False, stages=((16, 1), (32, 1)))
 
 
@@ -213,23 +226,76 @@ def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
 
 DIGITS = sized("digits_resnet", (1, 8, 8), 10)
 
+FAMILY = "ResNet"
+"""What networks of such layers are called, whatever their size."""
+
+
+def of_weights(name: str, sizes: Sizes) -> Model:
+    """Return the ResNet of a user's own weights.
+
+    Parameters
+    ----------
+    name, sizes
+        Of the model.
+    """
+    blocks = sum(count for _, count in sizes.stages)
+    convs = convolutions(sizes, SHAPE)
+    return Model(
+        name=name,
+        title=f"ResNet of {blocks} bottlenecks, {SIZE} × {SIZE}",
+        inputs=MODEL.inputs,
+        output=Tensor("logits", (sizes.classes,), "float32"),
+        parameters=_parameters(sizes, SHAPE, sizes.classes, last_scale=0.3, spread=0.1),
+        source=MODEL.source,
+        package="resnet50",
+        short_title=FAMILY,
+        batches=MODEL.batches,
+        by_default=False,
+        reference_batch=MODEL.reference_batch,
+        activations=sum(conv.size_out**2 * conv.fan[1] for conv in convs),
+        quantized=MODEL.quantized,
+        sizes=sizes,
+    )
+
+
 COARSE = 32
 """Pixels between the control points of the large blobs of an input."""
 FINE = 8
 """The same for the small ones."""
 
 
-def seeded_input(name: str) -> Arrays:
-    """Return the input of that name: `images`, shape (3, 224, 224), values in (−3.5, 3.5), with deviation near one.
+def seeded_input(name: str, *, sizes: Sizes = RESNET50) -> Arrays:
+    """Return the input of that name: `images`, shape (3, 224, 224).
+
+    Parameters
+    ----------
+    name
+        Of the input.
+    sizes
+        Of the network: images are of one size for all of them.
+    """
+    del sizes
+    return seeded_image(name)
+
+
+def seeded_image(name: str, size: int = SIZE) -> Arrays:
+    """Return the image of that name: `images`, shape (3, size, size), values in (−3.5, 3.5), with deviation near one.
 
     Images have a colour of their own, large smooth blobs and smaller ones, as photographs have. Random networks forget
     most of an image but its colours: those make the answers differ by a quarter of their size. Grids of random 8-bit
     values are interpolated bilinearly at a power-of-two spacing, all in integers, and scaled once by a power of two:
     exact, so the same bits everywhere.
+
+    Parameters
+    ----------
+    name
+        Of the image.
+    size
+        Height and width.
     """
     colour = _eights(f"{name}/colour", (3, 1, 1)) * COARSE**2
-    coarse = _blobs(f"{name}/coarse", COARSE)
-    fine = _blobs(f"{name}/fine", FINE) * (COARSE // FINE) ** 2
+    coarse = _blobs(f"{name}/coarse", COARSE, size)
+    fine = _blobs(f"{name}/fine", FINE, size) * (COARSE // FINE) ** 2
     # At most 7 · 255 · 32² in size: the sum fits the 24 bits of a float32's significand.
     return {"images": (4 * colour + 2 * coarse + fine).astype(np.float32) * np.float32(2.0**-9 / COARSE**2)}
 
@@ -239,17 +305,17 @@ def _eights(name: str, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
     return 2 * bits.integers(name, math.prod(shape), bits=8).reshape(shape) - 255
 
 
-def _blobs(name: str, spacing: int) -> npt.NDArray[np.int64]:
-    """Return a (3, 224, 224) pattern in units of 2⁻⁸ / spacing², between −1 and 1."""
-    points = SIZE // spacing + 1
-    return _stretch(_stretch(_eights(name, (3, points, points)), spacing, axis=1), spacing, axis=2)
+def _blobs(name: str, spacing: int, size: int) -> npt.NDArray[np.int64]:
+    """Return a (3, size, size) pattern in units of 2⁻⁸ / spacing², between −1 and 1."""
+    points = -(-size // spacing) + 1
+    return _stretch(_stretch(_eights(name, (3, points, points)), spacing, size, axis=1), spacing, size, axis=2)
 
 
-def _stretch(grid: npt.NDArray[np.int64], spacing: int, axis: int) -> npt.NDArray[np.int64]:
+def _stretch(grid: npt.NDArray[np.int64], spacing: int, size: int, axis: int) -> npt.NDArray[np.int64]:
     """Interpolate linearly along one axis; the result is `spacing` times too large, so that it stays whole."""
-    pixel = np.arange(SIZE)
+    pixel = np.arange(size)
     left, offset = pixel // spacing, pixel % spacing
-    shape = [SIZE if dimension == axis else 1 for dimension in range(grid.ndim)]
+    shape = [size if dimension == axis else 1 for dimension in range(grid.ndim)]
     offset = offset.reshape(shape)
     return np.take(grid, left, axis) * (spacing - offset) + np.take(grid, left + 1, axis) * offset
 
@@ -268,10 +334,16 @@ def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
     return inputs | {"labels": ((draws * CLASSES) >> 24).astype(np.int32)}
 
 
-def layers() -> tuple[Layer, ...]:
-    """Return ResNet-50's 53 convolutions, each with the BatchNorm after it, and the classifier, as data flows."""
-    convs = convolutions(RESNET50, SHAPE)
-    return (*map(_convolution, convs), dense("fc", 1, RESNET50.features, CLASSES))
+def layers(*, sizes: Sizes = RESNET50) -> tuple[Layer, ...]:
+    """Return the convolutions, each with the BatchNorm after it, and the classifier, as data flows.
+
+    Parameters
+    ----------
+    sizes
+        Of the network: ResNet-50 has 53 convolutions.
+    """
+    convs = convolutions(sizes, SHAPE)
+    return (*map(_convolution, convs), dense("fc", 1, sizes.features, sizes.classes))
 
 
 def _convolution(conv: Conv) -> Layer:

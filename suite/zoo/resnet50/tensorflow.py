@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import tensorflow as tf
 
-from suite.zoo.resnet50.spec import EPSILON, sizes_of
+from suite.zoo.resnet50.spec import EPSILON, Sizes, sizes_of
 from suite.zoo.training.recipe import BATCH_NORM
 
 Variables = dict[str, tf.Variable]
@@ -13,7 +13,7 @@ Norm: TypeAlias = Callable[[Variables, str, tf.Tensor], tf.Tensor]
 """BatchNorm as `norm` has it, or as training wants it (`batch_norm`)."""
 
 
-def forward(w: Variables, images: tf.Tensor) -> tf.Tensor:
+def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes | None = None) -> tf.Tensor:
     """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
 
     Parameters
@@ -22,21 +22,23 @@ def forward(w: Variables, images: tf.Tensor) -> tf.Tensor:
         Weights by name, as `suite.zoo.native.channels_last` returns them.
     images
         float32, shape (batch, height, width, channels).
+    sizes
+        Of the network; None: those of the network that has weights of these names.
     """
-    return network(w, images, norm)
+    return network(w, images, norm, sizes)
 
 
-def network(w: Variables, images: tf.Tensor, normalise: Norm) -> tf.Tensor:
+def network(w: Variables, images: tf.Tensor, normalise: Norm, sizes: Sizes | None = None) -> tf.Tensor:
     """Compute `logits` with one or the other BatchNorm.
 
     Parameters
     ----------
-    w, images
+    w, images, sizes
         As in `forward`.
     normalise
         BatchNorm: with stored statistics, or with those of the batch.
     """
-    sizes = sizes_of(w)
+    sizes = sizes or sizes_of(w)
     x = conv(w, "conv1", images, stride=sizes.stride, padding=sizes.kernel // 2)
     x = tf.nn.relu(normalise(w, "bn1", x))
     if sizes.pooled:
@@ -72,7 +74,7 @@ def bottleneck(w: Variables, name: str, x: tf.Tensor, stride: int, normalise: No
     return tf.nn.relu(x + shortcut)
 
 
-def conv(w: Variables, name: str, x: tf.Tensor, stride: int = 1, padding: int = 0) -> tf.Tensor:
+def conv(w: Variables, name: str, x: tf.Tensor, stride: int = 1, padding: int | tuple[int, int] = 0) -> tf.Tensor:
     """Convolve with explicit padding ("SAME" would pad a stride of 2 differently).
 
     Parameters
@@ -80,22 +82,25 @@ def conv(w: Variables, name: str, x: tf.Tensor, stride: int = 1, padding: int = 
     w, name, x
         As in `bottleneck`.
     stride, padding
-        In both directions, pixels.
+        In both directions, pixels; of the padding, two numbers are those before and after.
     """
-    around = [[0, 0], [padding, padding], [padding, padding], [0, 0]]
-    return tf.nn.conv2d(x, w[f"{name}.weight"], stride, around if padding else "VALID")
+    before, after = (padding, padding) if isinstance(padding, int) else padding
+    around = [[0, 0], [before, after], [before, after], [0, 0]]
+    return tf.nn.conv2d(x, w[f"{name}.weight"], stride, around if before or after else "VALID")
 
 
-def norm(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
+def norm(w: Variables, name: str, x: tf.Tensor, epsilon: float = EPSILON) -> tf.Tensor:
     """Apply BatchNorm with its stored statistics, which the kernel takes in float32, whatever the precision.
 
     Parameters
     ----------
     w, name, x
         As in `bottleneck`.
+    epsilon
+        Added to the variance.
     """
     parts = [tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("weight", "bias", "running_mean", "running_var")]
-    return tf.compat.v1.nn.fused_batch_norm(x, *parts, epsilon=EPSILON, is_training=False)[0]
+    return tf.compat.v1.nn.fused_batch_norm(x, *parts, epsilon=epsilon, is_training=False)[0]
 
 
 def loss(

@@ -66,7 +66,8 @@ class Bottleneck(nn.Module):  # type: ignore[misc,unused-ignore]
 def build(model: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
     names = {parameter.name for parameter in model.parameters}
-    return ResNet(sizes_of(names), channels=model.inputs[0].shape[0], classes=model.output.shape[0])
+    sizes = model.sizes if isinstance(model.sizes, Sizes) else sizes_of(names)
+    return ResNet(sizes, channels=model.inputs[0].shape[0], classes=model.output.shape[0])
 
 
 def prepare(network: nn.Module) -> nn.Module:

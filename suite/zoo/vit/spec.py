@@ -4,22 +4,55 @@ Names are those of published checkpoints for the `transformers` library. The ans
 token. Here are the parameters, the inputs and the layers.
 """
 
-from suite.zoo.resnet50.spec import CLASSES, SHAPE, SIZE
-from suite.zoo.resnet50.spec import seeded_input as seeded_image
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from suite.zoo.resnet50.spec import seeded_image
 from suite.zoo.spec import Layer, Model, Parameter, Tensor, attention, dense
 from suite.zoo.weights import Arrays
 
-LAYERS = 12
-HIDDEN = 768
-HEADS = 12
-HEAD = HIDDEN // HEADS
-INNER = 4 * HIDDEN
-PATCH = 16
-GRID = SIZE // PATCH
-TOKENS = GRID**2 + 1
-"""Patches, and the token of the class before them."""
-EPSILON = 1e-12
-"""Of LayerNorm, as in transformers; published code has 1e-6."""
+
+class Sizes(msgspec.Struct, frozen=True):
+    """Sizes of a ViT; those of ViT-B/16 unless said otherwise."""
+
+    layers: Annotated[int, Meta(ge=1, le=256)] = 12
+    hidden: Annotated[int, Meta(ge=1, le=1 << 16)] = 768
+    heads: Annotated[int, Meta(ge=1, le=1 << 10)] = 12
+    inner: Annotated[int, Meta(ge=1, le=1 << 18)] = 3072
+    patch: Annotated[int, Meta(ge=1, le=128)] = 16
+    """Height and width of a patch."""
+    size: Annotated[int, Meta(ge=8, le=2048)] = 224
+    """Height and width of an image."""
+    classes: Annotated[int, Meta(ge=1, le=1 << 20)] = 1000
+    epsilon: Annotated[float, Meta(gt=0, lt=1)] = 1e-12
+    """Of LayerNorm, as in transformers; published code has 1e-6."""
+
+    def __post_init__(self) -> None:
+        """Refuse heads that do not divide the width, and patches that do not divide an image."""
+        if self.hidden % self.heads:
+            raise ValueError(f"a width of {self.hidden} is not divided into {self.heads} heads")
+        if self.size % self.patch:
+            raise ValueError(f"images of {self.size} pixels are not divided into patches of {self.patch}")
+
+    @property
+    def head(self) -> int:
+        """Width of a head."""
+        return self.hidden // self.heads
+
+    @property
+    def grid(self) -> int:
+        """Patches in each direction."""
+        return self.size // self.patch
+
+    @property
+    def tokens(self) -> int:
+        """Patches, and the token of the class before them."""
+        return self.grid**2 + 1
+
+
+BASE = Sizes()
 
 _STD = 0.02
 
@@ -28,35 +61,36 @@ def _dense(name: str, fan_in: int, fan_out: int) -> list[Parameter]:
     return [Parameter(f"{name}.weight", (fan_out, fan_in), std=_STD), Parameter(f"{name}.bias", (fan_out,), std=_STD)]
 
 
-def _norm(name: str) -> list[Parameter]:
-    return [Parameter(f"{name}.weight", (HIDDEN,), mean=1.0, std=0.1), Parameter(f"{name}.bias", (HIDDEN,), std=0.1)]
+def _norm(name: str, width: int) -> list[Parameter]:
+    return [Parameter(f"{name}.weight", (width,), mean=1.0, std=0.1), Parameter(f"{name}.bias", (width,), std=0.1)]
 
 
-def _parameters() -> tuple[Parameter, ...]:
+def _parameters(sizes: Sizes) -> tuple[Parameter, ...]:
+    hidden, patch = sizes.hidden, sizes.patch
     parameters = [
-        Parameter("embeddings.cls_token", (1, 1, HIDDEN), std=_STD),
-        Parameter("embeddings.position_embeddings", (1, TOKENS, HIDDEN), std=_STD),
-        Parameter("embeddings.patch_embeddings.projection.weight", (HIDDEN, SHAPE[0], PATCH, PATCH), std=_STD),
-        Parameter("embeddings.patch_embeddings.projection.bias", (HIDDEN,), std=_STD),
+        Parameter("embeddings.cls_token", (1, 1, hidden), std=_STD),
+        Parameter("embeddings.position_embeddings", (1, sizes.tokens, hidden), std=_STD),
+        Parameter("embeddings.patch_embeddings.projection.weight", (hidden, 3, patch, patch), std=_STD),
+        Parameter("embeddings.patch_embeddings.projection.bias", (hidden,), std=_STD),
     ]
-    for number in range(LAYERS):
+    for number in range(sizes.layers):
         layer = f"encoder.layer.{number}"
-        parameters += _norm(f"{layer}.layernorm_before")
+        parameters += _norm(f"{layer}.layernorm_before", hidden)
         for part in ("query", "key", "value"):
-            parameters += _dense(f"{layer}.attention.attention.{part}", HIDDEN, HIDDEN)
-        parameters += _dense(f"{layer}.attention.output.dense", HIDDEN, HIDDEN)
-        parameters += _norm(f"{layer}.layernorm_after")
-        parameters += _dense(f"{layer}.intermediate.dense", HIDDEN, INNER)
-        parameters += _dense(f"{layer}.output.dense", INNER, HIDDEN)
-    return (*parameters, *_norm("layernorm"), *_dense("classifier", HIDDEN, CLASSES))
+            parameters += _dense(f"{layer}.attention.attention.{part}", hidden, hidden)
+        parameters += _dense(f"{layer}.attention.output.dense", hidden, hidden)
+        parameters += _norm(f"{layer}.layernorm_after", hidden)
+        parameters += _dense(f"{layer}.intermediate.dense", hidden, sizes.inner)
+        parameters += _dense(f"{layer}.output.dense", sizes.inner, hidden)
+    return (*parameters, *_norm("layernorm", hidden), *_dense("classifier", hidden, sizes.classes))
 
 
 MODEL = Model(
     name="vit",
     title="ViT-B/16, 224 × 224",
-    inputs=(Tensor("images", SHAPE, "float32"),),
-    output=Tensor("logits", (CLASSES,), "float32"),
-    parameters=_parameters(),
+    inputs=(Tensor("images", (3, BASE.size, BASE.size), "float32"),),
+    output=Tensor("logits", (BASE.classes,), "float32"),
+    parameters=_parameters(BASE),
     source="Dosovitskiy et al., arXiv:2010.11929; as in transformers' ViTForImageClassification",
     package="vit",
     short_title="ViT-B/16",
@@ -67,33 +101,77 @@ MODEL = Model(
 )
 
 
-def seeded_input(name: str) -> Arrays:
-    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are."""
-    return seeded_image(name)
+FAMILY = "ViT"
+"""What networks of such layers are called, whatever their size."""
 
 
-def layers() -> tuple[Layer, ...]:
-    """Return the patches' convolution, six dense layers and two products of attention in each of twelve, and the head.
+def of_weights(name: str, sizes: Sizes) -> Model:
+    """Return the ViT of a user's own weights.
+
+    Parameters
+    ----------
+    name, sizes
+        Of the model.
+    """
+    return Model(
+        name=name,
+        title=f"ViT of {sizes.layers} layers, width {sizes.hidden}, {sizes.size} × {sizes.size}",
+        inputs=(Tensor("images", (3, sizes.size, sizes.size), "float32"),),
+        output=Tensor("logits", (sizes.classes,), "float32"),
+        parameters=_parameters(sizes),
+        source=MODEL.source,
+        package="vit",
+        short_title=FAMILY,
+        batches=MODEL.batches,
+        by_default=False,
+        reference_batch=MODEL.reference_batch,
+        activations=sizes.layers * sizes.tokens * (9 * sizes.hidden + 2 * sizes.inner + sizes.heads * sizes.tokens),
+        sizes=sizes,
+    )
+
+
+def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
+    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are.
+
+    Parameters
+    ----------
+    name
+        Of the input.
+    sizes
+        Of the network.
+    """
+    return seeded_image(name, sizes.size)
+
+
+def layers(*, sizes: Sizes = BASE) -> tuple[Layer, ...]:
+    """Return the patches' convolution, six dense layers and two products of attention in each layer, and the head.
 
     Only the class token reaches the classifier; all of the last layer is computed nevertheless, as published.
+
+    Parameters
+    ----------
+    sizes
+        Of the network.
     """
+    hidden, patch, grid = sizes.hidden, sizes.patch, sizes.grid
     patches = Layer(
         name="embeddings.patch_embeddings.projection",
-        kind=f"convolution {PATCH}×{PATCH}, stride {PATCH}",
-        macs=GRID**2 * SHAPE[0] * PATCH**2 * HIDDEN,
-        weights=SHAPE[0] * PATCH**2 * HIDDEN + HIDDEN,
-        reads=SHAPE[0] * SIZE**2,
-        writes=GRID**2 * HIDDEN,
+        kind=f"convolution {patch}×{patch}, stride {patch}",
+        macs=grid**2 * 3 * patch**2 * hidden,
+        weights=3 * patch**2 * hidden + hidden,
+        reads=3 * sizes.size**2,
+        writes=grid**2 * hidden,
     )
-    encoder = (part for number in range(LAYERS) for part in _layer(f"encoder.layer.{number}"))
-    return (patches, *encoder, dense("classifier", 1, HIDDEN, CLASSES))
+    encoder = (part for number in range(sizes.layers) for part in _layer(f"encoder.layer.{number}", sizes))
+    return (patches, *encoder, dense("classifier", 1, hidden, sizes.classes))
 
 
-def _layer(name: str) -> tuple[Layer, ...]:
+def _layer(name: str, sizes: Sizes) -> tuple[Layer, ...]:
+    tokens, hidden, inner = sizes.tokens, sizes.hidden, sizes.inner
     return (
-        *(dense(f"{name}.attention.attention.{part}", TOKENS, HIDDEN, HIDDEN) for part in ("query", "key", "value")),
-        *attention(f"{name}.attention", TOKENS, HEADS, HIDDEN),
-        dense(f"{name}.attention.output.dense", TOKENS, HIDDEN, HIDDEN),
-        dense(f"{name}.intermediate.dense", TOKENS, HIDDEN, INNER),
-        dense(f"{name}.output.dense", TOKENS, INNER, HIDDEN),
+        *(dense(f"{name}.attention.attention.{part}", tokens, hidden, hidden) for part in ("query", "key", "value")),
+        *attention(f"{name}.attention", tokens, sizes.heads, hidden),
+        dense(f"{name}.attention.output.dense", tokens, hidden, hidden),
+        dense(f"{name}.intermediate.dense", tokens, hidden, inner),
+        dense(f"{name}.output.dense", tokens, inner, hidden),
     )
