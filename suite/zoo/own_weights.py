@@ -82,7 +82,7 @@ def model_of(name: str, spec: ModuleType) -> Model:
     msgspec.convert(msgspec.to_builtins(sizes), spec.Sizes)  # checks the bounds
     model: Model = spec.of_weights(name, sizes)
     if model.parameter_count > MOST_PARAMETERS:
-        raise ValueError(f"{name[:80]!r} would have {model.parameter_count:,} parameters.")
+        raise ValueError(f"a network of {model.parameter_count:,} parameters is larger than any that is built here")
     return model
 
 

@@ -155,7 +155,7 @@ def _placed(index: bytes) -> dict[str, str]:
         raise LevelfieldError(f"{INDEX} cannot be read: it has no weight_map of names.", fix=_AGAIN) from error
     shards = set(placed.values())
     for shard in sorted(shards):
-        if Path(shard).name != shard or "\\" in shard or "\0" in shard or shard.startswith("."):
+        if not shard or Path(shard).name != shard or "\\" in shard or "\0" in shard or shard.startswith("."):
             raise LevelfieldError(
                 f"{INDEX} names a file outside of the folder, {shown(shard)!r}: only files in the folder are read.",
                 fix="Do not use this folder unless you know who wrote it, and why.",

@@ -192,7 +192,7 @@ def _declared(family: Family, found: Folder) -> tuple[Declared, dict[str, str]]:
     """Return what a configuration says, and its fields as a record holds them."""
     try:
         config = msgspec.json.decode(found.config, type=family.config)
-        declared = family.declare(config)
+        declared = family.declare(config, {name: found.stored(name).shape for name in found.tensors})
         msgspec.convert(msgspec.to_builtins(declared.sizes), type(declared.sizes))  # checks the bounds
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _strange(found, str(error)) from error
@@ -211,10 +211,10 @@ def _placed(family: Family, declared: Declared, model: Model, found: Folder) -> 
     """Return the name in the folder of every tensor of the network; every one has to be there, and no others."""
     placed: dict[str, str] = {}
     for parameter in model.parameters:
-        candidates = family.names(declared.sizes, parameter.name, found.tensors)
+        candidates = family.names(declared.sizes, parameter.name)
         tied = declared.tied.get(parameter.name)
         if tied is not None:
-            candidates = (*candidates, *family.names(declared.sizes, tied, found.tensors))
+            candidates = (*candidates, *family.names(declared.sizes, tied))
         theirs = next((each for each in candidates if each in found.tensors), None)
         if theirs is None:
             raise LevelfieldError(
@@ -224,7 +224,7 @@ def _placed(family: Family, declared: Declared, model: Model, found: Folder) -> 
         _check_shape(parameter, theirs, found)
         placed[parameter.name] = theirs
     left = set(found.tensors) - set(placed.values())
-    strange = sorted(name for name in left if not name.startswith(family.unused))
+    strange = sorted(name for name in left if not _is_unused(family, name))
     if strange:
         raise LevelfieldError(
             f"{found.file_of(strange[0])} holds {shown(strange[0])}, which {family.title} has no place for: it is "
@@ -232,6 +232,10 @@ def _placed(family: Family, declared: Declared, model: Model, found: Folder) -> 
             fix="Export it to ONNX and measure it with --model FILE.onnx.",
         )
     return placed
+
+
+def _is_unused(family: Family, name: str) -> bool:
+    return name.startswith(family.unused) or name.endswith(family.unused_ends)
 
 
 def _check_shape(parameter: Parameter, theirs: str, found: Folder) -> None:

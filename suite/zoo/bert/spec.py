@@ -32,7 +32,7 @@ class Sizes(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse heads that do not divide the width."""
-        if self.hidden % self.heads:
+        if self.heads < 1 or self.hidden % self.heads:
             raise ValueError(f"a width of {self.hidden} is not divided into {self.heads} heads")
 
     @property

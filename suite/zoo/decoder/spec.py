@@ -50,7 +50,7 @@ class Sizes(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse heads of keys that do not divide those of queries, and a stretch without a middle."""
-        if self.heads % self.key_heads:
+        if self.key_heads < 1 or self.heads % self.key_heads:
             raise ValueError(f"{self.heads} heads of queries are not divided among {self.key_heads} of keys")
         if self.stretch_low >= self.stretch_high:
             raise ValueError(f"a stretch of wavelengths from {self.stretch_low} to {self.stretch_high} is none")

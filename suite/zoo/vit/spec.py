@@ -31,9 +31,9 @@ class Sizes(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Refuse heads that do not divide the width, and patches that do not divide an image."""
-        if self.hidden % self.heads:
+        if self.heads < 1 or self.hidden % self.heads:
             raise ValueError(f"a width of {self.hidden} is not divided into {self.heads} heads")
-        if self.size % self.patch:
+        if self.patch < 1 or self.size % self.patch:
             raise ValueError(f"images of {self.size} pixels are not divided into patches of {self.patch}")
 
     @property

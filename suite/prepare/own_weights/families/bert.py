@@ -1,10 +1,8 @@
 """BERT: `BertModel`, alone or within a network with a head."""
 
-from collections.abc import Container
-
 import msgspec
 
-from suite.prepare.own_weights.families.types import Declared, Family, require
+from suite.prepare.own_weights.families.types import Declared, Family, Shapes, require
 from suite.zoo.bert.spec import Sizes
 
 _OLD = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
@@ -28,7 +26,7 @@ class Config(msgspec.Struct, frozen=True):
     add_cross_attention: bool = False
 
 
-def _declare(config: Config) -> Declared:
+def _declare(config: Config, _: Shapes) -> Declared:
     require("hidden_act", config.hidden_act, "gelu")
     require("position_embedding_type", config.position_embedding_type or "absolute", "absolute")
     require("is_decoder", config.is_decoder, wanted=False)
@@ -47,7 +45,7 @@ def _declare(config: Config) -> Declared:
     )
 
 
-def _names(_: msgspec.Struct, name: str, __: Container[str]) -> tuple[str, ...]:
+def _names(_: msgspec.Struct, name: str) -> tuple[str, ...]:
     old = name
     for ours, theirs in _OLD.items():
         old = old.replace(ours, theirs)

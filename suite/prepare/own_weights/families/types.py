@@ -1,9 +1,12 @@
 """What is said of a family of networks: how to read its configuration, and where its tensors are."""
 
-from collections.abc import Callable, Container
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import msgspec
+
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+"""Names of the tensors of a folder to their shapes."""
 
 
 class Declared(msgspec.Struct, frozen=True):
@@ -25,12 +28,35 @@ class Family(msgspec.Struct, frozen=True):
     title: str
     config: type[msgspec.Struct]
     """Fields of the configuration that are read, with the defaults of the library."""
-    declare: Callable[[Any], Declared]
-    """Takes such fields; raises ValueError where the zoo has no such network."""
-    names: Callable[[msgspec.Struct, str, Container[str]], tuple[str, ...]]
-    """Names that a tensor may have there, of sizes and our name; the last argument are the names that are there."""
+    declare: Callable[[Any, Shapes], Declared]
+    """Takes such fields and what is there; raises ValueError where the zoo has no such network."""
+    names: Callable[[msgspec.Struct, str], tuple[str, ...]]
+    """Names that a tensor may have there, of sizes and our name."""
     unused: tuple[str, ...]
     """Beginnings of the names of tensors beside the network: heads, and what is no weight."""
+    unused_ends: tuple[str, ...] = ()
+    """Ends of such names."""
+
+
+def classes(shapes: Shapes, name: str) -> int:
+    """Return how many classes a classifier tells apart.
+
+    Parameters
+    ----------
+    shapes
+        Of the tensors.
+    name
+        Of the classifier's matrix.
+
+    Raises
+    ------
+    ValueError
+        There is none, or it is no matrix.
+    """
+    shape = shapes.get(name, ())
+    if len(shape) != 2:
+        raise ValueError(f"there is no classifier {name}, so there are no classes")
+    return shape[0]
 
 
 def require(field: str, value: object, wanted: object) -> None:

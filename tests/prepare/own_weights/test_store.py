@@ -1,0 +1,155 @@
+"""Weights are kept under names that say what they are; what a record says of them is held against what is kept."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.prepare.own_weights import folder, store
+from suite.zoo import models, weights
+from tests.prepare.own_weights import saved
+
+
+def refused(path: Path) -> LevelfieldError:
+    with pytest.raises(LevelfieldError) as caught:
+        store.keep(path)
+    assert caught.value.fix
+    return caught.value
+
+
+def test_the_tensors_arrive_under_our_names(tmp_path: Path) -> None:
+    path = saved.bert(tmp_path / "bert")
+    kept = store.keep(path)
+    model = models.get(kept.model)
+    found = weights.load(store.file_of(kept.model), model)
+    for name, array in saved.random_tensors(model).items():
+        assert np.array_equal(found[name], array), name
+
+
+def test_a_record_says_what_but_not_where(tmp_path: Path) -> None:
+    kept = store.keep(saved.bert(tmp_path / "secret-name"))
+    said = msgspec.json.encode(kept).decode()
+    assert "secret" not in said
+    assert str(tmp_path) not in said
+    assert kept.config["hidden_size"] == "64"
+    assert kept.family == "bert"
+    assert kept.dtypes == ("F32",)
+    assert kept.model.startswith(f"bert-{kept.sha256[:8]}+layers=2")
+
+
+def test_the_name_follows_the_content(tmp_path: Path) -> None:
+    one, same = store.keep(saved.bert(tmp_path / "one")), store.keep(saved.bert(tmp_path / "same"))
+    other = store.keep(saved.bert(tmp_path / "other", initializer_range=0.5))
+    assert one == same
+    assert one.model != other.model
+
+
+def test_tensors_of_a_network_with_a_head_and_of_old_checkpoints_are_found(tmp_path: Path) -> None:
+    kept = store.keep(saved.bert(tmp_path / "plain"))
+    tensors = saved.random_tensors(models.get(kept.model))
+    old = {
+        f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): array
+        for name, array in tensors.items()
+    }
+    old["cls.predictions.bias"] = np.zeros(120, np.float32)
+    old["bert.embeddings.position_ids"] = np.zeros((1, 48), np.int64)
+    found = store.keep(saved.folder(tmp_path / "old", saved.BERT, old))
+    assert np.array_equal(
+        store.file_of(found.model).read_bytes()[weights.HEADER_BYTES :],
+        store.file_of(kept.model).read_bytes()[weights.HEADER_BYTES :],
+    )
+
+
+def changed(path: Path, **fields: Any) -> Path:
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | fields))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"model_type": "t5"}, "family 't5'"),
+        ({"model_type": None}, "Expected `str`"),
+        ({"hidden_act": "gelu_new"}, "hidden_act is 'gelu_new'"),
+        ({"hidden_size": "64"}, "Expected `int`"),
+        ({"hidden_size": -64}, "Expected `int` >= 1"),
+        ({"num_attention_heads": 0}, "no network that has a definition here"),
+        ({"num_attention_heads": 5}, "not divided into 5 heads"),
+        ({"num_hidden_layers": 10**9}, "Expected `int` <= 256"),
+        ({"hidden_size": 1 << 16, "intermediate_size": 1 << 18, "num_hidden_layers": 256}, "parameters"),
+        ({"vocab_size": 10**30}, "no network that has a definition here"),
+        ({"layer_norm_eps": 0.0}, "Expected `float` > 0"),
+        ({"is_decoder": True}, "is_decoder is 'True'"),
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type"),
+        ({"num_hidden_layers": 3}, "holds no tensor encoder.layer.2"),
+        ({"num_hidden_layers": 1}, "holds encoder.layer.1"),
+        ({"vocab_size": 121}, "120 × 64, and config.json says 121 × 64"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_configuration_that_does_not_fit_is_refused(tmp_path: Path, fields: dict[str, Any], says: str) -> None:
+    error = refused(changed(saved.bert(tmp_path / "bert"), **fields))
+    assert says in error.message
+    assert "config.json" in error.message or "safetensors" in error.message or "holds no tensor" in error.message
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000])
+def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = saved.bert(tmp_path / "bert")
+    (path / "config.json").write_bytes(content)
+    assert "config.json" in refused(path).message
+
+
+def test_other_tensors_in_the_network_are_refused(tmp_path: Path) -> None:
+    kept = store.keep(saved.bert(tmp_path / "plain"))
+    tensors = saved.random_tensors(models.get(kept.model))
+    tensors["encoder.layer.0.attention.self.distance_embedding.weight"] = np.zeros((3, 3), np.float32)
+    assert "no place for" in refused(saved.folder(tmp_path / "more", saved.BERT, tensors)).message
+
+
+def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:
+    path = saved.bert(tmp_path / "bert")
+    kept = store.keep(path)
+    content = store.file_of(kept.model).read_bytes()
+    store.file_of(kept.model).write_bytes(content[:-4])
+    with pytest.raises(LevelfieldError, match="--weights FOLDER"):
+        store.find_recorded(kept)
+    assert store.keep(path) == kept
+    assert store.file_of(kept.model).read_bytes() == content
+
+
+def test_a_failed_conversion_leaves_nothing(tmp_path: Path) -> None:
+    kept = store.keep(saved.bert(tmp_path / "plain"))
+    tensors = saved.random_tensors(models.get(kept.model))
+    tensors["encoder.layer.1.output.dense.bias"][0] = np.nan
+    before = sorted(store.file_of(kept.model).parent.iterdir())
+    refused(saved.folder(tmp_path / "broken", saved.BERT, tensors))
+    assert sorted(store.file_of(kept.model).parent.iterdir()) == before
+
+
+def test_what_a_record_names_is_found_by_its_digest(tmp_path: Path) -> None:
+    kept = store.keep(saved.bert(tmp_path / "bert"))
+    assert store.find_recorded(kept) == kept
+    assert store.artifact(kept).sha256 == kept.sha256
+    for strange in (
+        msgspec.structs.replace(kept, sha256="../../etc"),
+        msgspec.structs.replace(kept, sha256="0" * 64),
+        msgspec.structs.replace(kept, model="mlp"),
+        msgspec.structs.replace(kept, model="../../etc"),
+        msgspec.structs.replace(kept, model=kept.model + "+layers=9"),
+        msgspec.structs.replace(kept, model=f"bert-{kept.sha256[:8]}"),
+        msgspec.structs.replace(kept, config=kept.config | {"hidden_size": "65"}),
+    ):
+        with pytest.raises(LevelfieldError):
+            store.find_recorded(strange)
+
+
+def test_a_dangerous_folder_is_read_no_further_than_its_lengths(tmp_path: Path) -> None:
+    path = saved.bert(tmp_path / "bert")
+    (path / folder.SINGLE).write_bytes(saved.safetensors({"x": np.zeros(1, np.float32)}))
+    assert "holds no tensor" in refused(path).message

@@ -1,0 +1,94 @@
+"""A name says all of a network with weights of the user's own, and nothing that there cannot be."""
+
+import numpy as np
+import pytest
+
+from suite.zoo import flops, inputs, models, own_weights, weights
+from suite.zoo.bert import spec as bert
+from suite.zoo.decoder import spec as decoder
+from suite.zoo.mobilenet import spec as mobilenet
+from suite.zoo.resnet50 import spec as resnet50
+from suite.zoo.vit import spec as vit
+
+SHA256 = "1a2b3c4d" * 8
+SMALL = {
+    "bert": bert.Sizes(layers=2, hidden=32, heads=4, inner=48, vocabulary=100, positions=40, epsilon=1e-5),
+    "decoder": decoder.Sizes(layers=1, hidden=32, heads=4, head=12, key_heads=2, inner=48, vocabulary=64, context=64),
+    "vit": vit.Sizes(layers=1, hidden=32, heads=4, inner=48, patch=8, size=40, classes=3),
+    "resnet50": resnet50.Sizes(stem=8, stages=((8, 1), (12, 2)), classes=3),
+    "mobilenet": mobilenet.Sizes(width=0.35, size=64, classes=3, epsilon=1e-3, same=True),
+}
+
+
+def test_every_family_is_here() -> None:
+    assert set(models.families()) == set(SMALL)
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_a_name_says_the_sizes(family: str) -> None:
+    name = own_weights.name_of(family, SHA256, SMALL[family])
+    model = models.get(name)
+    assert model.sizes == SMALL[family]
+    assert model.name == name
+    assert model.package == family
+    assert models.has_own_weights(name)
+    assert models.family_title(name) == model.short_title
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_the_usual_sizes_have_a_short_name_and_are_the_usual_network(family: str) -> None:
+    usual = type(SMALL[family])()
+    name = own_weights.name_of(family, SHA256, usual)
+    assert name == f"{family}-1a2b3c4d"
+    found, built_in = models.get(name), models.get(family)
+    assert found.parameters == built_in.parameters
+    assert found.inputs == built_in.inputs
+    assert found.output == built_in.output
+    assert flops.count(found) == flops.count(built_in)
+    for key, array in inputs.make(built_in, 0, 1).items():
+        assert np.array_equal(inputs.make(found, 0, 1)[key], array)
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_inputs_depend_on_the_sizes_and_not_on_the_weights(family: str) -> None:
+    one, other = (models.get(own_weights.name_of(family, digest * 64, SMALL[family])) for digest in "ab")
+    assert weights.sha256(inputs.make(one, 0, 2)) == weights.sha256(inputs.make(other, 0, 2))
+
+
+def test_such_weights_are_never_made() -> None:
+    with pytest.raises(ValueError, match="not made"):
+        weights.make(models.get("bert-1a2b3c4d"))
+
+
+def test_small_vocabularies_are_not_exceeded() -> None:
+    for vocabulary in (8, 100, 1999, 2000, 30522):
+        model = models.get(own_weights.name_of("bert", SHA256, bert.Sizes(vocabulary=vocabulary)))
+        assert 0 <= inputs.make(model, 0, 8)["input_ids"].max() < vocabulary
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bert-1a2b3c4",
+        "bert-1A2B3C4D",
+        "mlp-1a2b3c4d",
+        "bert-1a2b3c4d+layers=0",
+        "bert-1a2b3c4d+layers=2+layers=3",
+        "bert-1a2b3c4d+depth=2",
+        "bert-1a2b3c4d+layers=x",
+        "bert-1a2b3c4d+heads=5",
+        "bert-1a2b3c4d+epsilon=nan",
+        "bert-1a2b3c4d+epsilon=1e999",
+        "bert-1a2b3c4d+layers=999999999999999999999",
+        "bert-1a2b3c4d+layers=256+hidden=65536+heads=1+inner=262144",
+        "resnet50-1a2b3c4d+stages=1",
+        "resnet50-1a2b3c4d+stages=64x3.128",
+        "resnet50-1a2b3c4d+pooled=maybe",
+        "mobilenet-1a2b3c4d+size=33",
+        "decoder-1a2b3c4d+key_heads=3",
+        "bert-1a2b3c4d" + "+layers=2" * 100,
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"."):  # msgspec.ValidationError is a ValueError
+        models.get(name)
