@@ -95,6 +95,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a run on a CPU has it where no backends are named."""
     wraps: str = ""
     """The backend whose framework it computes by; empty: it computes by its own."""
+    sized: bool = True
+    """Whether its definitions are of networks of any size; else they take no weights of the user's own."""
     trains: bool = False
     """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
     mixed: dict[str, dict[str, Way]] = {}

@@ -30,7 +30,7 @@ def why_not(backend: str, model: str) -> str:
         A sentence.
     """
     info = registry.get(backend)
-    if zoo.has_own_weights(model) and info.wraps:
+    if zoo.has_own_weights(model) and not info.sized:
         return f"{backend} takes no weights of your own here."
     if model not in (*zoo.operators(), *names_of_models()) or _has(info, model):
         return ""

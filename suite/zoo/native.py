@@ -8,7 +8,7 @@ import numpy as np
 from suite.zoo.spec import Model, is_table
 from suite.zoo.weights import Arrays
 
-FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
+FRAMEWORKS = ("torch", "jax", "tensorflow", "keras", "transformers")
 
 
 def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
@@ -21,6 +21,8 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
     A `keras` definition has `build(weights)`, which returns the network with such weights in it, and
     `trainable(weights)`, which returns what is trained, what answers with the same variables, and the loss.
 
+    A `transformers` definition has `build(model, weights)`, which returns a module of torch's.
+
     Batches are in the order of `suite.zoo.training.batches.names`.
 
     Parameters
@@ -28,7 +30,7 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
     model
         The model.
     framework
-        `torch`, `jax`, `tensorflow` or `keras`.
+        One of `FRAMEWORKS`.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def test_seven_backends_and_the_canary_apart() -> None:
         "openvino",
     )
     assert registry.get("canary").reads == "canary"
-    assert registry.names_where_named() == ("keras-torch", "keras-jax", "keras-tensorflow")
+    assert registry.names_where_named() == ("transformers", "keras-torch", "keras-jax", "keras-tensorflow")
     assert registry.names_on_gpus_only() == ("onnxruntime-tensorrt-rtx", "tensorrt")
 
 
@@ -45,7 +45,7 @@ def test_an_unknown_name_lists_the_close_ones() -> None:
 
 
 def test_no_framework_is_imported_before_it_is_asked_for() -> None:
-    frameworks = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "onnx", "scipy", "keras")
+    frameworks = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "onnx", "scipy", "keras", "transformers")
     modules = [registry.get(name).module for name in ALL]
     code = (
         "import importlib, sys\n"

@@ -217,6 +217,26 @@ def of_weights(name: str, sizes: Sizes) -> Model:
     )
 
 
+def names_in_transformers(sizes: Sizes) -> dict[str, str]:
+    """Return what transformers calls every convolution and norm, by our names."""
+    plain, *others = blocks(sizes)
+    stem = "mobilenet_v2.conv_stem"
+    named = {
+        f"{stem}.first_conv": first(sizes),
+        f"{stem}.conv_3x3": plain.depthwise,
+        f"{stem}.reduce_1x1": plain.project,
+        "mobilenet_v2.conv_1x1": last(sizes),
+    }
+    for index, block in enumerate(others):
+        layer = f"mobilenet_v2.layer.{index}"
+        named |= {f"{layer}.conv_3x3": block.depthwise, f"{layer}.reduce_1x1": block.project}
+        if block.expand is not None:
+            named[f"{layer}.expand_1x1"] = block.expand
+    found = {conv.name: f"{there}.convolution" for there, conv in named.items()}
+    found |= {conv.norm: f"{there}.normalization" for there, conv in named.items()}
+    return found | {"classifier.1": "classifier"}
+
+
 def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
     """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are.
 

@@ -258,6 +258,22 @@ def of_weights(name: str, sizes: Sizes) -> Model:
     )
 
 
+def names_in_transformers(sizes: Sizes) -> dict[str, str]:
+    """Return what transformers calls every convolution and norm, by our names."""
+    found: dict[str, str] = {}
+    for conv in convolutions(sizes, SHAPE):
+        if conv.name == "conv1":
+            there = "resnet.embedder.embedder"
+        else:
+            stage, index, part = conv.name.split(".")[:3]
+            layer = f"resnet.encoder.stages.{int(stage.removeprefix('layer')) - 1}.layers.{index}"
+            number = part.removeprefix("conv")
+            there = f"{layer}.shortcut" if part == "downsample" else f"{layer}.layer.{int(number) - 1}"
+        found[conv.name] = f"{there}.convolution"
+        found[conv.norm] = f"{there}.normalization"
+    return found | {"fc": "classifier.1"}
+
+
 COARSE = 32
 """Pixels between the control points of the large blobs of an input."""
 FINE = 8

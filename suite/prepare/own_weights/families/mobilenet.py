@@ -3,7 +3,7 @@
 import msgspec
 
 from suite.prepare.own_weights.families.types import Declared, Family, Shapes, classes, require
-from suite.zoo.mobilenet.spec import Sizes, blocks, first, last
+from suite.zoo.mobilenet.spec import Sizes, names_in_transformers
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -47,30 +47,8 @@ def _declare(config: Config, shapes: Shapes) -> Declared:
 
 def _names(sizes: msgspec.Struct, name: str) -> tuple[str, ...]:
     assert isinstance(sizes, Sizes)
-    if name.startswith("classifier.1."):
-        return (f"classifier.{name.removeprefix('classifier.1.')}",)
-    parent, _dot, part = name.rpartition(".")
-    return (f"{_there(sizes)[parent]}.{part}",)
-
-
-def _there(sizes: Sizes) -> dict[str, str]:
-    """Return the name there of every convolution and norm."""
-    plain, *others = blocks(sizes)
-    stem = "mobilenet_v2.conv_stem"
-    named = {
-        f"{stem}.first_conv": first(sizes),
-        f"{stem}.conv_3x3": plain.depthwise,
-        f"{stem}.reduce_1x1": plain.project,
-        "mobilenet_v2.conv_1x1": last(sizes),
-    }
-    for index, block in enumerate(others):
-        layer = f"mobilenet_v2.layer.{index}"
-        named |= {f"{layer}.conv_3x3": block.depthwise, f"{layer}.reduce_1x1": block.project}
-        if block.expand is not None:
-            named[f"{layer}.expand_1x1"] = block.expand
-    return {conv.name: f"{there}.convolution" for there, conv in named.items()} | {
-        conv.norm: f"{there}.normalization" for there, conv in named.items()
-    }
+    parent, _, part = name.rpartition(".")
+    return (f"{names_in_transformers(sizes)[parent]}.{part}",)
 
 
 FAMILY = Family(

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from suite.prepare.own_weights.families.types import Declared, Family, Shapes, classes, require
-from suite.zoo.resnet50.spec import EXPANSION, SIZE, Sizes, convolutions
+from suite.zoo.resnet50.spec import EXPANSION, Sizes, names_in_transformers
 
 _Counts = Annotated[tuple[int, ...], Meta(min_length=1, max_length=4)]
 
@@ -48,26 +48,8 @@ def _declare(config: Config, shapes: Shapes) -> Declared:
 
 def _names(sizes: msgspec.Struct, name: str) -> tuple[str, ...]:
     assert isinstance(sizes, Sizes)
-    if name.startswith("fc."):
-        return (f"classifier.1.{name.removeprefix('fc.')}",)
-    parent, _dot, part = name.rpartition(".")
-    return (f"{_there(sizes)[parent]}.{part}",)
-
-
-def _there(sizes: Sizes) -> dict[str, str]:
-    """Return the name there of every convolution and norm."""
-    found: dict[str, str] = {}
-    for conv in convolutions(sizes, (3, SIZE, SIZE)):
-        if conv.name == "conv1":
-            there = "resnet.embedder.embedder"
-        else:
-            stage, index, part = conv.name.split(".")[:3]
-            layer = f"resnet.encoder.stages.{int(stage.removeprefix('layer')) - 1}.layers.{index}"
-            number = part.removeprefix("conv")
-            there = f"{layer}.shortcut" if part == "downsample" else f"{layer}.layer.{int(number) - 1}"
-        found[conv.name] = f"{there}.convolution"
-        found[conv.norm] = f"{there}.normalization"
-    return found
+    parent, _, part = name.rpartition(".")
+    return (f"{names_in_transformers(sizes)[parent]}.{part}",)
 
 
 FAMILY = Family(
