@@ -21,6 +21,7 @@ from suite.backends.checks import (
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED
 from suite.backends.layers import jax as layers
+from suite.backends.own_outputs import outputs
 from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
@@ -89,6 +90,15 @@ class JAX:
 
         shown = as_defined(models.get(source.model))
         return (lambda inputs: shown(step(inputs))) if shown is images_first else step
+
+    def load_own(self, source: Source) -> Callable[[Arrays], Any]:
+        """Compile a function of arrays, ahead of time."""
+        jax, names = self._jax, tuple(source.example)
+        self._executable = None  # frees the model that was loaded before
+        self._use_cache(on=True)
+        example = [source.example[name] for name in names]
+        compiled = jax.jit(source.network).lower(*example).compile(self._compiler)
+        return lambda inputs: outputs(compiled(*[inputs[name] for name in names]), np.asarray)
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for arrays that stay on the device."""

@@ -61,6 +61,8 @@ class Source(msgspec.Struct, frozen=True):
     """Inputs of the task's batch, to compile with."""
     file: Path | None = None
     """Of the format that the backend reads."""
+    network: Any = None
+    """A user's own network in Python, of the backend's framework; None: the model has a definition."""
 
 
 class Backend(Protocol):
@@ -87,6 +89,15 @@ class ResidentBackend(Protocol):
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does; raises as `load` does."""
+        ...
+
+
+@runtime_checkable
+class RunsOwnNetworks(Protocol):
+    """A backend that can run a user's own network in Python."""
+
+    def load_own(self, source: Source) -> Callable[[Arrays], Any]:
+        """Prepare the network as it prepares its own definitions; a call returns what the network does, as arrays."""
         ...
 
 

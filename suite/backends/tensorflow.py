@@ -22,6 +22,7 @@ from suite.backends.checks import (
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED, as_computed, precision_of
 from suite.backends.layers import tensorflow as layers
+from suite.backends.own_outputs import outputs
 from suite.backends.parallel.tensorflow import Workers
 from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
@@ -95,6 +96,24 @@ class TensorFlow:
         step(source.example)
         shown = as_defined(models.get(source.model))
         return (lambda inputs: shown(step(inputs))) if shown is images_first else step
+
+    def load_own(self, source: Source) -> Callable[[Arrays], Any]:
+        """Trace a function of tensors, or a module or a model of Keras's, for the shapes of its inputs."""
+        tf, self._names = self._tf, tuple(source.example)
+        self._function = self._call = None  # frees the model that was loaded before
+        signature = [tf.TensorSpec(array.shape, array.dtype) for array in source.example.values()]
+
+        def network(*inputs: Any) -> Any:  # noqa: ANN401 (tensors; a model of Keras's is no function)
+            return source.network(*inputs)
+
+        function = tf.function(network, input_signature=signature, jit_compile=self.xla or None)
+        call, names, constant = function.get_concrete_function(), self._names, tf.constant
+
+        def step(inputs: Arrays) -> Any:  # noqa: ANN401 (whatever the network returns)
+            return outputs(call(*[constant(inputs[name]) for name in names]), _array)
+
+        step(source.example)
+        return step
 
     def load_resident(self, source: Source) -> Resident:
         """Do as `load` does, for tensors that stay on the device.
@@ -328,3 +347,7 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
         if _PLACED.fullmatch(node.op)
     }
     return output, tuple(sorted({op for op, device in nodes if f":{kind}:" not in device}))
+
+
+def _array(tensor: Any) -> npt.NDArray[np.generic]:  # noqa: ANN401 (a tensor)
+    return tensor.numpy()  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ from suite.backends.checks import import_framework, require_decoding, require_su
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED, as_computed
 from suite.backends.layers import torch as layers
+from suite.backends.own_outputs import outputs
 from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource, Unsupported
 from suite.zoo import models
 from suite.zoo.honesty import Computed
@@ -105,6 +106,21 @@ class Torch:
             with inference_mode():
                 return module(*[from_numpy(inputs[name]) for name in names]).numpy()  # type: ignore[no-any-return]
 
+        return step
+
+    def load_own(self, source: Source) -> Callable[[Arrays], Any]:
+        """Take a module or a function as it is; a module is in evaluation mode."""
+        torch = self._torch
+        self._module = source.network.eval() if isinstance(source.network, torch.nn.Module) else source.network
+        self._names = tuple(source.example)
+        self._call = self._prepared(source)
+        call, names, from_numpy, inference_mode = self._call, self._names, torch.from_numpy, torch.inference_mode
+
+        def step(inputs: Arrays) -> Any:  # noqa: ANN401 (whatever the network returns)
+            with inference_mode():
+                return outputs(call(*[from_numpy(inputs[name]) for name in names]), _array)
+
+        step(source.example)
         return step
 
     def load_resident(self, source: Source) -> Resident:
@@ -329,3 +345,7 @@ def _reductions(torch: Any) -> str:  # noqa: ANN401 (the same)
     products = torch.backends.cuda.matmul
     narrow = products.allow_bf16_reduced_precision_reduction or products.allow_fp16_reduced_precision_reduction
     return "parts may be added in the lower precision (its default)" if narrow else "parts are added in fp32"
+
+
+def _array(tensor: Any) -> npt.NDArray[np.generic]:  # noqa: ANN401 (a tensor)
+    return tensor.detach().numpy()  # type: ignore[no-any-return]

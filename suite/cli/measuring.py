@@ -20,6 +20,7 @@ from suite.cli.options import (
     NAMES,
     NUMBERS,
     OWN_MODEL,
+    OWN_MODULE,
     OWN_WEIGHTS,
     PROCESSES,
     SIZE,
@@ -55,6 +56,7 @@ _SELECTION = (
         multiple=True,
         help="Values of an input of that file; default: seeded random values.",
     ),
+    OWN_MODULE,
     OWN_WEIGHTS,
     click.option("--scenarios", type=NAMES, default=(), help="Only these: latency, throughput, … (`levelfield list`)."),
     click.option(
@@ -102,6 +104,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     """
     from suite.fieldtools import outputs
     from suite.plan import Selection
+    from suite.prepare.own_model import python_file
     from suite.prepare.own_model.request import read
     from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest
@@ -111,8 +114,13 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         return {name: values[name] for name in kind.__struct_fields__ if name in values}
 
     own = read(values["own"], values["dims"], values["values"])
-    if own is not None and values["weights"]:
-        raise LevelfieldError("--model and --weights exclude each other.", fix="Measure one after the other.")
+    named = [option for option in ("model", "module", "weights") if values["own" if option == "model" else option]]
+    if len(named) > 1:
+        raise LevelfieldError(
+            f"{' and '.join(f'--{option}' for option in named)} exclude each other.", fix="They are two runs."
+        )
+    if values["module"] is not None:
+        own = python_file.keep(values["module"])
     given, models = own_weights.read(values["weights"], values["models"])
     chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(

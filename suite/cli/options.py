@@ -177,13 +177,20 @@ OWN_MODEL = click.option(
     type=click.Path(path_type=Path),
     help="Your own ONNX file, measured instead of the built-in models, on all backends that read ONNX.",
 )
+OWN_MODULE = click.option(
+    "--module",
+    "module",
+    metavar="FILE.py:FUNCTION",
+    help="Your own network in PyTorch, JAX or TensorFlow: FUNCTION returns it with its inputs. It is run in containers "
+    "alone, and compared with the first arm's answers.",
+)
 OWN_WEIGHTS = click.option(
     "--weights",
     "weights",
     metavar="FOLDER",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Weights of your own: a folder with config.json and safetensors (BERT). Repeatable.",
+    help="Weights of your own: a folder with config.json and safetensors (docs/weights.md). Repeatable.",
 )
 DATA = click.option(
     "--data",
@@ -319,7 +326,7 @@ def _is_path(word: str) -> bool:
 
 
 _PRIVATE = ("--reports", "--sign", "--data", "--weights", "--on", "--peers", "--peer-key")
-_FILES = ("--model", "--input", "--field-output")
+_FILES = ("--model", "--module", "--input", "--field-output")
 
 
 def _without_folder(word: str) -> str:

@@ -33,6 +33,11 @@ NAME = "reproduction.json"
     help="The author's own ONNX file, if it is not here yet.",
 )
 @click.option(
+    "--module",
+    metavar="FILE.py:FUNCTION",
+    help="The author's own network in Python, if it is not here yet; it is run in containers alone.",
+)
+@click.option(
     "--weights",
     metavar="FOLDER",
     multiple=True,
@@ -71,6 +76,7 @@ def reproduce(
     trust: bool,
     dry_run: bool,
     own: Path | None,
+    module: str | None,
     weights: tuple[Path, ...],
     allowed: float,
     data: Path | None,
@@ -92,7 +98,7 @@ def reproduce(
     from suite.compare.reduction import reduce
     from suite.compare.reproduction import judge_reproduction
     from suite.plan import make, with_launches
-    from suite.prepare.own_model.request import keep_recorded
+    from suite.prepare.own_model.request import keep_recorded, keep_recorded_module
     from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest, folder_of_images, repeat_request
     from suite.record import files
@@ -116,6 +122,8 @@ def reproduce(
         images = repeat_request(images, run.settings)
     if own is not None:
         keep_recorded(own, run.settings.own)
+    if module is not None:
+        keep_recorded_module(module, run.settings.own)
     own_weights.keep_recorded(weights, run.settings.own_weights)
     requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)

@@ -62,7 +62,7 @@ def make(
     """
     all_names = (*names_of_backends(), *registry.names_on_gpus_only())
     if selection.own is not None:
-        all_names = support.readers(all_names)
+        all_names = support.readers(all_names, selection.own)
     twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
     if twice is not None:
         raise LevelfieldError(

@@ -117,7 +117,7 @@ class Plan(msgspec.Struct, frozen=True):
     def images(self) -> tuple[str, ...]:
         """The images the arms need, as `suite.record.references` spells them, the canary's among them."""
         names = [arm.image + suffix(arm.variant, arm.version) for arm in self.answering]
-        reference = [] if self.own is None else [support.REFERENCE]
+        reference = [] if self.own is None or self.own.function else [support.REFERENCE]
         return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property

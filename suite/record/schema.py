@@ -644,7 +644,7 @@ class OwnInput(msgspec.Struct, frozen=True):
 
 
 class OwnFile(msgspec.Struct, frozen=True):
-    """A user's own ONNX file, measured instead of the built-in models."""
+    """A user's own file, measured instead of the built-in models: of ONNX, or a network in Python."""
 
     model: str
     """Its name in cases: the file's name and the first characters of its digest."""
@@ -662,6 +662,10 @@ class OwnFile(msgspec.Struct, frozen=True):
     """Sizes that the user gave to dimensions without one, by name."""
     beside: dict[str, str] = {}
     """Files with its weights, where they are not in it: name to SHA-256."""
+    function: str = ""
+    """Of a Python file: the function that makes the network and its inputs; empty: it is an ONNX file."""
+    framework: str = ""
+    """Of a Python file: the module that it imports, `torch`, `jax` or `tensorflow`."""
 
     @property
     def batched(self) -> bool:

@@ -83,6 +83,8 @@ def _families(settings: Settings) -> list[str]:
 
 def _own(own: OwnFile) -> list[str]:
     """Return the words for the user's own file, by its name: records hold no path."""
+    if own.function:
+        return ["--module", f"{own.file}:{own.function}"]
     words = ["--model", own.file]
     for name, size in own.dimensions.items():
         words += ["--dim", f"{name}={size}"]

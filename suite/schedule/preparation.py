@@ -13,9 +13,9 @@ from suite.plan import CANARY, Plan
 from suite.plan.decoding import call_of
 from suite.plan.types import FileKey
 from suite.prepare.artifacts import Artifacts, ModelFile
-from suite.prepare.own_model import reference, store
+from suite.prepare.own_model import python_file, reference, store
 from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
-from suite.record.schema import Arm, Case, Image
+from suite.record.schema import Arm, Case, Image, OwnFile
 from suite.schedule import parallel, scratch
 from suite.schedule.listener import ProgressListener
 from suite.schedule.output_verification import verify_count
@@ -56,6 +56,7 @@ def prepare(
     judged
         Whether outputs will be compared with references, which are then computed.
     """
+    python_file.check_isolated(plan.own, (each.kind for each in (launcher, *launchers.values())))
     watch = Stopwatch()
     with watch.phase("preparing"):
         gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
@@ -111,7 +112,7 @@ def prepare(
             caches=scratch.make_folder(),
             gpu=gpu,
             launchers=dict(launchers),
-            own=_own(plan, launcher, images, listener),
+            own=_own(plan, {"": launcher, **launchers}, images, listener),
             trained=trained,
             hosts=hosts,
             watch=watch,
@@ -119,11 +120,17 @@ def prepare(
 
 
 def _own(
-    plan: Plan, launcher: Launcher, images: dict[tuple[str, str, str, str | None], Image], listener: ProgressListener
+    plan: Plan,
+    launchers: Mapping[str, Launcher],
+    images: dict[tuple[str, str, str, str | None], Image],
+    listener: ProgressListener,
 ) -> reference.Reference | None:
     """Compute the reference of the user's own file."""
     if plan.own is None:
         return None
+    if plan.own.function:
+        return _first_arms(plan, plan.own, launchers, images, listener)
+    launcher = launchers[""]
     image = images["", reference.IMAGE, "cpu", None]
     spec = LaunchSpec(
         name=f"reference of {plan.own.model}",
@@ -137,6 +144,26 @@ def _own(
     return reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
 
 
+def _first_arms(
+    plan: Plan,
+    own: OwnFile,
+    launchers: Mapping[str, Launcher],
+    images: dict[tuple[str, str, str, str | None], Image],
+    listener: ProgressListener,
+) -> reference.Reference:
+    """Let the first arm answer: what a user's network in Python is held against is itself."""
+    arm = plan.blocks[0].arms[0]
+    spec = LaunchSpec(
+        name=f"reference of {own.model}",
+        image=images[arm.launcher, arm.image, arm.variant, arm.version],
+        threads=len(plan.cpus),
+        cpus=plan.cpus,
+        memory_bytes=worker_memory.limit_bytes(),
+        artifacts=Artifacts().root,
+    )
+    return reference.of_first(own, arm, launcher=launchers[arm.launcher], spec=spec, progress=listener.say)
+
+
 def _images_and_exports(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
 ) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile]]:
@@ -147,7 +174,7 @@ def _images_and_exports(
     def image_of(place: str, name: str, variant: str, version: str | None) -> None:
         images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
 
-    arms = (*plan.answering, canary_arm(), *([Arm(reference.IMAGE, reference.IMAGE)] if plan.own is not None else []))
+    arms = (*plan.answering, canary_arm(), *_reference_arm(plan))
     keys = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
     parallel.run(
         [
@@ -157,6 +184,11 @@ def _images_and_exports(
         at_once=IMAGES_AT_ONCE,
     )
     return {key: images[key] for key in keys}, files
+
+
+def _reference_arm(plan: Plan) -> tuple[Arm, ...]:
+    asked = plan.own is not None and not plan.own.function
+    return (Arm(reference.IMAGE, reference.IMAGE),) if asked else ()
 
 
 def _exports(

@@ -114,12 +114,15 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
     worker_paths
         The folders under the names that the worker sees them by.
     """
-    reads = registry.get(arm.backend).reads
+    reads, own = registry.get(arm.backend).reads, resources.own_of(case)
     file = resources.file_of(case, arm)
-    weights = f"{worker_paths.artifacts}/{resources.artifacts.weights(case.model)}" if reads == "native" else None
+    weights = (
+        f"{worker_paths.artifacts}/{resources.artifacts.weights(case.model)}"
+        if reads == "native" and own is None
+        else None
+    )
     if case.converges:
         weights = None  # a seed's, made in the worker
-    own = resources.own_of(case)
     return Task(
         backend=arm.backend,
         model=case.model,

@@ -31,8 +31,8 @@ def sets_of(resources: RunResources, case: Case) -> int:
     """Return how many batches of inputs a case's timed calls take in turn.
 
     One where the calls choose no inputs, or must not: `data-pipeline` reads the next batch of a dataset in every call
-    anyway; a training step changes the weights, so that no call repeats another, and processes that train together need
-    not agree on which batch comes next.
+    anyway; a network in Python has its inputs itself; a training step changes the weights, so that no call repeats
+    another, and processes that train together need not agree on which batch comes next.
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ def sets_of(resources: RunResources, case: Case) -> int:
         Its scenario decides, and the size of its batch: all batches together take `MOST_BYTES` at the most, but for a
         least number of `FEWEST`.
     """
-    if not case.timed or case.trains or case.definition.from_dataset:
+    own = resources.own_of(case)
+    if not case.timed or case.trains or case.definition.from_dataset or (own is not None and own.model.function):
         return 1
     return max(FEWEST, min(SETS, MOST_BYTES // max(1, _batch_bytes(resources, case))))
 

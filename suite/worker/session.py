@@ -17,6 +17,7 @@ from suite.backends.protocol import (
     Options,
     Resident,
     ResidentBackend,
+    RunsOwnNetworks,
     SaysPrecision,
     SaysTrainedPrecision,
     Source,
@@ -81,7 +82,7 @@ class Session:
         self._fed: Fed | None = None
         self._replica = replica if task.scenario == training.SCENARIO else None
         source, rule = source_of(task), training_rule(task)
-        weights_sha256 = weights.sha256(source.weights) if source.file is None else ""
+        weights_sha256 = weights.sha256(source.weights) if source.file is None and task.own is None else ""
         source = fault.flipped(source, task.fault)
         ready = clock()
         if rule is None:
@@ -169,7 +170,9 @@ class Session:
             )
             verified = _verified(single, calls)
         # The framework is asked after the answers, and outside of all that is timed.
-        asked = request.ask_computed and decoding.call_of(task) is None  # there is no plain model to look at
+        # Of tokens there is no plain model to look at, and a user's own network may be anything.
+        plain = decoding.call_of(task) is None and (task.own is None or task.own.python is None)
+        asked = request.ask_computed and plain
         if asked and isinstance(self._backend, SaysPrecision):
             computed = self._backend.computed(inputs_of(task, 0))
             verified = msgspec.structs.replace(verified, computed=computed)
@@ -300,6 +303,10 @@ def _load_model(backend: Backend, task: Task, source: Source) -> Resident:
     call = decoding.call_of(task)
     if call is not None:
         return decoding.load(backend, task, source, call)
+    if source.network is not None:
+        if not isinstance(backend, RunsOwnNetworks) or task.scenario.endswith("-device") or task.device != "cpu":
+            raise Unsupported(f"{task.backend} runs no network of your own in {task.scenario} on {task.device} here.")
+        return Resident(place=_unchanged, run=backend.load_own(source), fetch=_unchanged)
     if not task.scenario.endswith("-device"):
         return Resident(place=_unchanged, run=backend.load(source), fetch=_unchanged)
     if not isinstance(backend, ResidentBackend):

@@ -5,7 +5,7 @@ from pathlib import Path
 from suite.backends import registry
 from suite.backends.info import ONNX, FileFormat
 from suite.backends.protocol import Arrays, Source, Unsupported
-from suite.worker import converging, training
+from suite.worker import converging, own_python, training
 from suite.worker.decoding import call_of
 from suite.worker.feeding import batch_of
 from suite.worker.files import digest_of, files_in
@@ -43,6 +43,9 @@ def source_of(task: Task) -> Source:
         The task has a user's own file, and the backend does not read ONNX.
     """
     info = registry.get(task.backend)
+    if task.own is not None and task.own.python is not None:
+        network, example = own_python.written(task.own.python, task.own.function)
+        return Source(model=task.model, batch=task.batch, weights={}, example=example, network=network)
     if task.own is not None and info.reads != ONNX.name:
         raise Unsupported(f"{task.backend} reads no ONNX file.")
     example = _example(task)
@@ -74,6 +77,8 @@ def inputs_of(task: Task, first: int) -> Arrays:
     first
         Number of the first item; the task's batch says how many follow.
     """
+    if task.own is not None and task.own.python is not None:
+        return own_python.written(task.own.python, task.own.function).inputs
     if task.own is not None:
         return own_inputs.make(task.own, first, task.batch)
     call = call_of(task)

@@ -299,3 +299,7 @@ class Own(msgspec.Struct, frozen=True):
     """What a worker must know of a user's own file."""
 
     inputs: tuple[OwnInput, ...]
+    python: str | None = None
+    """A Python file, as the worker sees it, which has its inputs itself; None: it is an ONNX file."""
+    function: str = ""
+    """Its function."""

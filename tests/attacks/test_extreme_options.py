@@ -21,6 +21,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--profile": ("smoke", "full", LONG),
     "--models": ("mlp", "mlp,mlp", "mlp," + LONG),
     "--model": (LONG, "\x1b[31m.onnx"),
+    "--module": (LONG, "/dev/null:build", "\x1b[31m.py:build", "x.py:"),
     "--weights": (LONG, "/dev/null", "\x1b[31m"),
     "--dim": ("n=999999999", f"{LONG}=1"),
     "--input": (f"{LONG}=x.npy",),

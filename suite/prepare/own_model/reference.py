@@ -26,7 +26,7 @@ from suite.images.wheels import Progress
 from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
 from suite.prepare.own_model import store
-from suite.record.schema import Absent, Artifact, Image, OwnFile, Parity
+from suite.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
 from suite.worker.messages import Load, Loaded, Output, Task, Verified, Verify
 from suite.zoo import honesty, own_inputs, parity, weights
 
@@ -128,6 +128,71 @@ def compute(
         inputs_sha256={batch: weights.sha256(own_inputs.make(here, 0, batch)) for batch in answers},
         artifacts=(*store.artifacts(model), *made),
     )
+
+
+def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, progress: Progress) -> Reference:
+    """Let the first arm answer for a network in Python: its answer is what all others are held against.
+
+    Parameters
+    ----------
+    model
+        The file.
+    arm
+        The first arm.
+    launcher, spec
+        Where, from which image, and with which CPUs and memory.
+    progress
+        Called with a short line whenever a step begins.
+
+    Raises
+    ------
+    LevelfieldError
+        It does not answer, or with what nothing can be compared with.
+    """
+    progress(f"asking {arm.id} for the answers of {model.file}")
+    worker_paths = launcher.worker_paths(spec)
+    task = Task(
+        backend=arm.backend,
+        model=model.model,
+        batch=1,
+        threads=spec.threads,
+        settings=arm.settings,
+        own=store.description(model, worker_paths.artifacts),
+    )
+    try:
+        worker = launcher.launch(spec)
+        try:
+            worker.await_ready(READY_TIMEOUT_S)
+            loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
+            verified = worker.ask(Verify(count_of(1), ask_computed=False), Verified, TIMEOUT_S)
+        finally:
+            worker.stop()
+    except WorkerError as error:
+        said = printable(error.message).rstrip(".")
+        raise LevelfieldError(
+            f"{model.function} of {model.file} did not answer in {arm.id}: {said}.",
+            fix="It has to return the network and its inputs; it runs in a container with that framework and NumPy, "
+            "and no other file of yours.",
+        ) from error
+    answers = [(output, _array(output)) for output in verified.outputs]
+    usable = [
+        Answer(str(number), values, output.exact)
+        for number, (output, values) in enumerate(answers)
+        if values is not None and np.isfinite(values).all()
+    ]
+    if not usable or len(usable) < len(answers):
+        raise LevelfieldError(
+            f"{model.function} of {model.file} answers with NaN, infinity or nothing, and nothing can be compared with "
+            "that.",
+            fix="Give it inputs that it answers.",
+        )
+    made = Artifact(
+        name=f"{model.model} reference",
+        sha256=_digest(verified.outputs),
+        size_bytes=sum(len(output.values) for output in verified.outputs),
+        made_by={"arm": arm.id, model.framework: loaded.version},
+    )
+    return Reference(model, {1: tuple(usable)}, {1: loaded.inputs_sha256}, (*store.artifacts(model), made))
 
 
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from suite.errors import LevelfieldError
-from suite.prepare.own_model import store
+from suite.prepare.own_model import python_file, store
 from suite.record.schema import OwnFile
 
 
@@ -53,10 +53,38 @@ def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
     """
     if recorded is None:
         raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
+    if recorded.function:
+        raise LevelfieldError(f"The report is of a network in Python, {recorded.file}.", fix="Give it with --module.")
     found = store.keep(path)
     if (found.sha256, found.beside) != (recorded.sha256, recorded.beside):
         raise LevelfieldError(
             f"{path.name} is not the file that was measured: its SHA-256 is {found.sha256[:16]}…, and the report's "
             f"{recorded.sha256[:16]}….",
+            fix=f"Ask its author for {recorded.file}.",
+        )
+
+
+def keep_recorded_module(text: str, recorded: OwnFile | None) -> None:
+    """Keep the Python file that a record names, so that it is found by its digest.
+
+    Parameters
+    ----------
+    text
+        `FILE.py:FUNCTION`, as the user gives it.
+    recorded
+        The record's description of the file; None: the run was of the tool's own models.
+
+    Raises
+    ------
+    LevelfieldError
+        It is another file or function, or the record names none.
+    """
+    if recorded is None or not recorded.function:
+        raise LevelfieldError("The report is not of a network in Python.", fix="Leave --module out.")
+    found = python_file.keep(text)
+    if (found.sha256, found.function) != (recorded.sha256, recorded.function):
+        raise LevelfieldError(
+            f"{found.file}:{found.function} (SHA-256 {found.sha256[:16]}…) is not what was measured: that is "
+            f"{recorded.function} of the file {recorded.sha256[:16]}….",
             fix=f"Ask its author for {recorded.file}.",
         )

@@ -18,7 +18,7 @@ from suite.backends.protobuf import MalformedError
 from suite.errors import LevelfieldError, printable
 from suite.paths import cache_folder
 from suite.prepare.artifacts import ModelFile
-from suite.prepare.own_model import describe, onnx_format
+from suite.prepare.own_model import describe, onnx_format, python_file
 from suite.prepare.own_model.describe import Content
 from suite.record.schema import Artifact, OwnFile
 from suite.safety import untrusted
@@ -65,6 +65,8 @@ def find_recorded(known: OwnFile) -> OwnFile:
     LevelfieldError
         It is not here; or it differs from what the record declares.
     """
+    if known.function:
+        return python_file.find_recorded(known)
     content = _content(known)
     given = {each.name: each.sha256 for each in known.inputs if each.sha256}
     for sha256 in (known.sha256, *known.beside.values(), *given.values()):
@@ -149,6 +151,8 @@ def prepared(model: OwnFile, batch: int) -> ModelFile:
 
 def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
     """Return what the user gave as the record names it: every file by its own SHA-256, as `sha256sum` prints it."""
+    if model.function:
+        return (python_file.artifact(model),)
     folder = _folder(_content(model))
     files = [(model.file, model.sha256, folder / MODEL)]
     files += [(name, sha256, folder / name) for name, sha256 in model.beside.items()]
@@ -168,6 +172,8 @@ def description(model: OwnFile, root: str) -> Own:
     root
         Folder of artifacts, as the worker sees it; the paths of inputs are below it.
     """
+    if model.function:
+        return python_file.description(model, root)
     return Own(
         tuple(
             OwnInput(

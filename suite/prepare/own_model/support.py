@@ -13,9 +13,20 @@ SIZED_AS = "resnet50"
 """Model whose batches a profile uses for a file, whose size is not known."""
 
 
-def readers(backends: Sequence[str]) -> tuple[str, ...]:
-    """Return the backends that read ONNX files."""
-    return tuple(name for name in backends if registry.get(name).reads == "onnx")
+def readers(backends: Sequence[str], own: OwnFile | None = None) -> tuple[str, ...]:
+    """Return the backends that run a user's own file.
+
+    Parameters
+    ----------
+    backends
+        Names to choose from.
+    own
+        The file; one of Python is run by the backends of its framework, all others read ONNX.
+    """
+    if own is None or not own.function:
+        return tuple(name for name in backends if registry.get(name).reads == "onnx")
+    infos = map(registry.get, backends)
+    return tuple(info.name for info in infos if info.imports == (own.framework,) and info.reads == "native")
 
 
 def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
@@ -37,10 +48,15 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
     """
     if models:
         raise LevelfieldError(
-            "--model measures a file of your own, and --models names those of this tool.",
+            "--model and --module measure a file of your own, and --models names those of this tool.",
             fix="Ask for one of the two: they are two runs.",
         )
-    unsuitable = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend])))
+    unsuitable = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend], own)))
+    if unsuitable and own.function:
+        raise LevelfieldError(
+            f"{own.file} is written for {own.framework}, and {', '.join(unsuitable)} is not of it.",
+            fix=f"Ask for {', '.join(readers(registry.all_names(), own))}.",
+        )
     if unsuitable:
         raise LevelfieldError(
             f"{', '.join(unsuitable)} read{'s' if len(unsuitable) == 1 else ''} no ONNX file, and {own.file} is one.",

@@ -1,0 +1,103 @@
+"""Networks in Python from the command to the report, in real containers."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.record import files
+from suite.run.results import REPORT
+from tests.commands import one_clear_sentence, run
+from tests.engines import none_left
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+TORCH = """
+import numpy as np
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = torch.nn.Linear(16, 32), torch.nn.Linear(32, 3)
+
+    def forward(self, x):
+        hidden = torch.relu(self.one(x))
+        return {"logits": self.two(hidden), "hidden": hidden}
+
+
+def build():
+    return Net(), {"x": np.linspace(-1, 1, 64, dtype=np.float32).reshape(4, 16)}
+"""
+JAX = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def build():
+    w = jax.random.normal(jax.random.key(0), (16, 3))
+    return (lambda x: jnp.tanh(x @ w)), (np.ones((4, 16), np.float32),)
+"""
+TENSORFLOW = """
+import numpy as np
+import tensorflow as tf
+
+
+def build():
+    w = tf.Variable(tf.random.normal([16, 3]))
+    return (lambda x: tf.tanh(x @ w)), (np.ones((4, 16), np.float32),)
+"""
+UNSEEDED = """
+import os
+import numpy as np
+import torch
+
+
+def build():
+    w = torch.frombuffer(bytearray(os.urandom(64)), dtype=torch.uint8).float()
+    return (lambda x: x * w), (np.ones(64, np.float32),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "backends"),
+    [(TORCH, "torch,torch-compile"), (JAX, "jax"), (TENSORFLOW, "tensorflow,tensorflow-xla")],
+    ids=["torch", "jax", "tensorflow"],
+)
+def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, content: str, backends: str) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "net.py").write_text(content)
+    command = run(
+        "bench", "--profile", "smoke", "--module", tmp_path / "net.py:build", "--control", "none", "--threads", "1",
+        "--budget", "5s", "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob(f"*/{files.NAME}"))
+    one = files.read(folder)
+    own = one.settings.own
+    assert own is not None
+    launches = [each for block in one.blocks for generation in block.generations for each in generation.launches]
+    assert {each.arm for each in launches} == {*backends.split(","), "canary"}
+    for launch in launches:
+        assert launch.failure is None, launch.failure
+        assert launch.parity is not None
+        assert launch.parity.equal, launch.parity.reason
+    page = (folder / REPORT).read_text(encoding="utf-8")
+    assert "those of the first arm" in page
+    assert str(tmp_path) not in page + (folder / files.NAME).read_text(encoding="utf-8")
+    if "torch" in backends:
+        assert run("verify", folder / REPORT, folder=tmp_path).code == 0
+        again = run("reproduce", folder / REPORT, "--dry-run", folder=tmp_path)
+        assert f"on {own.model}" in again.out, again.err
+        (tmp_path / "other.py").write_text(UNSEEDED)
+        differs = run(
+            "bench", "--profile", "smoke", "--module", tmp_path / "other.py:build", "--backends", "torch",
+            "--control", "none", "--threads", "1", "--budget", "5s", "--reports", tmp_path / "other", folder=tmp_path,
+        )  # fmt: skip
+        assert differs.code == 1, differs.err + differs.out
+        (tmp_path / "broken.py").write_text(TORCH.replace("return Net()", "return 1 / 0"))
+        refused = run("bench", "--profile", "smoke", "--module", tmp_path / "broken.py:build", folder=tmp_path)
+        one_clear_sentence(refused, "build of broken.py did not answer in torch", "division by zero")
+    assert none_left(engine, command.pid)

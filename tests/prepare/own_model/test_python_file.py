@@ -1,0 +1,130 @@
+"""A network in Python is looked at and kept, and never run by the supervisor."""
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.plan import Selection, make
+from suite.prepare.own_model import python_file, store
+from suite.prepare.own_model.request import keep_recorded, keep_recorded_module
+
+TORCH = """
+from pathlib import Path
+import torch
+
+Path("ran").touch()
+
+def build():
+    return torch.nn.Linear(4, 2), ()
+"""
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my net.py").write_text(TORCH)
+    return tmp_path
+
+
+def refused(text: str) -> LevelfieldError:
+    with pytest.raises(LevelfieldError) as caught:
+        python_file.keep(text)
+    assert caught.value.fix
+    return caught.value
+
+
+def test_it_is_described_and_not_run(here: Path) -> None:
+    found = python_file.keep(f"{here / 'my net.py'}:build")
+    assert (found.file, found.function, found.framework) == ("my net.py", "build", "torch")
+    assert found.model == f"my-net-build-{found.sha256[:8]}"
+    assert not found.batched
+    assert not (here / "ran").exists()
+    assert "torch" not in sys.modules
+    assert str(here) not in msgspec.json.encode(found).decode()
+
+
+def test_a_record_finds_it_again(here: Path) -> None:
+    found = python_file.keep("my net.py:build")
+    assert store.find_recorded(found) == found
+    described = store.description(found, "/artifacts")
+    assert described.python == f"/artifacts/own/{found.sha256}/network.py"
+    assert [each.sha256 for each in store.artifacts(found)] == [found.sha256]
+    for strange in (
+        msgspec.structs.replace(found, sha256="../../etc"),
+        msgspec.structs.replace(found, sha256="0" * 64),
+        msgspec.structs.replace(found, function="__import__('os')"),
+        msgspec.structs.replace(found, function="other"),
+        msgspec.structs.replace(found, framework="jax"),
+    ):
+        with pytest.raises(LevelfieldError):
+            store.find_recorded(strange)
+    keep_recorded_module("my net.py:build", found)
+    with pytest.raises(LevelfieldError, match="not of a network in Python"):
+        keep_recorded_module("my net.py:build", None)
+    with pytest.raises(LevelfieldError, match="Give it with --module"):
+        keep_recorded(here / "x.onnx", found)
+    (here / "my net.py").write_text(TORCH + "\n")
+    with pytest.raises(LevelfieldError, match="is not what was measured"):
+        keep_recorded_module("my net.py:build", found)
+
+
+@pytest.mark.parametrize("text", ["my net.py", "my net.py:", ":build", "my net.py:1x", "my net.py:a.b", "x" * 5000])
+def test_a_function_has_to_be_named(here: Path, text: str) -> None:
+    assert here.is_dir()
+    assert "names no function" in refused(text).message
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("import torch\ndef other(): ...", "defines no function build: there is other"),
+        ("import torch\nbuild = 1", "defines no function build: there is none"),
+        ("def build(): ...", "imports none of torch, jax, tensorflow"),
+        ("import torch\nimport jax.numpy\ndef build(): ...", "imports torch and jax"),
+        ("from . import torch\ndef build(): ...", "imports none"),
+        ("def build(:", "is no Python that can be read (line 1)"),
+        ("\0", "is no Python that can be read"),
+        ("(" * 5000, "is no Python that can be read"),
+    ],
+)
+def test_what_is_no_such_file_is_refused(here: Path, content: str, says: str) -> None:
+    (here / "net.py").write_text(content)
+    assert says in refused("net.py:build").message
+
+
+def test_a_file_that_cannot_be_read_is_refused(here: Path) -> None:
+    assert "cannot be read" in refused("missing.py:build").message
+    assert "cannot be read" in refused("/dev/zero:build").message
+    (here / "long.py").write_bytes(b"#" * (python_file.MOST_BYTES + 1))
+    assert "longer than" in refused("long.py:build").message
+
+
+def test_the_backends_of_its_framework_run_it(here: Path) -> None:
+    assert here.is_dir()
+    own = python_file.keep("my net.py:build")
+    made = make(Selection("smoke", own=own), available=(0, 1))
+    assert {arm.backend for arm in made.answering} == {"torch", "torch-compile"}
+    assert [block.case.scenario for block in made.blocks][:1] == ["latency"]
+    assert not made.files
+    assert "onnxruntime" not in " ".join(made.images)
+    with pytest.raises(LevelfieldError, match="is written for torch, and jax is not of it"):
+        make(Selection(own=own, backends=("jax",)), available=(0, 1))
+    with pytest.raises(LevelfieldError, match="cannot be measured in training"):
+        make(Selection(own=own, scenarios=("training",)), available=(0, 1))
+    with pytest.raises(LevelfieldError, match="two runs"):
+        make(Selection(own=own, models=("mlp",)), available=(0, 1))
+
+
+def test_it_runs_in_containers_alone(here: Path) -> None:
+    assert here.is_dir()
+    own = python_file.keep("my net.py:build")
+    python_file.check_isolated(own, iter(["docker", "docker"]))
+    python_file.check_isolated(None, iter(["host"]))
+    for kind in ("venv", "host"):
+        with pytest.raises(LevelfieldError, match="containers alone"):
+            python_file.check_isolated(own, iter(["docker", kind]))
