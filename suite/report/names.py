@@ -13,7 +13,7 @@ from types import MappingProxyType
 from suite import scenarios
 from suite.backends import registry
 from suite.record.schema import Case, KVCache
-from suite.zoo import models, own_weights
+from suite.zoo import models
 
 _BACKENDS = {name: registry.get(name) for name in registry.all_names()}
 
@@ -31,7 +31,7 @@ _OF_CACHE: Mapping[KVCache, str] = MappingProxyType(
 def model(name: str) -> str:
     """`ResNet-50` for `resnet50`, `BERT 1a2b3c4d` for one with weights of its own; an unknown name as it is."""
     if models.has_own_weights(name):  # the rest of such a name may be a stranger's invention
-        return f"{models.family_title(name)} {name.partition('-')[2][: own_weights.DIGITS]}"
+        return models.title_of_own_weights(name)
     return models.get(name).short_title if name in (*models.names(), *models.operators()) else name
 
 

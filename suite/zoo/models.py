@@ -103,10 +103,10 @@ def has_own_weights(name: str) -> bool:
     return own_weights.family_of(name) in _FAMILIES
 
 
-def family_title(name: str) -> str:
-    """`BERT` for `bert-1a2b3c4d`: what the family of a network with weights of its own is called."""
-    title: str = _FAMILIES[own_weights.family_of(name)].FAMILY
-    return title
+def title_of_own_weights(name: str) -> str:
+    """`BERT 1a2b3c4d` for `bert-1a2b3c4d+layers=6`: the family, and the beginning of the digest."""
+    family = own_weights.family_of(name)
+    return f"{_FAMILIES[family].FAMILY} {name[len(family) + 1 :][: own_weights.DIGITS]}"
 
 
 def trained() -> tuple[str, ...]:

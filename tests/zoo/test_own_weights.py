@@ -32,7 +32,7 @@ def test_a_name_says_the_sizes(family: str) -> None:
     assert model.name == name
     assert model.package == family
     assert models.has_own_weights(name)
-    assert models.family_title(name) == model.short_title
+    assert models.title_of_own_weights(name) == f"{model.short_title} 1a2b3c4d"
 
 
 @pytest.mark.parametrize("family", SMALL)
