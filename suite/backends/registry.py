@@ -225,7 +225,6 @@ _BUILT_IN = {
             ways={"cpu": {"fp32": FP32}},
             by_default=False,
             wraps="torch",
-            colours=("#8a6d00", "#ffd24d"),
         ),
         _KERAS,
         msgspec.structs.replace(
