@@ -16,7 +16,8 @@ from suite.zoo.spec import Model
 DIGITS = 8
 """Of a digest, in a name."""
 MOST_PARAMETERS = 1 << 40
-LONGEST_NAME = 400
+LONGEST_NAME = 200
+"""Files of the cache are called after it."""
 _NAME = re.compile(rf"(?P<family>[a-z0-9]+)-[0-9a-f]{{{DIGITS}}}(?P<sizes>(?:\+[a-z_]+=[0-9a-z.-]+)*)")
 _BOOL = {"on": True, "off": False}
 

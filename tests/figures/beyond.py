@@ -62,5 +62,6 @@ FIGURES = [
     *(
         Figure(MODELS, f"| `{arm}` ÷ `{engine}` | {_THREE} |", lambda arm=arm, engine=engine: _keras(arm, engine))  # type: ignore[misc]
         for arm, engine in ((name, registry.get(name).wraps) for name in registry.names_where_named())
+        if arm.startswith("keras-")
     ),
 ]
