@@ -52,8 +52,7 @@ def keep(text: str) -> OwnFile:
     described = _described(shown, content, function)
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.is_file():
-        write_atomically(target, content)
+    write_atomically(target, content)
     target.chmod(0o644)
     target.parent.chmod(0o755)
     return described
