@@ -30,8 +30,9 @@ def why_not(backend: str, model: str) -> str:
         A sentence.
     """
     info = registry.get(backend)
-    if zoo.has_own_weights(model) and not info.sized:
-        return f"{backend} takes no weights of your own here."
+    if zoo.has_own_weights(model):
+        taken = info.sized and _has(info, model)
+        return "" if taken else f"{backend} takes no weights of your own for {zoo.get(model).package} here."
     if model not in (*zoo.operators(), *names_of_models()) or _has(info, model):
         return ""
     return f"{backend} has no definition of {_called(model)} here: it has those of {', '.join(_there(info))}."

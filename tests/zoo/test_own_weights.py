@@ -13,6 +13,7 @@ from suite.zoo.vit import spec as vit
 SHA256 = "1a2b3c4d" * 8
 SMALL = {
     "bert": bert.Sizes(layers=2, hidden=32, heads=4, inner=48, vocabulary=100, positions=40, epsilon=1e-5),
+    "embedder": bert.Sizes(layers=1, hidden=32, heads=2, inner=48, vocabulary=100),
     "decoder": decoder.Sizes(layers=1, hidden=32, heads=4, head=12, key_heads=2, inner=48, vocabulary=64, context=64),
     "vit": vit.Sizes(layers=1, hidden=32, heads=4, inner=48, patch=8, size=40, classes=3),
     "resnet50": resnet50.Sizes(stem=8, stages=((8, 1), (12, 2)), classes=3),

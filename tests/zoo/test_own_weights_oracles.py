@@ -98,7 +98,7 @@ def test_a_saved_network_answers_as_the_library_does(
     theirs = getattr(transformers, kind)
     network = stirred(theirs(theirs.config_class(**fields))).to(getattr(torch, dtype))
     network.save_pretrained(tmp_path / "saved", max_shard_size="60KB" if case == "vit" else "5GB")
-    kept = store.keep(tmp_path / "saved")
+    (kept,) = store.keep(tmp_path / "saved")
     assert kept.dtypes == ("BF16" if dtype == "bfloat16" else "F32",)
     model = models.get(kept.model)
     given = inputs.make(model, 0, 2)
@@ -110,7 +110,7 @@ def test_a_saved_network_answers_as_the_library_does(
     assert errors.centred_relative_l2 < 10 * most
 
 
-@pytest.mark.parametrize("family", SMALL)
+@pytest.mark.parametrize("family", [name for name in SMALL if name != "embedder"])
 def test_the_librarys_classes_and_ours_are_one_network(family: str) -> None:
     """The definitions of the backends `transformers` and `torch`, with the same weights of other sizes."""
     from suite.zoo import torch_module

@@ -25,7 +25,7 @@ def read(paths: Sequence[Path], names: Sequence[str]) -> tuple[tuple[OwnWeights,
     LevelfieldError
         A folder cannot be measured, is named twice, or is of a family that the user did not name.
     """
-    kept = tuple(map(store.keep, paths))
+    kept = tuple(each for path in paths for each in store.keep(path, names))
     found = tuple(dict.fromkeys(each.model for each in kept))
     if len(found) < len(kept):
         raise LevelfieldError("--weights names the same content twice.", fix="Once is enough.")
@@ -62,8 +62,9 @@ def keep_recorded(paths: Sequence[Path], recorded: Sequence[OwnWeights]) -> None
     if paths and not recorded:
         raise LevelfieldError("The report has no weights of its author's own.", fix="Leave --weights out.")
     known = {each.sha256 for each in recorded}
+    families = {own_weights.family_of(each.model) for each in recorded}
     for path in paths:
-        found = store.keep(path)
+        found = store.keep(path, families)[0]
         if found.sha256 not in known:
             raise LevelfieldError(
                 f"{path.name} is not the folder that was measured: its SHA-256 is {found.sha256[:16]}…, and the "

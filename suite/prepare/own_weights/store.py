@@ -5,7 +5,7 @@ believed.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -27,17 +27,19 @@ from suite.zoo.spec import Model, Parameter
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def keep(path: Path) -> OwnWeights:
+def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ...]:
     """Read a folder and keep its weights as workers read them.
 
     Parameters
     ----------
     path
         The folder.
+    models_named
+        Models that take weights of this family, where they are among them; else the usual one takes them.
 
     Returns
     -------
-    OwnWeights
+    tuple of OwnWeights
         What will be measured.
 
     Raises
@@ -48,8 +50,13 @@ def keep(path: Path) -> OwnWeights:
     found = folders.read(path)
     family = _family(found)
     declared, config = _declared(family, found)
+    taking = [name for name in family.models if name in models_named] or family.models[:1]
+    return tuple(_keep(found, family, declared, config, name) for name in taking)
+
+
+def _keep(found: Folder, family: Family, declared: Declared, config: dict[str, str], taking: str) -> OwnWeights:
     sha256 = digest_of(found.files)
-    name = own_weights.name_of(family.model, sha256, declared.sizes)
+    name = own_weights.name_of(taking, sha256, declared.sizes)
     try:
         model = models.get(name)
     except (ValueError, msgspec.ValidationError) as error:

@@ -4,7 +4,10 @@ It is what sentence-transformers adds to an encoder (Reimers and Gurevych 2019).
 `suite.zoo.bert`, with its weights' names, shapes and inputs.
 """
 
+import msgspec
+
 from suite.zoo.bert import spec as bert
+from suite.zoo.bert.spec import Sizes
 from suite.zoo.spec import Layer, Model, Tensor
 from suite.zoo.weights import Arrays
 
@@ -24,11 +27,49 @@ MODEL = Model(
 )
 
 
-def seeded_input(name: str) -> Arrays:
-    """Return the input of that name, as BERT's are."""
-    return bert.seeded_input(name)
+FAMILY = "Text embedder"
+"""What networks of such layers are called, whatever their size."""
 
 
-def layers() -> tuple[Layer, ...]:
-    """Return BERT's layers: the mean and the norm are no products."""
-    return bert.layers()
+def of_weights(name: str, sizes: Sizes) -> Model:
+    """Return the text embedder of a user's own weights of BERT.
+
+    Parameters
+    ----------
+    name, sizes
+        Of the model.
+    """
+    return msgspec.structs.replace(
+        bert.of_weights(name, sizes),
+        title=f"Text embedder: BERT of {sizes.layers} layers, width {sizes.hidden}, mean pooling",
+        output=Tensor("sentence_embedding", (sizes.hidden,), "float32"),
+        source=MODEL.source,
+        package="embedder",
+        short_title=FAMILY,
+        batches=MODEL.batches,
+        quantized=(),
+    )
+
+
+def seeded_input(name: str, *, sizes: Sizes = bert.BASE) -> Arrays:
+    """Return the input of that name, as BERT's are.
+
+    Parameters
+    ----------
+    name
+        Of the input.
+    sizes
+        Of the network.
+    """
+    return bert.seeded_input(name, sizes=sizes)
+
+
+def layers(*, sizes: Sizes = bert.BASE) -> tuple[Layer, ...]:
+    """Return BERT's layers: the mean and the norm are no products.
+
+    Parameters
+    ----------
+    sizes
+        Of the network.
+    """
+    return bert.layers(sizes=sizes)

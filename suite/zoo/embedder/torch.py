@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from suite.zoo.bert.spec import BASE, Sizes
 from suite.zoo.bert.torch import BERT
 from suite.zoo.spec import Model
 
@@ -26,6 +27,6 @@ class Embedder(BERT):
         return functional.normalize((hidden * real).sum(dim=1) / real.sum(dim=1), dim=-1)
 
 
-def build(_: Model) -> nn.Module:
+def build(model: Model) -> nn.Module:
     """Return the network, its weights not yet filled in."""
-    return Embedder()
+    return Embedder(model.sizes if isinstance(model.sizes, Sizes) else BASE)

@@ -6,6 +6,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make
+from suite.plan.types import why_absent
 from suite.prepare.own_weights import request, store
 from tests.prepare.own_weights import saved
 
@@ -60,10 +61,27 @@ def test_a_plan_measures_them_on_what_takes_them(network: Path) -> None:
 
 
 def test_a_record_gets_what_it_names(tmp_path: Path, network: Path) -> None:
-    recorded = (store.keep(network),)
+    recorded = store.keep(network)
     request.keep_recorded((network,), recorded)
     request.keep_recorded((), ())
     with pytest.raises(LevelfieldError, match="is not the folder that was measured"):
         request.keep_recorded((saved.bert(tmp_path / "other", initializer_range=0.5),), recorded)
     with pytest.raises(LevelfieldError, match="no weights of its author's own"):
         request.keep_recorded((network,), ())
+
+
+def test_the_text_embedder_takes_weights_of_bert(network: Path) -> None:
+    (kept,), models = request.read((network,), ("embedder",))
+    assert models == (kept.model,)
+    assert kept.model.startswith("embedder-")
+    both, models = request.read((network,), ("embedder", "mlp", "bert"))
+    assert len(both) == 2
+    assert [each.partition("-")[0] for each in models] == ["embedder", "mlp", "bert"]
+    request.keep_recorded((network,), both)
+    made = make(
+        Selection("smoke", models=models, own_weights=both, backends=("torch", "transformers"), control="none"),
+        available=(0, 1),
+    )
+    absent = {block.case.model: why_absent(block.case, block.arms[1]) for block in made.blocks}
+    assert absent[models[0]] == "transformers takes no weights of your own for embedder here."
+    assert not absent[models[2]]

@@ -10,8 +10,14 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.prepare.own_weights import folder, store
+from suite.record.schema import OwnWeights
 from suite.zoo import models, weights
 from tests.prepare.own_weights import saved
+
+
+def kept_of(path: Path) -> OwnWeights:
+    (kept,) = store.keep(path)
+    return kept
 
 
 def refused(path: Path) -> LevelfieldError:
@@ -23,7 +29,7 @@ def refused(path: Path) -> LevelfieldError:
 
 def test_the_tensors_arrive_under_our_names(tmp_path: Path) -> None:
     path = saved.bert(tmp_path / "bert")
-    kept = store.keep(path)
+    kept = kept_of(path)
     model = models.get(kept.model)
     found = weights.load(store.file_of(kept.model), model)
     for name, array in saved.random_tensors(model).items():
@@ -31,7 +37,7 @@ def test_the_tensors_arrive_under_our_names(tmp_path: Path) -> None:
 
 
 def test_a_record_says_what_but_not_where(tmp_path: Path) -> None:
-    kept = store.keep(saved.bert(tmp_path / "secret-name"))
+    kept = kept_of(saved.bert(tmp_path / "secret-name"))
     said = msgspec.json.encode(kept).decode()
     assert "secret" not in said
     assert str(tmp_path) not in said
@@ -42,14 +48,14 @@ def test_a_record_says_what_but_not_where(tmp_path: Path) -> None:
 
 
 def test_the_name_follows_the_content(tmp_path: Path) -> None:
-    one, same = store.keep(saved.bert(tmp_path / "one")), store.keep(saved.bert(tmp_path / "same"))
-    other = store.keep(saved.bert(tmp_path / "other", initializer_range=0.5))
+    one, same = kept_of(saved.bert(tmp_path / "one")), kept_of(saved.bert(tmp_path / "same"))
+    other = kept_of(saved.bert(tmp_path / "other", initializer_range=0.5))
     assert one == same
     assert one.model != other.model
 
 
 def test_tensors_of_a_network_with_a_head_and_of_old_checkpoints_are_found(tmp_path: Path) -> None:
-    kept = store.keep(saved.bert(tmp_path / "plain"))
+    kept = kept_of(saved.bert(tmp_path / "plain"))
     tensors = saved.random_tensors(models.get(kept.model))
     old = {
         f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): array
@@ -57,7 +63,7 @@ def test_tensors_of_a_network_with_a_head_and_of_old_checkpoints_are_found(tmp_p
     }
     old["cls.predictions.bias"] = np.zeros(120, np.float32)
     old["bert.embeddings.position_ids"] = np.zeros((1, 48), np.int64)
-    found = store.keep(saved.folder(tmp_path / "old", saved.BERT, old))
+    found = kept_of(saved.folder(tmp_path / "old", saved.BERT, old))
     assert np.array_equal(
         store.file_of(found.model).read_bytes()[weights.HEADER_BYTES :],
         store.file_of(kept.model).read_bytes()[weights.HEADER_BYTES :],
@@ -106,7 +112,7 @@ def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> N
 
 
 def test_other_tensors_in_the_network_are_refused(tmp_path: Path) -> None:
-    kept = store.keep(saved.bert(tmp_path / "plain"))
+    kept = kept_of(saved.bert(tmp_path / "plain"))
     tensors = saved.random_tensors(models.get(kept.model))
     tensors["encoder.layer.0.attention.self.distance_embedding.weight"] = np.zeros((3, 3), np.float32)
     assert "no place for" in refused(saved.folder(tmp_path / "more", saved.BERT, tensors)).message
@@ -114,17 +120,17 @@ def test_other_tensors_in_the_network_are_refused(tmp_path: Path) -> None:
 
 def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:
     path = saved.bert(tmp_path / "bert")
-    kept = store.keep(path)
+    kept = kept_of(path)
     content = store.file_of(kept.model).read_bytes()
     store.file_of(kept.model).write_bytes(content[:-4])
     with pytest.raises(LevelfieldError, match="--weights FOLDER"):
         store.find_recorded(kept)
-    assert store.keep(path) == kept
+    assert kept_of(path) == kept
     assert store.file_of(kept.model).read_bytes() == content
 
 
 def test_a_failed_conversion_leaves_nothing(tmp_path: Path) -> None:
-    kept = store.keep(saved.bert(tmp_path / "plain"))
+    kept = kept_of(saved.bert(tmp_path / "plain"))
     tensors = saved.random_tensors(models.get(kept.model))
     tensors["encoder.layer.1.output.dense.bias"][0] = np.nan
     before = sorted(store.file_of(kept.model).parent.iterdir())
@@ -133,7 +139,7 @@ def test_a_failed_conversion_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_what_a_record_names_is_found_by_its_digest(tmp_path: Path) -> None:
-    kept = store.keep(saved.bert(tmp_path / "bert"))
+    kept = kept_of(saved.bert(tmp_path / "bert"))
     assert store.find_recorded(kept) == kept
     assert store.artifact(kept).sha256 == kept.sha256
     for strange in (

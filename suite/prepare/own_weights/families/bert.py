@@ -54,7 +54,7 @@ def _names(_: msgspec.Struct, name: str) -> tuple[str, ...]:
 
 FAMILY = Family(
     model_type="bert",
-    model="bert",
+    models=("bert", "embedder"),
     title="BERT",
     config=Config,
     declare=_declare,

@@ -93,7 +93,7 @@ def _names(_: msgspec.Struct, name: str) -> tuple[str, ...]:
 
 FAMILY = Family(
     model_type="llama",
-    model="decoder",
+    models=("decoder",),
     title="Llama",
     config=Config,
     declare=_declare,

@@ -53,7 +53,7 @@ def _names(sizes: msgspec.Struct, name: str) -> tuple[str, ...]:
 
 FAMILY = Family(
     model_type="mobilenet_v2",
-    model="mobilenet",
+    models=("mobilenet",),
     title="MobileNetV2",
     config=Config,
     declare=_declare,

@@ -54,7 +54,7 @@ def _names(sizes: msgspec.Struct, name: str) -> tuple[str, ...]:
 
 FAMILY = Family(
     model_type="resnet",
-    model="resnet50",
+    models=("resnet50",),
     title="ResNet",
     config=Config,
     declare=_declare,

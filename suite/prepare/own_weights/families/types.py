@@ -23,8 +23,8 @@ class Family(msgspec.Struct, frozen=True):
 
     model_type: str
     """As its configuration names it."""
-    model: str
-    """Name of the model in the zoo."""
+    models: tuple[str, ...]
+    """Names of the models in the zoo that take such weights, the usual one first."""
     title: str
     config: type[msgspec.Struct]
     """Fields of the configuration that are read, with the defaults of the library."""

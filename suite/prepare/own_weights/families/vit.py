@@ -47,7 +47,7 @@ def _names(_: msgspec.Struct, name: str) -> tuple[str, ...]:
 
 FAMILY = Family(
     model_type="vit",
-    model="vit",
+    models=("vit",),
     title="ViT",
     config=Config,
     declare=_declare,
