@@ -113,12 +113,12 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     def fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
         return {name: values[name] for name in kind.__struct_fields__ if name in values}
 
-    own = read(values["own"], values["dims"], values["values"])
     named = [option for option in ("model", "module", "weights") if values["own" if option == "model" else option]]
     if len(named) > 1:
         raise LevelfieldError(
             f"{' and '.join(f'--{option}' for option in named)} exclude each other.", fix="They are two runs."
         )
+    own = read(values["own"], values["dims"], values["values"])
     if values["module"] is not None:
         own = python_file.keep(values["module"])
     given, models = own_weights.read(values["weights"], values["models"])

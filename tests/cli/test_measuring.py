@@ -14,7 +14,7 @@ from suite.prepare.training_data import TrainingDataRequest
 from suite.run.options import Options
 from tests.fieldtools.recorded import FOLDER
 
-OF_A_FILE = {"dims", "values"}
+OF_A_FILE = {"dims", "values", "module", "weights"}
 OF_A_CLUSTER = {"on"}
 OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
 
@@ -56,3 +56,16 @@ def test_outputs_of_other_tools_are_read_before_anything_is_measured(tmp_path: P
     (tmp_path / "other.txt").write_text("hello")
     with pytest.raises(LevelfieldError, match=r"other\.txt is no output of"):
         options_of(bench.make_context("bench", ["--field-output", str(tmp_path / "other.txt")]).params)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--model", "x.onnx", "--module", "x.py:build"], "--model and --module exclude each other"),
+        (["--module", "x.py:build", "--weights", "x"], "--module and --weights exclude each other"),
+        (["--model", "x.onnx", "--module", "x.py:build", "--weights", "x"], "--model and --module and --weights"),
+    ],
+)
+def test_a_run_measures_one_kind_of_what_is_the_users_own(words: list[str], says: str) -> None:
+    with pytest.raises(LevelfieldError, match=says):
+        options_of(bench.make_context("bench", words).params)
