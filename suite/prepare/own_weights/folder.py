@@ -94,7 +94,7 @@ def read(path: Path) -> Folder:
     LevelfieldError
         A file is missing, damaged, pickled, or lies elsewhere.
     """
-    if not path.is_dir():
+    if not _is_folder(path):
         raise LevelfieldError(
             f"{shown(path.name)} is not a folder.",
             fix=f"Name a folder with {CONFIG} and {SINGLE}, as save_pretrained writes it.",
@@ -125,6 +125,13 @@ def read(path: Path) -> Folder:
                 raise LevelfieldError(f"{INDEX} says that {shard} holds {shown(name)}, and it does not.", fix=_AGAIN)
             tensors[name] = shard, mapped
     return Folder(shown(path.name or path.resolve().name), config, files, size_bytes, tensors)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long for any file
+        return False
 
 
 def shown(text: str) -> str:

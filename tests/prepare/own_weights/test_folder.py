@@ -165,6 +165,10 @@ def test_what_is_no_folder_of_a_network_is_refused(tmp_path: Path, name: str) ->
     assert "model.safetensors" in refused(tmp_path / name).message
 
 
+def test_a_name_that_no_folder_can_have_is_refused() -> None:
+    assert "is not a folder" in refused(Path("x" * 5000)).message
+
+
 def test_a_tensor_of_another_type_is_refused_when_it_is_read(tmp_path: Path) -> None:
     for array in (np.zeros(3, np.int64), np.zeros(3, np.float64)):
         path = saved.folder(tmp_path / str(array.dtype), {}, {"x": array})
