@@ -4,6 +4,7 @@
 """
 
 import base64
+import contextlib
 import functools
 import hashlib
 import io
@@ -27,7 +28,8 @@ from suite.images.bundle import unpack
 from suite.launchers import credible
 from suite.plan import make
 from suite.prepare.own_images import decoding
-from suite.prepare.own_model import store
+from suite.prepare.own_model import python_file, store
+from suite.prepare.own_weights import store as own_weights
 from suite.record import files, journal
 from suite.record.schema import Run
 from suite.report import embedded_record, html, terminal
@@ -38,6 +40,7 @@ from suite.share import card, statement
 from suite.share.inputs import VerificationInput, open_input
 from suite.share.verify import verify
 from suite.worker.messages import Reply
+from tests.prepare.own_weights import saved
 
 CORPUS = Path(__file__).parent / "corpus"
 REFUSALS = (LevelfieldError, decoding.UnreadableError)
@@ -170,6 +173,29 @@ def own_file(content: bytes, folder: Path) -> None:
     store.read(folder / "model.onnx", {}, {})
 
 
+def weights(content: bytes, folder: Path) -> None:
+    """A safetensors file beside a configuration that fits."""
+    (folder / "config.json").write_bytes(_configuration())
+    (folder / "model.safetensors").write_bytes(content)
+    own_weights.keep(folder)
+
+
+def weights_configuration(content: bytes, folder: Path) -> None:
+    """A configuration beside tensors that fit, in two files named by an index; and the same as the index."""
+    saved.folder(folder / "saved", {}, saved.tiny_tensors(), shards=2)
+    for name in ("config.json", "model.safetensors.index.json"):
+        (folder / "saved" / name).write_bytes(content)
+        with contextlib.suppress(LevelfieldError):
+            own_weights.keep(folder / "saved")
+        (folder / "saved" / "config.json").write_bytes(_configuration())
+
+
+def python(content: bytes, folder: Path) -> None:
+    """A network in Python, which is parsed and not run."""
+    (folder / "net.py").write_bytes(content)
+    python_file.keep(f"{folder / 'net.py'}:build")
+
+
 def image(content: bytes, folder: Path) -> None:
     del folder
     for suffix in (".ppm", ".npy"):
@@ -202,6 +228,9 @@ READERS: dict[str, Reader] = {
     "baseline": Reader(baseline, 12),
     "reply": Reader(reply, 16),
     "own-file": Reader(own_file, 8),
+    "weights": Reader(weights, 8),
+    "weights-configuration": Reader(weights_configuration, 8),
+    "python": Reader(python, 8),
     "image": Reader(image, 8),
     "advisory": Reader(advisory, 8),
 }
@@ -224,7 +253,20 @@ def _inner() -> Sequence[bytes]:
     )
 
 
+def _configuration() -> bytes:
+    return msgspec.json.encode(saved.TINY)
+
+
+def _indices() -> Sequence[bytes]:
+    placed = {name: f"model-0000{1 + at % 2}-of-00002.safetensors" for at, name in enumerate(saved.tiny_tensors())}
+    return _configuration(), msgspec.json.encode({"metadata": {}, "weight_map": placed})
+
+
+_NETWORK = b"import torch\n\ndef build():\n    return torch.nn.Linear(2, 2), ()\n"
 _SEEDS: dict[str, Callable[[], Any]] = {
+    "weights": lambda: (saved.safetensors(saved.tiny_tensors()),),
+    "weights-configuration": _indices,
+    "python": lambda: (_NETWORK,),
     "page": functools.cache(_inner),
     "page-text": lambda: (_page().encode(),),
     "plan": lambda: _files("record"),

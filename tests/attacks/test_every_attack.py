@@ -59,6 +59,18 @@ ATTACKS = {
         "images/test_bundle.py::test_an_exported_model_that_is_there_is_never_replaced",
         "images/test_bundle.py::test_a_manifest_that_cannot_be_read_is_one_sentence",
     ),
+    "a folder of weights": (
+        "prepare/own_weights/test_folder.py::test_nothing_is_unpickled",
+        "prepare/own_weights/test_folder.py::test_an_index_that_leaves_the_folder_is_refused",
+        "prepare/own_weights/test_folder.py::test_a_link_to_elsewhere_is_refused",
+        "prepare/own_weights/test_folder.py::test_what_is_no_plain_file_is_refused",
+        "prepare/own_weights/test_safetensors_format.py::test_a_damaged_file_is_refused",
+        "prepare/own_weights/test_store.py::test_a_configuration_that_does_not_fit_is_refused",
+    ),
+    "a network in Python": (
+        "prepare/own_model/test_python_file.py::test_it_is_described_and_not_run",
+        "prepare/own_model/test_python_file.py::test_it_runs_in_containers_alone",
+    ),
     "a file of advisories": (
         "images/test_advisories.py::test_a_file_that_holds_no_advisories_is_refused",
         "images/test_advisories.py::test_files_that_are_none_and_those_that_are_too_long_are_refused",

@@ -6,6 +6,7 @@ The file is parsed, to find its function and the framework that it imports. It i
 import ast
 import hashlib
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,7 +151,9 @@ def _described(shown: str, content: bytes, function: str) -> OwnFile:
 def _framework(shown: str, content: bytes, function: str) -> str:
     """Parse a file, and return the framework that it imports."""
     try:
-        tree = ast.parse(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # its author's, and not this command's
+            tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
         raise LevelfieldError(f"{shown} is no Python that can be read{where}.", fix="Try python3 FILE.py.") from error

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits
+from suite.zoo import bits, models
 from suite.zoo.spec import Model
 
 Tensors = Mapping[str, npt.NDArray[Any]]
@@ -79,8 +79,22 @@ BERT = {
 
 def bert(path: Path, *, shards: int = 1, **changed: Any) -> Path:
     """Write a small BERT, as `BertModel` saves itself."""
-    from suite.zoo import models
-
     config = BERT | changed
     name = f"bert-00000000+layers={config['num_hidden_layers']}+hidden=64+heads=4+inner=96+vocabulary=120+positions=48"
     return folder(path, config, random_tensors(models.get(name)), shards=shards)
+
+
+TINY = BERT | {
+    "vocab_size": 8,
+    "hidden_size": 4,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 4,
+    "max_position_embeddings": 16,
+}
+
+
+def tiny_tensors() -> dict[str, npt.NDArray[np.float32]]:
+    """Return tensors of a BERT of the smallest sizes, as `TINY` describes it."""
+    sizes = "+layers=1+hidden=4+heads=2+inner=4+vocabulary=8+positions=16"
+    return random_tensors(models.get(f"bert-00000000{sizes}"))
