@@ -98,3 +98,11 @@ def tiny_tensors() -> dict[str, npt.NDArray[np.float32]]:
     """Return tensors of a BERT of the smallest sizes, as `TINY` describes it."""
     sizes = "+layers=1+hidden=4+heads=2+inner=4+vocabulary=8+positions=16"
     return random_tensors(models.get(f"bert-00000000{sizes}"))
+
+
+def classifier(path: Path, classes: int) -> Path:
+    """Write a small BERT with a classifier, as `BertForSequenceClassification` saves itself."""
+    sizes = f"+layers=2+hidden=64+heads=4+inner=96+vocabulary=120+positions=48+classes={classes}"
+    tensors = random_tensors(models.get(f"berthead-00000000{sizes}"))
+    named = {name if name.startswith("classifier") else f"bert.{name}": array for name, array in tensors.items()}
+    return folder(path, BERT | {"architectures": ["BertForSequenceClassification"]}, named)
