@@ -24,7 +24,7 @@ def test_the_verdict_says_who_is_there_first_and_in_how_many_steps() -> None:
     assert "of training in these minutes and 101 steps, " in said
     assert said.endswith("faster than torch-compile.")
     only = analyse(make_run(models=("mlp",), scenarios=("convergence",)))
-    assert sentences.overall(only).startswith("jax is first at 97.0\u00a0% on small MLP: "), (
+    assert sentences.overall(only).startswith("jax trains to 97.0\u00a0% fastest on small MLP."), (
         "where nothing else was measured"
     )
     few = analyse(make_run(models=("mlp",), scenarios=("convergence",), generations=1))

@@ -6,8 +6,9 @@ from markupsafe import Markup
 
 from suite import __version__
 from suite.compare import phrases
+from suite.compare.formats import ratio_chart
 from suite.compare.types import Comparison
-from suite.report import names, pages
+from suite.report import names, pages, units
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 
@@ -37,6 +38,8 @@ def _render(template: str, comparison: Comparison, **further: object) -> str:
             moved=comparison.moved,
             changes=len(comparison.changed),
             names=names,
+            ratio_chart=ratio_chart,
+            units=units,
             version=__version__,
             words=phrases,
             **further,
