@@ -72,8 +72,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
         comparison=comparison,
         anchors=names.anchors(_case_ids(analysis)),
         inside=evidence.inside.embedded,
-        embedded=_data_block(embedded_record.pack(evidence.inside)),
-        attested=_data_block(embedded_record.attest(evidence)),
+        embedded=pages.data_block(embedded_record.pack(evidence.inside)),
+        attested=pages.data_block(embedded_record.attest(evidence)),
     )
 
 
@@ -115,14 +115,6 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {"elapsed": elapsed, "code": code, "cpu_list": as_text}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment
-
-
-def _data_block(content: bytes) -> Markup:
-    """Make JSON fit for a script element of type application/json, out of which no text can break."""
-    text = content.decode()
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
 
 
 def elapsed(start: str, end: str) -> str:

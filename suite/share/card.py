@@ -2,7 +2,7 @@
 
 import contextlib
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,7 +27,7 @@ BAR = 300
 """Pixels of the longest bar."""
 _MOST_ROWS = 8
 _MOST_LINES = 4
-_HEADING_CHARACTERS, _TEXT_CHARACTERS, _NAME_CHARACTERS = 76, 104, 24
+_HEADING_CHARACTERS, _TEXT_CHARACTERS, _NAME_CHARACTERS = 76, 94, 24
 """Characters that fit into a line of each kind, for the widest of the usual fonts."""
 
 
@@ -145,14 +145,13 @@ def _pictures(analysis: Analysis) -> Iterator[Picture]:
     timed = [block for block in analysis.timed if block.case.scenario == "latency"] or analysis.timed[:3]
     for block in timed:
         costs = {row.arm: row.compared(block.case) for row in block.rows}
-        unit = f"{units.NBSP}{block.case.rate_unit}" if block.case.per_item else ""
         better = "higher is better" if block.case.per_item else "lower is better"
-        write = units.rate_with_interval if block.case.per_item else units.time_with_interval
-        yield _picture(block, sentences.title(block.case), better, costs, lambda cost, w=write, u=unit: f"{w(cost)}{u}")
+        unit = block.case.rate_unit if block.case.per_item else ""
+        yield _picture(block, sentences.title(block.case), better, costs, unit)
     for trained in () if timed else analysis.convergence:
         times = {row.arm: row.time_ns for row in trained.rows}
         title = f"{names.network(trained.case)}, training to {sentences.goal(trained)}"
-        yield _picture(trained, title, "lower is better", times, units.time_with_interval)
+        yield _picture(trained, title, "lower is better", times, "")
 
 
 def _picture(
@@ -160,9 +159,10 @@ def _picture(
     title: str,
     better: str,
     costs: Mapping[str, Estimate | None],
-    write: Callable[[Estimate], str],
+    rate_unit: str,
 ) -> Picture:
-    rows = block.rows[:_MOST_ROWS]
+    shown = [row for row in block.rows if row.standing != "control"]
+    rows = shown[:_MOST_ROWS]
     found = {row.arm: costs[row.arm] for row in rows if row.standing in ("ranked", "shown")}
     ends = [cost.value if cost.high is None else cost.high for cost in found.values() if cost is not None]
     longest = max(axes.unbroken(ends)) if ends else 1.0
@@ -175,8 +175,15 @@ def _picture(
         low, high = (None if bound is None else _pixels(bound, longest) for bound in (cost.low, cost.high))
         width, cut = max(2.0, _pixels(cost.value, longest)), cost.value > longest
         colour = names.colour_on_white(row.backend)
-        bars.append(Bar(arm, write(cost), width, colour, None if cut else low, None if cut else high, cut))
-    return Picture(title, better, tuple(bars), len(block.rows) - len(rows))
+        bars.append(
+            Bar(arm, _written(cost, rate_unit), width, colour, None if cut else low, None if cut else high, cut)
+        )
+    return Picture(title, better, tuple(bars), len(shown) - len(rows))
+
+
+def _written(cost: Estimate, rate_unit: str) -> str:
+    """Write a time, or a rate with its unit."""
+    return f"{units.rate_with_interval(cost)}{units.NBSP}{rate_unit}" if rate_unit else units.time_with_interval(cost)
 
 
 def _pixels(value: float, longest: float) -> float:

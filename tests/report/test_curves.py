@@ -28,7 +28,10 @@ def test_the_verdict_says_who_is_there_first_and_in_how_many_steps() -> None:
         "where nothing else was measured"
     )
     few = analyse(make_run(models=("mlp",), scenarios=("convergence",), generations=1))
-    assert sentences.overall(few) == "small MLP, time to accuracy: not ranked (1 launch, and a ranking takes 5)."
+    assert (
+        sentences.overall(few)
+        == "All 5 answers are equal to the reference. Nothing is ranked: 1 launch, and a ranking takes 5."
+    )
 
 
 def test_the_page_tells_times_steps_seeds_and_curves() -> None:
