@@ -15,6 +15,7 @@ from suite.analysis.types import (
     Headroom,
     Insights,
     Payback,
+    PaybackVerdict,
     Saturation,
     Use,
     Waiting,
@@ -35,6 +36,8 @@ _YARDSTICK = "OpenBLAS"
 """What NumPy multiplies with."""
 _MULTIPLIERS = frozenset({"BLIS", "Eigen", "MKL", "MLAS", "XLA", "oneDNN"})
 """Kinds of libraries, other than the yardstick's, that multiply matrices."""
+_PAYBACKS: tuple[PaybackVerdict, ...] = ("at once", "after", "maybe", "never")
+"""In the order of the table."""
 BOUNDS: dict[Bound, str] = {
     "compute": "compute-bound",
     "memory": "memory-bound",
@@ -76,7 +79,7 @@ def sections(insights: Insights) -> tuple[Section, ...]:
                 *(payback(each) for each in insights.payback if each.verdict != "never"),
                 *never(insights.payback),
             ),
-            paybacks=insights.payback,
+            paybacks=tuple(sorted(insights.payback, key=lambda each: _PAYBACKS.index(each.verdict))),
         ),
         Section(
             "Where a larger batch gains nothing",

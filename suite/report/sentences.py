@@ -234,6 +234,9 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     if behind is None:
         return f"{text}; no other arm could be ranked."
     match separation.relation(behind):
+        case Relation.FASTER if behind.ratio is not None and behind.ratio.value >= units.MULTIPLE_FROM:
+            value, bounds = units.behind(behind.ratio)
+            return f"{text}; {behind.arm} takes {value}{f' ({bounds})' if bounds else ''} the time."
         case Relation.FASTER:
             return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
         case word:
