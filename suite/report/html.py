@@ -10,6 +10,7 @@ from datetime import datetime
 
 import jinja2
 import markupsafe
+import msgspec
 from markupsafe import Markup
 
 from suite.analysis import all_reduce, device, disturbances, energy, precision, processor, scaling, time_spent
@@ -42,7 +43,17 @@ from suite.report.embedded_record import Evidence
 from suite.report.pages import TEMPLATES
 
 
-def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, evidence: Evidence | None = None) -> str:
+class Compared(msgspec.Struct, frozen=True):
+    """What the page of a run of two arms shows of their comparison."""
+
+    answer: str
+    """In one sentence: the first heading of the page."""
+    sections: Markup
+
+
+def render(
+    run: Run, analysis: Analysis, *, comparison: Compared | None = None, evidence: Evidence | None = None
+) -> str:
     """Render a run as one self-contained HTML page.
 
     Parameters
@@ -52,7 +63,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
     analysis
         What `suite.analysis.analyse` says about it.
     comparison
-        Sections on what the arms of a run with two are against each other; None: it is no such run.
+        Of the two arms of a run that has no more; None: it is no such run.
     evidence
         What travels inside the page, where that was made before; None: the record, and no statement.
 
