@@ -79,7 +79,13 @@ def margins(analysis: Analysis) -> str:
 
 
 def trust(run: Run, analysis: Analysis) -> str:
-    """Return what speaks for a result and against it, in one line: answers, disturbed rounds, warnings."""
+    """Return what speaks for a result and against it, in one line: answers, disturbed rounds, warnings.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
     status = analysis.status
     parts = [parity(analysis).rstrip(".")]
     if analysis.timed and run.imported is None:
@@ -228,7 +234,7 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     behind = next((row for row in ranked if row.arm not in first), None)
     if others:
         more = join([f"{row.arm} takes {_more(row)}" for row in others])
-        follows = f"; {behind.arm} follows with {_more(behind)}" if behind is not None else ""
+        follows = f"; {behind.arm} follows with {_behind(behind)}" if behind is not None else ""
         return f"{_leading(block)} {where}: {cost}; {more} more time than {block.best}{follows}."
     text = f"{block.best} {where}: {cost}"
     if behind is None:
@@ -295,6 +301,14 @@ def cost(row: Row, case: Case) -> str:
 def _more(row: RankedRow) -> str:
     """Say how much more time than the best an arm takes: `9.8 % (0.0–22 %)`."""
     return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
+
+
+def _behind(row: RankedRow) -> str:
+    """Say how far behind the best an arm is: `9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`."""
+    if row.ratio is None:
+        return units.NO_VALUE
+    value, bounds = units.behind(row.ratio)
+    return value.removeprefix("+") + (f" ({bounds})" if bounds else "")
 
 
 def join(parts: Sequence[str]) -> str:
