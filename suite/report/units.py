@@ -22,7 +22,7 @@ NBSP = "\u00a0"
 MINUS = "\u2212"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-MULTIPLE_FROM = 2.0
+MULTIPLE_FROM = 3.0
 """Ratio from which a cost is written as a multiple of the best one: `3.40×`, not `+240 %`."""
 
 
@@ -238,7 +238,7 @@ def behind(ratio: Estimate) -> tuple[str, str]:
     if ratio.value < MULTIPLE_FROM:
         bounds = "" if ratio.low is None or ratio.high is None else percent_range(ratio.low - 1, ratio.high - 1)
         return f"+{percent(ratio.value - 1)}", bounds
-    decimals = max(1, decimals_of(ratio.value))
+    decimals = decimals_of(ratio.value)
     value = f"{fixed(ratio.value, decimals)}×"
     if ratio.low is None or ratio.high is None:
         return value, ""
