@@ -7,7 +7,7 @@ from selenium import webdriver
 
 _RUN = """
     const done = arguments[arguments.length - 1]
-    axe.run(document, {resultTypes: ['violations']}).then(
+    axe.run(document, {resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}).then(
         found => done(found.violations.flatMap(rule => rule.nodes.map(
             node => [rule.id, rule.help, node.target.join(' '), ...node.any.map(each => each.message)].join(': ')))),
         error => done([`axe-core failed: ${error}`]))"""

@@ -136,8 +136,8 @@ def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iter
         drawn.add_row(
             _text(f"  {fact.group}"),
             _text(fact.name),
-            _text(f"was {_value_of(fact, fact.before)}"),
-            _text(f"is {_value_of(fact, fact.after)}"),
+            _text(f"was {fact_value(fact, fact.before)}"),
+            _text(f"is {fact_value(fact, fact.after)}"),
         )
     yield drawn
     if len(differing) > _MOST_DIFFERENCES:
@@ -292,5 +292,12 @@ def _remark(point: Point, change_: Change | None, unit: str) -> str:
     return ", ".join(parts)
 
 
-def _value_of(fact: Difference, value: str | None) -> str:
+def fact_value(fact: Difference, value: str | None) -> str:
+    """Write one side of a difference between environments, cut to `_LONGEST_VALUE` characters.
+
+    Parameters
+    ----------
+    fact, value
+        The difference, and its value before or after; None: the record lacks it.
+    """
     return shortened(recorded({} if value is None else {fact.name: value}, fact.group, fact.name), _LONGEST_VALUE)

@@ -1,14 +1,18 @@
 """Value axes: range, scale and ticks; positions are percents of the width."""
 
 import math
+import statistics
 from collections.abc import Sequence
 
 import msgspec
 
 from suite.report import units
 
-LOG_FROM = 6.0
+LOG_FROM = 3.0
 """Ratio of largest to smallest from which an axis is logarithmic."""
+
+BROKEN_FROM = 3.0
+"""Ratio of a bar to the median bar from which it is cut."""
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -68,6 +72,23 @@ def make(values: Sequence[float], factor: float, label: str, better: str, *, zer
     bare = Axis(low=low, high=high, factor=factor, log=log, ticks=(), label=label, better=better)
     ticks = tuple(Tick(label=_tick_label(value), at=bare.at(value * factor)) for value in positions)
     return msgspec.structs.replace(bare, ticks=ticks)
+
+
+def unbroken(lengths: Sequence[float]) -> list[float]:
+    """Return the lengths of bars that an axis has room for; a bar that is far longer than most of them is cut.
+
+    Parameters
+    ----------
+    lengths
+        Of the bars, in any unit; at least one.
+
+    Returns
+    -------
+    list of float
+        All of them, or those up to `BROKEN_FROM` times their median.
+    """
+    longest = BROKEN_FROM * statistics.median(lengths)
+    return [each for each in lengths if each <= longest]
 
 
 def _linear_ticks(low: float, high: float, count: int = 5) -> list[float]:

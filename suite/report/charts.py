@@ -30,6 +30,8 @@ class Mark(msgspec.Struct, frozen=True):
     high: float | None = None
     dots: tuple[float, ...] = ()
     parts: tuple[Part, ...] = ()
+    cut: bool = False
+    """Whether a bar is longer than the axis."""
 
 
 class Chart(msgspec.Struct, frozen=True):
@@ -44,6 +46,11 @@ class Chart(msgspec.Struct, frozen=True):
     def intervals(self) -> bool:
         """Whether any arm has an interval."""
         return any(mark.low is not None for mark in self.marks)
+
+    @property
+    def broken(self) -> bool:
+        """Whether any bar is longer than the axis."""
+        return any(mark.cut for mark in self.marks)
 
     @property
     def summary(self) -> str:
@@ -134,7 +141,7 @@ def _rate(items_per_second: float) -> str:
     return f"{units.rate(items_per_second)}/s"
 
 
-PHASES = ("start", "import", "load", "first call")
+PHASES = ("start", "import", "load and compile", "first call")
 
 
 def cold(block: ColdBlock) -> Chart | None:
@@ -143,7 +150,7 @@ def cold(block: ColdBlock) -> Chart | None:
     if not totals:
         return None
     scale = units.scale_ns(max(totals))
-    axis = axes.make([0.0, *totals], scale.factor, scale.unit, "lower is better", zero=True)
+    axis = axes.make([0.0, *axes.unbroken(totals)], scale.factor, scale.unit, "lower is better", zero=True)
     bars = []
     for row in block.rows:
         if row.total_ns is None:
@@ -151,10 +158,11 @@ def cold(block: ColdBlock) -> Chart | None:
         start = 0.0
         parts = []
         for phase, value in zip(PHASES, (row.start_ns, row.import_ns, row.load_ns, row.first_call_ns), strict=True):
-            width = axis.at(value or 0.0)
+            width = min(axis.at(value or 0.0), 100 - start)
             parts.append(Part(phase=phase, start=round(start, 2), width=width, value=units.time(value)))
             start += width
-        bars.append(Mark(row, units.time(row.total_ns.value), parts=tuple(parts)))
+        cut = row.total_ns.value > axis.high
+        bars.append(Mark(row, units.time(row.total_ns.value), parts=tuple(parts), cut=cut))
     return _bar_chart(axis, block, bars, phases=True)
 
 
@@ -164,13 +172,15 @@ def memory(block: MemoryBlock) -> Chart | None:
     if not most:
         return None
     scale = units.scale_bytes(max(row.peak_bytes or 0.0 for row in block.rows))
-    axis = axes.make([0.0, *most], scale.factor, scale.unit, "lower is better", zero=True)
+    axis = axes.make([0.0, *axes.unbroken(most)], scale.factor, scale.unit, "lower is better", zero=True)
     bars = []
     for row in block.rows:
         if row.peak_bytes is not None:
             peak = Part(phase="peak", start=0.0, width=axis.at(row.peak_bytes), value=units.size(row.peak_bytes))
             low, high = _bounds(axis, row.least_bytes, row.most_bytes)
-            bars.append(Mark(row, peak.value, low=low, high=high, parts=(peak,)))
+            cut = (row.most_bytes or 0.0) > axis.high
+            low, high = (None, None) if cut else (low, high)
+            bars.append(Mark(row, peak.value, low=low, high=high, parts=(peak,), cut=cut))
     return _bar_chart(axis, block, bars, phases=False)
 
 

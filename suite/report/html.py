@@ -10,6 +10,7 @@ from datetime import datetime
 
 import jinja2
 import markupsafe
+import msgspec
 from markupsafe import Markup
 
 from suite.analysis import all_reduce, device, disturbances, energy, precision, processor, scaling, time_spent
@@ -28,6 +29,7 @@ from suite.report import (
     machine,
     names,
     operators,
+    overview,
     page_script,
     pages,
     parity,
@@ -43,7 +45,17 @@ from suite.report.embedded_record import Evidence
 from suite.report.pages import TEMPLATES
 
 
-def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, evidence: Evidence | None = None) -> str:
+class Compared(msgspec.Struct, frozen=True):
+    """What the page of a run of two arms shows of their comparison."""
+
+    answer: str
+    """In one sentence: the first heading of the page."""
+    sections: Markup
+
+
+def render(
+    run: Run, analysis: Analysis, *, comparison: Compared | None = None, evidence: Evidence | None = None
+) -> str:
     """Render a run as one self-contained HTML page.
 
     Parameters
@@ -53,7 +65,7 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
     analysis
         What `suite.analysis.analyse` says about it.
     comparison
-        Sections on what the arms of a run with two are against each other; None: it is no such run.
+        Of the two arms of a run that has no more; None: it is no such run.
     evidence
         What travels inside the page, where that was made before; None: the record, and no statement.
 
@@ -73,8 +85,8 @@ def render(run: Run, analysis: Analysis, *, comparison: Markup | None = None, ev
         comparison=comparison,
         anchors=names.anchors(_case_ids(analysis)),
         inside=evidence.inside.embedded,
-        embedded=_data_block(embedded_record.pack(evidence.inside)),
-        attested=_data_block(embedded_record.attest(evidence)),
+        embedded=pages.data_block(embedded_record.pack(evidence.inside)),
+        attested=pages.data_block(embedded_record.attest(evidence)),
     )
 
 
@@ -102,6 +114,7 @@ def _environment() -> jinja2.Environment:
         "names": names,
         "parity": parity,
         "operators": operators,
+        "overview": overview,
         "planes": xy_charts,
         "precision": precision,
         "processor": processor,
@@ -117,14 +130,6 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {"elapsed": elapsed, "code": code, "cpu_list": as_text}
     environment.tests["absent"] = lambda value: isinstance(value, Absent)
     return environment
-
-
-def _data_block(content: bytes) -> Markup:
-    """Make JSON fit for a script element of type application/json, out of which no text can break."""
-    text = content.decode()
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
 
 
 def elapsed(start: str, end: str) -> str:

@@ -15,6 +15,7 @@ from suite.analysis.types import (
     Headroom,
     Insights,
     Payback,
+    PaybackVerdict,
     Saturation,
     Use,
     Waiting,
@@ -35,6 +36,8 @@ _YARDSTICK = "OpenBLAS"
 """What NumPy multiplies with."""
 _MULTIPLIERS = frozenset({"BLIS", "Eigen", "MKL", "MLAS", "XLA", "oneDNN"})
 """Kinds of libraries, other than the yardstick's, that multiply matrices."""
+_PAYBACKS: tuple[PaybackVerdict, ...] = ("at once", "after", "maybe", "never")
+"""In the order of the table."""
 BOUNDS: dict[Bound, str] = {
     "compute": "compute-bound",
     "memory": "memory-bound",
@@ -51,6 +54,8 @@ class Section(msgspec.Struct, frozen=True):
     sentences: tuple[str, ...]
     sweeps: tuple[Saturation, ...] = ()
     """What the page shows as tables, in place of the sentences."""
+    paybacks: tuple[Payback, ...] = ()
+    """The same of compiling: one table."""
 
 
 def sections(insights: Insights) -> tuple[Section, ...]:
@@ -68,11 +73,13 @@ def sections(insights: Insights) -> tuple[Section, ...]:
         ),
         Section(
             "When compiling pays back",
-            "Cold start and typical call together; an arm compiles where its own settings say so.",
+            "Cold start and typical call together; an arm compiles where its own settings say so. It is compared with "
+            "the same framework without its compiler, or else with the fastest arm that does not compile.",
             (
                 *(payback(each) for each in insights.payback if each.verdict != "never"),
                 *never(insights.payback),
             ),
+            paybacks=tuple(sorted(insights.payback, key=lambda each: _PAYBACKS.index(each.verdict))),
         ),
         Section(
             "Where a larger batch gains nothing",
@@ -269,6 +276,20 @@ def never(found: Sequence[Payback]) -> Iterator[str]:
             f"{names.model(first.model)}, batch {first.batch}, against {_against(first)} at "
             f"{units.time(first.against_call_ns)} a call: compiling never pays back for {arms}."
         )
+
+
+def pays_back(found: Payback) -> tuple[str, str]:
+    """Return when compiling is ahead, for a cell: `after 1 200 calls`, and how long so many calls take."""
+    match found.verdict:
+        case "at once":
+            return "from the first call", ""
+        case "after" if found.calls is not None:
+            calls = units.rate_with_interval(Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high))
+            return f"after {calls} calls", f"{units.time(found.calls.value * found.call_ns)} of calling"
+        case "never":
+            return "never", ""
+        case _:
+            return "not decided", _perhaps(found.calls).removeprefix(": ")
 
 
 def _against(found: Payback) -> str:

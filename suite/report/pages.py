@@ -83,5 +83,19 @@ def render(template: jinja2.Template, *, style: str, script: str = "", images: s
     )
 
 
+def data_block(content: bytes) -> Markup:
+    """Make JSON fit for a script element of type application/json, out of which no text can break.
+
+    Parameters
+    ----------
+    content
+        JSON in UTF-8.
+    """
+    text = content.decode()
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
+
+
 def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -10,6 +10,7 @@ from suite.analysis.types import (
     Analysis,
     BlockAnalysis,
     ConvergenceBlock,
+    Estimate,
     LoadGenBlock,
     RankedBlock,
     RankedRow,
@@ -28,11 +29,10 @@ ONE_BY_ONE = "Each call is of one item: its items a second are 1 ÷ latency, and
 def overall(analysis: Analysis) -> str:
     """Return the main result in one sentence: the fastest arm, model by model.
 
-    It is on latency, or on throughput where latency was not measured, or of what else was timed.
+    It is on latency, or on throughput where latency was not measured, or of what else was timed, or on trainings to a
+    target where nothing was timed.
     """
-    timed = analysis.timed
-    by_scenario = ([block for block in timed if block.case.scenario == name] for name in ("latency", "throughput"))
-    chosen = next(filter(None, by_scenario), list(timed))
+    chosen = _main(analysis)
     if not chosen:
         return _without_timing(analysis)
     groups: dict[str, list[str]] = {}
@@ -40,7 +40,8 @@ def overall(analysis: Analysis) -> str:
         if block.also_first:
             groups.setdefault(_leading(block), []).append(f"{_where(block, chosen)} ({_widest(block)})")
         elif block.best is not None:
-            groups.setdefault(f"{block.best} {_sole_leader(block, 'is fastest')}", []).append(_where(block, chosen))
+            top = f"trains to {goal(block)} fastest" if isinstance(block, ConvergenceBlock) else "is fastest"
+            groups.setdefault(f"{block.best} {_sole_leader(block, top)}", []).append(_where(block, chosen))
     if not groups:
         reason = chosen[0].unranked_reason
         return f"{parity(analysis)} Nothing is ranked: {reason}."
@@ -52,25 +53,70 @@ def overall(analysis: Analysis) -> str:
 
 
 def _without_timing(analysis: Analysis) -> str:
-    status = analysis.status
-    if not status.answers:
+    if not analysis.status.answers:
         return "Nothing was measured."
     if any(block.best is not None for block in analysis.loadgen):
         return " ".join(loadgen(block, analysis.loadgen) for block in analysis.loadgen if block.best is not None)
     if analysis.loadgen:
         return f"{parity(analysis)} Nothing is ranked: {analysis.loadgen[0].unranked_reason}."
-    if analysis.convergence:
-        return " ".join(convergence(block, analysis.convergence) for block in analysis.convergence)
     return f"{parity(analysis)} No speed was measured."
 
 
-def _where(block: TimedBlock, among: Sequence[TimedBlock]) -> str:
+def _main(analysis: Analysis) -> Sequence[TimedBlock | ConvergenceBlock]:
+    """Return the blocks that the main result is on."""
+    timed = analysis.timed
+    by_scenario = ([block for block in timed if block.case.scenario == name] for name in ("latency", "throughput"))
+    return next(filter(None, by_scenario), timed) or analysis.convergence
+
+
+def margins(analysis: Analysis) -> str:
+    """Return how far behind the leading arms the next one is that is shown to be slower, case by case where few."""
+    chosen = [block for block in _main(analysis) if block.best is not None]
+    behind = []
+    for block in chosen:
+        first = {block.best, *block.also_first}
+        slower = (row for row in block.rows if separation.relation(row) is Relation.FASTER and row.arm not in first)
+        row = next(slower, None)
+        if row is not None and row.ratio is not None:
+            behind.append((row, row.ratio, _where(block, chosen)))
+    if not behind:
+        return "By how much: no arm is shown to be behind the others."
+    if len(behind) > _MOST_NAMED:
+        least, most = (pick(ratio.value for _, ratio, _ in behind) for pick in (min, max))
+        ends = [units.behind(Estimate(value))[0] for value in (least, most)]
+        return f"By how much: the next slower arm takes {ends[0]} to {ends[1]}."
+    parts = [f"{row.arm} at {units.behind(ratio)[0]} on {where}" for row, ratio, where in behind]
+    return f"By how much: the next slower {'arm is' if len(parts) == 1 else 'arms are'} {join(parts)}."
+
+
+def trust(run: Run, analysis: Analysis) -> str:
+    """Return what speaks for a result and against it, in one line: answers, disturbed rounds, warnings.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
+    status = analysis.status
+    parts = [parity(analysis).rstrip(".")]
+    if analysis.timed and run.imported is None:
+        total = status.rounds + status.rounds_disturbed
+        parts.append(f"{status.rounds_disturbed} of {total} rounds were disturbed")
+    parts.append(units.plural(len(analysis.warnings), "warning") if analysis.warnings else "no warnings")
+    return f"Can it be trusted? {'; '.join(parts)}."
+
+
+_MOST_NAMED = 4
+"""Most cases that are named one by one in a heading."""
+
+
+def _where(block: TimedBlock | ConvergenceBlock, among: Sequence[TimedBlock | ConvergenceBlock]) -> str:
     """Return a block's name: its model, and what distinguishes it from others of the same model."""
     case = block.case
     others = [other.case for other in among if other.case.model == case.model and other is not block]
     extras = [f"batch {case.batch}"] if any(other.batch != case.batch for other in others) else []
     extras += precisions_apart(block, among)
-    return names.model(case.model) + (f" ({', '.join(extras)})" if extras else "")
+    return names.network(case) + (f" ({', '.join(extras)})" if extras else "")
 
 
 def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
@@ -227,12 +273,15 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     behind = next((row for row in ranked if row.arm not in first), None)
     if others:
         more = join([f"{row.arm} takes {_more(row)}" for row in others])
-        follows = f"; {behind.arm} follows with {_more(behind)}" if behind is not None else ""
+        follows = f"; {behind.arm} follows with {_behind(behind)}" if behind is not None else ""
         return f"{_leading(block)} {where}: {cost}; {more} more time than {block.best}{follows}."
     text = f"{block.best} {where}: {cost}"
     if behind is None:
         return f"{text}; no other arm could be ranked."
     match separation.relation(behind):
+        case Relation.FASTER if behind.ratio is not None and behind.ratio.value >= units.MULTIPLE_FROM:
+            value, bounds = units.behind(behind.ratio)
+            return f"{text}; {behind.arm} takes {value}{f' ({bounds})' if bounds else ''} the time."
         case Relation.FASTER:
             return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
         case word:
@@ -304,6 +353,14 @@ def cost(row: Row, case: Case) -> str:
 def _more(row: RankedRow) -> str:
     """Say how much more time than the best an arm takes: `9.8 % (0.0–22 %)`."""
     return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
+
+
+def _behind(row: RankedRow) -> str:
+    """Say how far behind the best an arm is: `9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`."""
+    if row.ratio is None:
+        return units.NO_VALUE
+    value, bounds = units.behind(row.ratio)
+    return value.removeprefix("+") + (f" ({bounds})" if bounds else "")
 
 
 def join(parts: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ def best_is(row: RankedRow, block: RankedBlock) -> str:
 
 
 def behind(row: RankedRow, block: RankedBlock) -> str:
-    """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, or `best`.
+    """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`, or `best`.
 
     Parameters
     ----------
@@ -65,4 +65,7 @@ def behind(row: RankedRow, block: RankedBlock) -> str:
     """
     if row.ratio is None:
         return units.NO_VALUE
-    return "best" if row.arm == block.best else f"+{units.slower(row.ratio)}"
+    if row.arm == block.best:
+        return "best"
+    value, bounds = units.behind(row.ratio)
+    return f"{value} ({bounds})" if bounds else value

@@ -16,8 +16,9 @@ SAMPLES_PER_RESULT = 5_000
 FEWEST = 250
 """Not even a very large run keeps fewer samples of a result than this."""
 
-BUDGET_BYTES = 1_500_000
-"""What the record inside a page may take before fewer samples are kept, so that a page stays below 2 MB."""
+BUDGET_BYTES = 1_000_000
+"""What the record inside a page may take before fewer samples are kept; packed it is about a quarter of that, so that
+the page of a standard run stays below 600 KiB."""
 
 
 WindowKey: TypeAlias = tuple[str, int, int]

@@ -22,6 +22,9 @@ NBSP = "\u00a0"
 MINUS = "\u2212"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+MULTIPLE_FROM = 3.0
+"""Ratio from which a cost is written as a multiple of the best one: `3.40×`, not `+240 %`."""
+
 
 class Scale(msgspec.Struct, frozen=True):
     """A unit, and how many of the base unit it holds."""
@@ -217,6 +220,29 @@ def slower(ratio: Estimate) -> str:
     """`1.4 % (0.9–2.0 %)`: how much more than the best, from a cost ratio."""
     low, high = (None if bound is None else bound - 1 for bound in (ratio.low, ratio.high))
     return share_with_interval(Estimate(ratio.value - 1, low, high))
+
+
+def behind(ratio: Estimate) -> tuple[str, str]:
+    """Write how far behind the best an arm is, and its interval: `("+15 %", "12–18 %")`, `("3.40×", "3.10–3.70×")`.
+
+    Parameters
+    ----------
+    ratio
+        Cost relative to the best one; from `MULTIPLE_FROM` on it is written as a multiple.
+
+    Returns
+    -------
+    value, bounds : str
+        The bounds are empty where there are none.
+    """
+    if ratio.value < MULTIPLE_FROM:
+        bounds = "" if ratio.low is None or ratio.high is None else percent_range(ratio.low - 1, ratio.high - 1)
+        return f"+{percent(ratio.value - 1)}", bounds
+    decimals = decimals_of(ratio.value)
+    value = f"{fixed(ratio.value, decimals)}×"
+    if ratio.low is None or ratio.high is None:
+        return value, ""
+    return value, f"{fixed(ratio.low, decimals)}–{fixed(ratio.high, decimals)}×"
 
 
 def accuracy(share: float) -> str:

@@ -29,6 +29,11 @@ EARLIER = (
         "9ebe1f21c9fb255c4148491b68430177a370086200283714ca6e54b66937b628",
         "d8e1dfa674dc519ce019bcdb2f6d78d386b965c81be1facd926ad1ad8d1e89f1",
     ),
+    # Before the overview, 26 November 2026.
+    (
+        "8f92adf11367016f6eaf94dd7042f6132e58ca85c2d1864c9886f6b4199a6f44",
+        "493f6de2b36e17991c3604d02ec34e90a6fc06edc334e977652a09a70633f59a",
+    ),
     # Before Keras had colours, 25 November 2026.
     (
         "624c402856cab071d093663444c439b0b2c868213e9e158bb90d8b64ca639a27",

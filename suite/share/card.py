@@ -1,15 +1,21 @@
 """A run as a card: an SVG for a README, and Markdown for a pull request."""
 
-from collections.abc import Iterator
+import contextlib
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from suite.analysis.types import Analysis, RankedBlock, RankedRow, TimedBlock
-from suite.errors import printable
+from suite.analysis.types import Analysis, Estimate, RankedBlock, RankedRow
+from suite.compare import phrases
+from suite.compare.ab import comparison as pairs
+from suite.compare.formats import ratio_chart
+from suite.compare.types import Comparison, Gate
+from suite.errors import LevelfieldError, printable
 from suite.history.environment import machine_title
 from suite.record.schema import Run
-from suite.report import loadgen, names, pages, sentences, separation, units
+from suite.report import axes, loadgen, names, pages, sentences, separation, units
 from suite.report.sentences import shortened
 from suite.report.separation import IN_THESE_MINUTES
 from suite.safety.markdown import text as cell
@@ -17,7 +23,12 @@ from suite.safety.markdown import text as cell
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 720
 """Pixels."""
+BAR = 300
+"""Pixels of the longest bar."""
 _MOST_ROWS = 8
+_MOST_LINES = 4
+_HEADING_CHARACTERS, _TEXT_CHARACTERS, _NAME_CHARACTERS = 76, 94, 24
+"""Characters that fit into a line of each kind, for the widest of the usual fonts."""
 
 
 def markdown(run: Run, analysis: Analysis) -> str:
@@ -69,7 +80,9 @@ def _table_row(row: RankedRow, block: RankedBlock, cost: str, *more: str) -> str
 
 
 def svg(run: Run, analysis: Analysis) -> str:
-    """Return the run's latency (or the first timed blocks, where there is none) as one picture with bars.
+    """Return the main result of a run as one picture: bars of its latency, or of what else was timed or trained.
+
+    Of a run of `levelfield ab` it shows the ratios of the two arms.
 
     Parameters
     ----------
@@ -79,40 +92,108 @@ def svg(run: Run, analysis: Analysis) -> str:
     Returns
     -------
     str
-        An SVG document, `WIDTH` pixels wide.
+        An SVG document, `WIDTH` pixels wide; longer lines of text are wrapped.
     """
-    blocks = [block for block in analysis.timed if block.case.scenario == "latency"] or analysis.timed[:3]
-    lines = [
-        (shortened(sentences.overall(analysis), 92), 15, 700),
-        (shortened(f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}.", 110), 12, 400),
-    ]
+    compared = _compared(run)
+    answer = sentences.overall(analysis) if compared is None else phrases.first_line(compared)
+    about = f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}."
     template = pages.templates(TEMPLATES).get_template("card.svg.j2")
     made = template.render(
-        label=shortened(sentences.overall(analysis), 200),
-        lines=lines,
-        blocks=[(sentences.title(block.case), list(_bars(block))) for block in blocks],
+        label=shortened(answer, 200),
+        lines=[
+            *((line, 15, 700) for line in _wrapped(answer, _HEADING_CHARACTERS)),
+            *((line, 12, 400) for line in _wrapped(about, _TEXT_CHARACTERS)),
+        ],
+        blocks=list(_pictures(analysis)) if compared is None else [],
+        ratios=None if compared is None else ratio_chart.make(compared.rows[:_MOST_ROWS], compared.gate.margin),
+        margin=None if compared is None else units.percent(compared.gate.margin),
         width=WIDTH,
         printable=printable,
     )
     return f"{made}\n"
 
 
+def _compared(run: Run) -> Comparison | None:
+    """Return the comparison of the two arms of a run of `levelfield ab`; None for other runs."""
+    if pairs.LABEL not in run.labels:
+        return None
+    with contextlib.suppress(LevelfieldError):  # anybody can label a run so
+        return pairs.compare_arms(run, Gate(margin=run.settings.margin), "")
+    return None
+
+
+def _wrapped(text: str, characters: int) -> list[str]:
+    lines = textwrap.wrap(text, characters)
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
+
+
 class Bar(msgspec.Struct, frozen=True):
-    """One arm: a bar with its value, or the standing of an arm without numbers."""
+    """One arm: a bar with its value, or the standing of an arm without numbers; lengths are pixels."""
 
     arm: str
     value: str
     width: float | None = None
     colour: str = ""
+    low: float | None = None
+    high: float | None = None
+    cut: bool = False
+    """Whether the bar is longer than what is drawn."""
 
 
-def _bars(block: TimedBlock) -> Iterator[Bar]:
-    costs = {row.arm: row.compared(block.case) for row in block.rows if row.standing in ("ranked", "shown")}
-    longest = max((cost.value for cost in costs.values() if cost is not None), default=1.0)
-    for row in block.rows[:_MOST_ROWS]:
-        arm, cost = shortened(row.arm, 22), costs.get(row.arm)
+class Picture(msgspec.Struct, frozen=True):
+    """One case."""
+
+    title: str
+    better: str
+    bars: tuple[Bar, ...]
+    left_out: int
+    """Arms that are not drawn."""
+
+
+def _pictures(analysis: Analysis) -> Iterator[Picture]:
+    timed = [block for block in analysis.timed if block.case.scenario == "latency"] or analysis.timed[:3]
+    for block in timed:
+        costs = {row.arm: row.compared(block.case) for row in block.rows}
+        better = "higher is better" if block.case.per_item else "lower is better"
+        unit = block.case.rate_unit if block.case.per_item else ""
+        yield _picture(block, sentences.title(block.case), better, costs, unit)
+    for trained in () if timed else analysis.convergence:
+        times = {row.arm: row.time_ns for row in trained.rows}
+        title = f"{names.network(trained.case)}, training to {sentences.goal(trained)}"
+        yield _picture(trained, title, "lower is better", times, "")
+
+
+def _picture(
+    block: RankedBlock,
+    title: str,
+    better: str,
+    costs: Mapping[str, Estimate | None],
+    rate_unit: str,
+) -> Picture:
+    shown = [row for row in block.rows if row.standing != "control"]
+    rows = shown[:_MOST_ROWS]
+    found = {row.arm: costs[row.arm] for row in rows if row.standing in ("ranked", "shown")}
+    ends = [cost.value if cost.high is None else cost.high for cost in found.values() if cost is not None]
+    longest = max(axes.unbroken(ends)) if ends else 1.0
+    bars = []
+    for row in rows:
+        arm, cost = shortened(row.arm, _NAME_CHARACTERS), found.get(row.arm)
         if cost is None:
-            yield Bar(arm, row.standing)
+            bars.append(Bar(arm, row.standing))
             continue
-        value = f"{units.rate(cost.value)} {block.case.rate_unit}" if block.case.per_item else units.time(cost.value)
-        yield Bar(arm, value, max(2.0, 380 * cost.value / longest), names.colour_on_white(row.backend))
+        low, high = (None if bound is None else _pixels(bound, longest) for bound in (cost.low, cost.high))
+        width, cut = max(2.0, _pixels(cost.value, longest)), cost.value > longest
+        colour = names.colour_on_white(row.backend)
+        bars.append(
+            Bar(arm, _written(cost, rate_unit), width, colour, None if cut else low, None if cut else high, cut)
+        )
+    return Picture(title, better, tuple(bars), len(shown) - len(rows))
+
+
+def _written(cost: Estimate, rate_unit: str) -> str:
+    """Write a time, or a rate with its unit."""
+    return f"{units.rate_with_interval(cost)}{units.NBSP}{rate_unit}" if rate_unit else units.time_with_interval(cost)
+
+
+def _pixels(value: float, longest: float) -> float:
+    return BAR * min(value / longest, 1.0)

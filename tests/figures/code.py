@@ -8,9 +8,10 @@ from suite.analysis.race import LEAD_PRECISION
 from suite.plan.profiles import PROFILES
 from suite.prepare.own_model import reference as own_reference
 from suite.prepare.own_model.support import SIZED_AS
-from suite.report import axes
+from suite.report import axes, overview, units
 from suite.schedule import padding, roofline
 from suite.schedule.race import MOST_FIRST_PASSES
+from suite.share.site.pages import PAIRS
 from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
@@ -150,6 +151,10 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     ("docs/limits.md", "small networks on {} small images", [digits.ITEMS]),
     ("docs/gpu-verification.md", "the gate is {}, and such a launch would be refused", [_power(TOLERANCES["fp32"])]),
     (READING, "slowest takes more than {} times the fastest", [prints.in_words(axes.LOG_FROM)]),
+    (READING, "one that is longer than {} times the median", [prints.in_words(axes.BROKEN_FROM)]),
+    (READING, "from {} times its time on a multiple", [prints.in_words(units.MULTIPLE_FROM)]),
+    (READING, "More than {} cases are divided by scenario", [prints.in_words(overview.MOST_COLUMNS)]),
+    (READING, "The newest {} runs of a machine are compared in full", [prints.in_words(PAIRS)]),
     (READING, "A p90 needs {} calls, a p99 {}", [least_calls(each) for each in TAILS]),
     (READING, "the first batch that reaches {} % of that highest", [_percent(saturation.ENOUGH)]),
 )

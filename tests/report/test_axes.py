@@ -69,3 +69,9 @@ def test_an_axis_of_nothing_but_zeros_has_a_width() -> None:
     assert axis.at(0.0) == 0
     assert axis.high > 0
     assert axis.ticks
+
+
+def test_a_bar_far_longer_than_most_is_left_out_of_the_axis() -> None:
+    assert axes.unbroken([1.0, 1.2, 1.4, 20.0]) == [1.0, 1.2, 1.4]
+    assert axes.unbroken([1.0, 1.2, 2.5]) == [1.0, 1.2, 2.5]
+    assert axes.unbroken([4.0]) == [4.0]

@@ -153,3 +153,41 @@ def test_it_prints(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, "paperWidth": 8.27})
     assert len(printed["data"]) > 50_000
+
+
+def test_print_opens_what_is_folded(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    heights = """
+        return [...document.querySelectorAll('details:not(.closer) > :not(summary)')]
+            .filter(part => part.offsetHeight > 0).length"""
+    assert browser.execute_script(heights) == 0
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert browser.execute_script(heights) > 30
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_table_that_is_wider_than_the_page_says_so(browser: webdriver.Chrome, page: Path) -> None:
+    said = """
+        return [...document.querySelectorAll('.scroll')].filter(part => part.offsetHeight > 0).map(part => [
+            part.scrollWidth > part.clientWidth + 1,
+            getComputedStyle(part.querySelector('caption'), '::after').content.includes('More columns')])"""
+    for width in (390, 2200):
+        show(browser, page, width=width)
+        browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+        found = browser.execute_script(said)
+        assert all(wide == told for wide, told in found), (width, found)
+        assert any(wide for wide, _ in found) == (width == 390)
+
+
+def test_a_phone_shows_the_distance_to_the_best_without_scrolling(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page, width=390)
+    rights = browser.execute_script("""
+        return [...document.querySelectorAll('.block table')].filter(table => table.offsetHeight > 0)
+            .flatMap(table => [...table.rows].slice(0, 1).map(row => [...row.cells].slice(0, 3).at(-1)))
+            .map(cell => [cell.textContent, cell.getBoundingClientRect().right])""")
+    assert len(rights) == 6
+    for heading, right in rights:
+        assert heading.startswith("Behind the best")
+        assert right <= 390

@@ -60,3 +60,14 @@ def test_the_canary_course_stays_inside_its_frame() -> None:
     assert len(course.points) == 10
     assert all(0 <= point.x <= 100 and 0 <= point.y <= 100 for point in course.points)
     assert {"median"} < {tick.label for tick in course.ticks}
+
+
+def test_a_bar_far_longer_than_the_others_is_cut_within_the_axis() -> None:
+    chart = charts.cold(analyse(make_run(models=("mlp",), scenarios=("cold-start",), rounds=2)).cold[0])
+    assert chart is not None
+    cut = [bar for bar in chart.marks if bar.cut]
+    assert [bar.row.arm for bar in cut] == ["torch-compile"]
+    assert chart.broken
+    for bar in chart.marks:
+        assert bar.parts[-1].start + bar.parts[-1].width <= 100 + 1e-9
+    assert max(bar.parts[-1].start + bar.parts[-1].width for bar in chart.marks if not bar.cut) > 50

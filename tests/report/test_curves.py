@@ -24,11 +24,14 @@ def test_the_verdict_says_who_is_there_first_and_in_how_many_steps() -> None:
     assert "of training in these minutes and 101 steps, " in said
     assert said.endswith("faster than torch-compile.")
     only = analyse(make_run(models=("mlp",), scenarios=("convergence",)))
-    assert sentences.overall(only).startswith("jax is first at 97.0\u00a0% on small MLP: "), (
+    assert sentences.overall(only).startswith("jax trains to 97.0\u00a0% fastest on small MLP."), (
         "where nothing else was measured"
     )
     few = analyse(make_run(models=("mlp",), scenarios=("convergence",), generations=1))
-    assert sentences.overall(few) == "small MLP, time to accuracy: not ranked (1 launch, and a ranking takes 5)."
+    assert (
+        sentences.overall(few)
+        == "All 5 answers are equal to the reference. Nothing is ranked: 1 launch, and a ranking takes 5."
+    )
 
 
 def test_the_page_tells_times_steps_seeds_and_curves() -> None:

@@ -99,7 +99,9 @@ def test_the_page_has_them_with_their_numbers() -> None:
     assert '<a href="#insights">Insights</a>' in page
     for section in insights.sections(analyse(run).insights):
         assert section.title in page
-        assert page.count("<tr " if section.sweeps else "<li>", page.index(section.title)) >= len(section.sentences)
+        assert page.count("<tr" if section.sweeps or section.paybacks else "<li>", page.index(section.title)) >= len(
+            section.sentences
+        )
     assert "GFLOP/s</td>" in page
     assert "in the cache" in page
 

@@ -181,6 +181,7 @@ def test_what_is_left_gets_the_width_of_the_chart(browser: webdriver.Chrome, pag
 
 def test_text_model_and_scenario_choose_cases_and_arms(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
+    browser.execute_script("document.querySelector('#verdict details').open = true")
     cases = len(shown(browser, "article.block"))
     find(browser, "onnx latency")
     assert {each.get_attribute("data-scenario") for each in shown(browser, "article.block")} == {"latency"}

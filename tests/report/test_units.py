@@ -131,3 +131,20 @@ def test_shares_and_powers() -> None:
 
 def test_a_lead_without_an_interval_is_reported_plainly() -> None:
     assert plain(units.slower(Estimate(1.5))) == "50 %"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "value", "bounds"),
+    [
+        (Estimate(1.15, 1.12, 1.18), "+15 %", "12–18 %"),
+        (Estimate(1.02, 1.0, 1.05), "+2.0 %", "0–5.0 %"),
+        (Estimate(2.5), "+150 %", ""),
+        (Estimate(3.4, 3.1, 3.7), "3.40×", "3.10–3.70×"),
+        (Estimate(34.56, 28.5, 41.8), "34.6×", "28.5–41.8×"),
+        (Estimate(340.0), "340×", ""),
+    ],
+)
+def test_a_distance_to_the_best_is_a_multiple_where_percents_would_be_many(
+    ratio: Estimate, value: str, bounds: str
+) -> None:
+    assert tuple(map(plain, units.behind(ratio))) == (value, bounds)

@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import msgspec
+import pytest
 
 from suite import analysis
 from suite.record.schema import Failure, Run
@@ -57,10 +58,13 @@ def bars(made: Run) -> list[float]:
 def test_bars_are_as_long_as_what_they_stand_for() -> None:
     made = make_run(models=("resnet50",), scenarios=("latency",), backends=("jax", "openvino", "torch"))
     (block,) = analysis.analyse(made).timed
-    costs = [cost.value for row in block.rows if (cost := row.compared(block.case)) is not None]
+    costs = [cost for row in block.rows if (cost := row.compared(block.case)) is not None]
     assert len(costs) == 3
-    longest = max(costs)
-    assert bars(made) == [round(380 * cost / longest, 1) for cost in costs]
+    longest = max(cost.high or 0.0 for cost in costs)
+    assert bars(made) == [round(card.BAR * cost.value / longest, 1) for cost in costs]
+    lines = [float(each.attrib["x2"]) - 186 for each in picture(made).iter(f"{SVG}line")]
+    assert lines == [pytest.approx(card.BAR * (cost.high or 0.0) / longest, abs=0.06) for cost in costs]
+    assert any("lower is better" in text for text in texts(made))
 
 
 def test_a_picture_is_as_high_as_its_rows_and_holds_eight_of_them_at_most() -> None:
@@ -92,9 +96,9 @@ def test_an_arm_without_a_number_has_its_standing_in_place_of_a_bar() -> None:
 
 def test_where_no_latency_was_measured_other_timed_cases_are_drawn() -> None:
     made = make_run(models=("mlp",), scenarios=("throughput", "memory"), backends=("jax", "torch"))
-    assert any(text.endswith(" items/s") for text in texts(made))
+    assert any(text.endswith("items/s") for text in texts(made))
     both = make_run(models=("mlp",), scenarios=("latency", "throughput"), backends=("jax", "torch"))
-    assert not any(text.endswith(" items/s") for text in texts(both))
+    assert not any(text.endswith("items/s") for text in texts(both))
 
 
 def test_nothing_measured_is_a_card_still() -> None:
@@ -129,5 +133,48 @@ def test_markdown_of_a_training_to_a_target_names_the_goal_and_the_steps() -> No
 
 def test_a_picture_of_a_hostile_record_is_one_document_without_a_script() -> None:
     root = picture(make_hostile(variants=True))
-    assert {element.tag for element in root.iter()} == {f"{SVG}svg", f"{SVG}rect", f"{SVG}text"}
+    assert {element.tag for element in root.iter()} <= {
+        f"{SVG}{tag}" for tag in ("svg", "rect", "text", "line", "path")
+    }
     assert not any(name.startswith("on") for element in root.iter() for name in element.attrib)
+
+
+def test_a_long_answer_is_wrapped_and_nothing_of_it_is_lost() -> None:
+    made = make_run(rounds=2)
+    answer = sentences.overall(analysis.analyse(made))
+    headings = [each.text or "" for each in picture(made).iter(f"{SVG}text") if each.attrib["font-size"] == "15"]
+    assert " ".join(headings) == answer
+    assert len(headings) > 1
+
+
+def test_a_bar_far_longer_than_the_others_is_cut_with_its_value_beside_it() -> None:
+    made = make_run(models=("resnet50",), scenarios=("latency",), slower={"torch": 40.0})
+    assert len(list(picture(made).iter(f"{SVG}path"))) == 1
+    assert max(bars(made)) == card.BAR
+    assert sorted(bars(made))[-2] > 0.5 * card.BAR
+
+
+def test_trainings_to_a_target_have_bars_too() -> None:
+    made = make_run(models=("mlp",), scenarios=("convergence",), backends=("jax", "torch"))
+    assert len(bars(made)) == 2
+    assert any("training to 97.0" in text for text in texts(made))
+
+
+def test_a_run_of_two_arms_shows_their_ratios_and_the_margin() -> None:
+    made = make_run(models=("mlp", "bert"), scenarios=("latency",), backends=("jax", "torch"), labels=("ab",))
+    told = texts(made)
+    assert any("New over old" in text for text in told)
+    assert sum(text.startswith("jax → torch") for text in told) == 2
+    assert len(list(picture(made).iter(f"{SVG}circle"))) == 2
+    three = make_run(models=("mlp",), scenarios=("latency",), backends=("jax", "torch", "openvino"), labels=("ab",))
+    assert len(bars(three)) == 3, "what is only labelled so is a run as any other"
+
+
+def test_nothing_is_drawn_outside_the_picture() -> None:
+    made = make_run(rounds=2, backends=("jax", "torch", "openvino", "tensorflow-xla"), slower={"torch": 40.0})
+    for element in picture(made).iter(f"{SVG}text"):
+        start, size = float(element.attrib["x"]), float(element.attrib["font-size"])
+        wide = 0.6 * size * len(element.text or "")
+        left = start - wide * {"start": 0, "middle": 0.5, "end": 1}[element.attrib["text-anchor"]]
+        assert left >= 0, element.text
+        assert left + wide <= card.WIDTH, element.text

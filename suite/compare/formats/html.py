@@ -6,8 +6,10 @@ from markupsafe import Markup
 
 from suite import __version__
 from suite.compare import phrases
+from suite.compare.formats import ratio_chart
 from suite.compare.types import Comparison
-from suite.report import names, pages
+from suite.report import html as report
+from suite.report import names, pages, units
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 
@@ -23,9 +25,10 @@ def write(comparison: Comparison) -> str:
     )
 
 
-def within(comparison: Comparison) -> Markup:
-    """Return the comparison as sections of the report of the run that it is about."""
-    return Markup(_render("comparison_within.html.j2", comparison))  # noqa: S704  (rendered with escaping)
+def within(comparison: Comparison) -> report.Compared:
+    """Return the comparison as the answer and the sections of the report of the run that it is about."""
+    sections = Markup(_render("comparison_within.html.j2", comparison))  # noqa: S704  (rendered with escaping)
+    return report.Compared(phrases.first_line(comparison), sections)
 
 
 def _render(template: str, comparison: Comparison, **further: object) -> str:
@@ -37,6 +40,8 @@ def _render(template: str, comparison: Comparison, **further: object) -> str:
             moved=comparison.moved,
             changes=len(comparison.changed),
             names=names,
+            ratio_chart=ratio_chart,
+            units=units,
             version=__version__,
             words=phrases,
             **further,

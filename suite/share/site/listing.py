@@ -2,7 +2,8 @@
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -95,6 +96,20 @@ def read_runs(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, 
                 )
     newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
     return SiteRuns(tuple(newest), tuple(summaries), tuple(skipped))
+
+
+def machines(entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the title of each machine by its key, sorted by title; where several share a title, the key is added.
+
+    Parameters
+    ----------
+    entries
+        Runs of the site.
+    """
+    titles = {one.machine: one.machine_title for one in entries}
+    count = Counter(titles.values())
+    named = {key: title if count[title] == 1 else f"{title} (machine {key})" for key, title in titles.items()}
+    return dict(sorted(named.items(), key=lambda each: each[1]))
 
 
 def _entry(run: Run, found: Analysis, folder: Path) -> Entry:

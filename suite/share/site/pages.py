@@ -3,7 +3,7 @@
 import itertools
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,7 @@ from suite.record import files
 from suite.record.schema import Run
 from suite.report import html, pages
 from suite.share import card, run_evidence
-from suite.share.site import listing, trends
+from suite.share.site import any_two, listing, trends
 from suite.share.site.listing import Entry, SiteRuns
 from suite.share.site.trends import Page
 
@@ -71,8 +71,14 @@ def publish(reports: Path, out: Path, say: Callable[[str], None]) -> Published:
             )
         pairs = _comparisons(runs.entries, fresh / "compare", say)
         found = trends.pages(runs.summaries)
+        machines = listing.machines(runs.entries)
         for page in found:
-            _write(fresh / "trends" / f"{page.name}.html", _page("trends.html.j2", page=page))
+            _write(
+                fresh / "trends" / f"{page.name}.html",
+                _page("trends.html.j2", page=page, pairs=pairs, machine=machines.get(page.machine, page.machine_title)),
+            )
+        if len(runs.summaries) > 1:
+            _write(fresh / "compare" / "index.html", _any_two(runs, machines, pairs))
         _write(fresh / "index.html", _index(runs, pairs, found))
         _put(fresh, out)
     return Published(len(runs.entries), len(pairs), len(found), runs.skipped)
@@ -151,11 +157,22 @@ def _index(runs: SiteRuns, pairs: dict[tuple[str, str], str], found: Sequence[Pa
         entries=entries,
         pairs=[{"old": old, "new": new, "page": page} for (old, new), page in pairs.items()],
         trends=found,
-        machines=dict(sorted({one.machine: one.machine_title for one in entries}.items(), key=lambda each: each[1])),
+        machines=listing.machines(entries),
         backends=sorted({name for one in entries for name in one.backends}),
         models=sorted({name for one in entries for name in one.models}),
         launchers=sorted({one.launcher for one in entries}),
         skipped=len(runs.skipped),
+        any_two=len(runs.summaries) > 1,
+    )
+
+
+def _any_two(runs: SiteRuns, machines: Mapping[str, str], pairs: Mapping[tuple[str, str], str]) -> str:
+    found = any_two.data(runs.summaries, machines, pairs)
+    return _page(
+        "any.html.j2",
+        script=(TEMPLATES / "any.js").read_text(encoding="utf-8"),
+        data=pages.data_block(msgspec.json.encode(found)),
+        left_out=found.left_out,
     )
 
 

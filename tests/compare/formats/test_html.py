@@ -2,9 +2,15 @@
 
 import base64
 import hashlib
+import re
 
+from suite.analysis import analyse
+from suite.compare.ab.comparison import compare_arms
 from suite.compare.formats import html
+from suite.compare.types import Gate
+from suite.report import html as report
 from tests.compare.formats.samples import hostile, upgrade
+from tests.records_builder import make_run
 from tests.report.test_html import Page
 
 
@@ -28,3 +34,12 @@ def test_the_page_is_one_file_that_asks_for_nothing() -> None:
         assert {str(link["href"])[1:] for link in page.all("a")} <= set(ids)
         assert "{{7*7}}" in page.text or comparison is upgrade()
         assert all(cell.get("scope") in {"row", "col"} for cell in page.all("th"))
+
+
+def test_a_run_of_two_arms_begins_with_the_answer_of_their_comparison() -> None:
+    run = make_run(models=("mlp",), scenarios=("latency",), backends=("jax", "torch"), labels=("ab",))
+    compared = compare_arms(run, Gate(), "0" * 64)
+    text = report.render(run, analyse(run), comparison=html.within(compared))
+    (title,) = re.findall(r"<h1[^>]*>(.*?)</h1>", text)
+    assert title.replace("\u2060", "") == compared.answer
+    assert text.index("<h1") < text.index('class="plot ratios"') < text.index('id="controls"')

@@ -107,3 +107,14 @@ def test_a_folder_that_is_none_is_a_sentence_and_an_empty_one_lists_nothing(tmp_
     (tmp_path / "file").write_text("x")
     with pytest.raises(LevelfieldError, match="cannot be read: Not a directory"):
         listed(tmp_path / "file")
+
+
+def test_machines_with_the_same_title_are_told_apart_by_their_keys(shelf: SiteRuns) -> None:
+    one, *_ = shelf.entries
+    twins = [msgspec.structs.replace(one, machine=key, machine_title="EPYC") for key in ("aaa", "bbb")]
+    other = msgspec.structs.replace(one, machine="ccc", machine_title="Xeon")
+    assert listing.machines([*twins, other, twins[0]]) == {
+        "aaa": "EPYC (machine aaa)",
+        "bbb": "EPYC (machine bbb)",
+        "ccc": "Xeon",
+    }

@@ -1,6 +1,7 @@
 """Trends of one machine as a page: where a level changed, and what is drawn of it."""
 
 import hashlib
+import math
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from suite.history import summary
 from suite.history.summary import Summary
 from suite.record.schema import Run
 from suite.share.site import trends
+from tests.compare.runs import with_machine
 from tests.history.many import LATENCY, summaries
 from tests.report.plain import plain
 from tests.share.site.shelves import made
@@ -25,6 +27,24 @@ def test_a_trend_tells_where_the_level_changed() -> None:
     assert sum(dot.changed for dot in slower[0].dots) == 1
     steady = next(line for line in page.lines if line.result.startswith("onnxruntime/mlp/latency"))
     assert not any(dot.changed for dot in steady.dots)
+    assert not steady.steps
+    assert steady in page.steady
+    assert slower[0] in page.changed
+    assert page.lines.index(slower[0]) < page.lines.index(steady), "what changed comes first"
+    (step,) = slower[0].steps
+    (begins,) = (dot for dot in slower[0].dots if dot.changed)
+    assert (step.x, step.before, step.run) == (begins.x, "run-04", "run-05")
+    assert slower[0].band.x == step.x
+    assert slower[0].moved == pytest.approx(math.log(1.5), abs=0.2)
+    assert (slower[0].first, slower[0].last) == (runs[0].started[:10], runs[-1].started[:10])
+
+
+def test_a_change_names_what_differs_between_the_runs_around_it() -> None:
+    runs = [made(number, slower=1.0 if number < 5 else 1.5) for number in range(10)]
+    runs[5:] = [with_machine(one, kernel={"release": "6.9"}) for one in runs[5:]]
+    (page,) = trends.pages([write_summary(one) for one in runs])
+    (step,) = next(line for line in page.lines if line.result == "openvino/mlp/latency/fp32/b1/t2/cpu").steps
+    assert any("release" in fact and fact.endswith("→ 6.9") for fact in step.facts), step.facts
 
 
 def write_summary(one: Run) -> Summary:
@@ -94,7 +114,9 @@ def test_values_that_never_change_are_a_level_line(template: Summary) -> None:
     (page,) = trends.pages(runs)
     for each in page.lines:
         assert len({dot.y for dot in each.dots}) == 1
-        assert each.top == each.bottom == each.latest
+        assert each.top != each.bottom, "noise is not blown up to a full chart"
+        assert each.dots[0].y == pytest.approx(each.band.y + each.band.height / 2, abs=1)
+        assert each.band.height == pytest.approx((trends.HEIGHT - 2 * trends.EDGE) / 2, abs=1)
 
 
 def test_a_run_without_a_number_leaves_a_gap_and_no_dot(template: Summary) -> None:

@@ -1,5 +1,5 @@
 // Charts drawn anew: on another scale, and around those rows that are shown. Positions are percents of the width.
-const LOG_FROM = 6;
+const LOG_FROM = 3;
 const NICE = [[1, 2, 5], [1, 3], [1]];
 
 const linearTicks = (low, high, wanted = 5) => {
@@ -63,6 +63,7 @@ const charts = all(".plot[data-low]").map((plot) => {
 });
 
 const drawScale = (chart, scale) => {
+  if (chart.plot.dataset.cut) return;
   const shown = chart.rows.filter(({ row }) => !row.classList.contains("out"));
   const values = shown.flatMap(({ places }) => places.map((place) => place.end ?? place.value));
   if (!values.length) return;
@@ -75,6 +76,7 @@ const drawScale = (chart, scale) => {
       if (end !== undefined) mark.setAttribute("width", `${axis.at(end) - axis.at(value)}%`);
     }
   }
+  chart.plot.dataset.log = axis.log ? "yes" : "no";
   chart.plot.querySelector(".plot-axis .track").replaceChildren(...labelsOf(axis));
   chart.plot.querySelector(".plot-label").textContent = `${chart.label}${axis.log ? ", logarithmic" : ""} · ${chart.better}`;
 };

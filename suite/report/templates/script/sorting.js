@@ -1,4 +1,4 @@
-// Every table with a head sorts by any of its columns: up, down, and back to the order of the page.
+// Every table with a head, but for the overview, sorts by any of its columns: up, down, and back to the order of the page.
 const valueOf = (row, column, numeric) => {
   const cell = row.cells[column];
   if (!cell) return undefined;
@@ -15,7 +15,7 @@ const sorted = (rows, column, numeric, sign) => {
 };
 for (const table of all("table")) {
   const head = table.tHead, body = table.tBodies[0];
-  if (!head || head.rows.length !== 1 || !body || body.rows.length < 2) continue;
+  if (table.classList.contains("overview") || !head || head.rows.length !== 1 || !body || body.rows.length < 2) continue;
   const original = [...body.rows], cells = [...head.rows[0].cells];
   cells.forEach((cell, column) => {
     const numeric = cell.classList.contains("num");
