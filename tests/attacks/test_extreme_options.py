@@ -63,6 +63,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
         "squad=/dev/null",
         "glue-sst2=/dev/null",
     ),
+    "--json": ("",),
     "--data-items": ("0", "1", "all", str(LARGEST_NUMBER + 1), "9" * 400, LONG),
     "--target": ("1e-300", "99.999999%"),
     "--latency-target": ("0.001ms", "0.0001ms", "3600s", "3601s", "-1ms", "9" * 400 + "ms", "nan", LONG),

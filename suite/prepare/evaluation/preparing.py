@@ -231,7 +231,7 @@ def _questions(making: _Making, request: DataRequest, task: Task, network: str, 
             opened, vocabulary, [text for each in asked for text in (each.question.lstrip(), each.context)]
         )
         for place, (question, context) in enumerate(zip(split[::2], split[1::2], strict=True)):
-            words = question.ids[: windows.LONGEST_QUESTION]
+            words = question.ids[: min(windows.LONGEST_QUESTION, length // 2)]  # a small network has little room
             for each in windows.over(len(words), len(context.ids), length):
                 part = slice(each.first, each.first + each.count)
                 made.append(windows.record(dtype, vocabulary.special, words, context.ids[part]))

@@ -90,8 +90,15 @@ def over(question: int, text: int, length: int) -> tuple[Window, ...]:
         Pieces that both have.
     length
         Of an input, with its special pieces.
+
+    Raises
+    ------
+    ValueError
+        There is no room for the text.
     """
     room = length - question - 3
+    if room < 1:
+        raise ValueError(f"A question of {question} pieces leaves no room in {length}.")
     spans = []
     start = 0
     while True:

@@ -51,6 +51,12 @@ def test_windows_are_those_of_the_published_code(text: int, question: int) -> No
     assert sorted(counted) == list(range(text))
 
 
+def test_without_room_nothing_is_made() -> None:
+    with pytest.raises(ValueError, match="leaves no room in 16"):
+        windows.over(13, 5, 16)
+    assert [(each.first, each.count) for each in windows.over(8, 12, 16)] == [(0, 5), (5, 5), (10, 2)]
+
+
 def test_a_pair_of_texts_by_hand() -> None:
     dtype = items.record_of(models.get("bert-classifier-2"))
     made = windows.record(dtype, SPECIAL, [7, 8], [9])
