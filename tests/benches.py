@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from rich.console import Console
@@ -25,11 +25,11 @@ class BenchResult(NamedTuple):
     code: int
 
 
-def once(selection: plan.Selection, reports: Path, launcher: str) -> BenchResult:
+def once(selection: plan.Selection, reports: Path, launcher: str, **more: Any) -> BenchResult:
     """Do all that the command does with a selection, from its images to its page, with one launch of every arm."""
     chosen = plan.make(selection)
     blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in chosen.blocks)
-    options = Options(selection=selection, reports=reports, launcher=launcher)
+    options = Options(selection=selection, reports=reports, launcher=launcher, **more)
     out = io.StringIO()
     console = Console(file=out, width=200)
     folder = conduct(msgspec.structs.replace(chosen, blocks=blocks), options, console)

@@ -15,7 +15,7 @@ def test_all_scenarios_in_a_container(tmp_path: Path) -> None:
     chosen = plan.Selection(
         profile="smoke", models=("mlp",), backends=("onnxruntime",), scenarios=SCENARIOS, batches=(8,), control="none"
     )
-    run, page, out, code = once(chosen, tmp_path / "reports", "docker")
+    run, page, out, code = once(chosen, tmp_path / "reports", "docker", loadgen_test_s=0.2)
     assert code == 0, out
     found = {block.scenario: block for block in analysis.analyse(run).loadgen}
     assert set(found) == {"SingleStream", "MultiStream", "Server", "Offline"}
