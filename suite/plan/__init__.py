@@ -1,10 +1,11 @@
 """From a profile and a selection to an ordered list of blocks; every impossible request is refused with its reason.
 
 `making` turns what was typed into a plan, with the help of the others: `names` (what can be asked for), `precision`,
-`placement` (CPU or GPU), `processes` (among how many a training is divided), `batches` (of each scenario and model),
-and `blocks` (the cases, and the arms of each). None of them imports this file.
+`placement` (CPU or GPU), `interpreters` (which Python), `processes` (among how many a training is divided), `batches` (of
+each scenario and model), and `blocks` (the cases, and the arms of each). None of them imports this file.
 """
 
+from suite.plan.interpreters import found_here
 from suite.plan.making import make, of_record, pair, several, with_launches, with_timed_launches
 from suite.plan.names import CANARY, EXPORTER, all_images, default_models, names_of_backends, names_of_models
 from suite.plan.types import Plan, Selection, answers
@@ -17,6 +18,7 @@ __all__ = [
     "all_images",
     "answers",
     "default_models",
+    "found_here",
     "make",
     "names_of_backends",
     "names_of_models",

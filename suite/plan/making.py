@@ -1,7 +1,7 @@
 """Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -39,7 +39,6 @@ def make(
     *,
     available: Sequence[int] | Topology | None = None,
     here: Nvidia | None = None,
-    pythons: Callable[[str], bool] | None = None,
 ) -> Plan:
     """Turn a selection into a plan.
 
@@ -51,8 +50,6 @@ def make(
         CPUs this process may use, or how they are arranged; asked from the kernel where None.
     here
         NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used.
-    pythons
-        Returns whether a minor version of Python is here, for virtual environments; None: workers bring their own.
 
     Raises
     ------
@@ -74,8 +71,8 @@ def make(
         requested, missing = installed.only(requested, exported=selection.own is None)
     placement = _place(selection, requested, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
-    if pythons is not None and not selection.backends:
-        arms, missing = interpreters.fitting(arms, pythons)
+    if selection.pythons and not selection.backends:
+        arms, missing = interpreters.fitting(arms, selection.pythons)
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
     return _assemble(selection, placement, available)
 

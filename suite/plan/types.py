@@ -41,6 +41,8 @@ class Selection(msgspec.Struct, frozen=True):
     """A file of the user's own, in the place of models."""
     locked: bool = True
     """False: what is installed runs (the `host` launcher), and no lock chooses a CUDA variant."""
+    pythons: tuple[str, ...] = ()
+    """Minor versions of Python that virtual environments can have; empty: images bring their own."""
     processes: tuple[int, ...] = ()
     """Numbers of processes that train together, each a case of its own; empty: one."""
     hosts: tuple[int, ...] = ()

@@ -15,7 +15,6 @@ from suite.analysis.types import BlockAnalysis, ConvergenceBlock, TimedBlock
 from suite.errors import LevelfieldError
 from suite.hosts import addresses, remote
 from suite.hosts.remote import RemoteHosts
-from suite.images import environments
 from suite.images.base import Kind
 from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
@@ -103,8 +102,8 @@ def run_bench(options: Options, console: Console) -> Done:
 
 def _planned(options: Options) -> plan.Plan:
     """Plan what was asked for, and where no backend was named, of locks for the Pythons that environments can have."""
-    bare = not options.selection.backends and choose(options.launcher, base=options.base)[0].kind == "venv"
-    return plan.make(options.selection, pythons=environments.has_python if bare else None)
+    launcher, _ = choose(options.launcher, base=options.base)
+    return plan.make(plan.found_here(options.selection, launcher.kind))
 
 
 def _repeat(options: Options, console: Console) -> Done:

@@ -76,6 +76,7 @@ def begin(
     selections = selections or (
         msgspec.structs.replace(options.selection, backends=cross or options.selection.backends),
     )
+    selections = tuple(plan.found_here(each, launcher.kind) for each in selections)
     plans = tuple(_plan(each, crossed=bool(cross)) for each in selections)
     if cross and len(plans[0].backends) == 1:
         raise LevelfieldError(

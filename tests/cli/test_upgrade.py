@@ -120,7 +120,7 @@ def results(made: Plan) -> tuple[str, ...]:
     return tuple(f"{arm.id}/{block.case.id}" for block in made.blocks for arm in block.arms)
 
 
-@pytest.mark.parametrize(("before", "variant"), [("570.124.06", "jax@cu12/"), (None, "jax/")])
+@pytest.mark.parametrize(("before", "variant"), [("570.124.06", "jax@cu12/"), (None, "onnxruntime/")])
 def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, before: str | None, variant: str) -> None:
     there = environment(compile_library(tmp_path / "nvml", driver=before, cuda=12080)) if before else {}
     words = ("--models", "mlp", "--scenarios", "latency", "--launcher", "venv")

@@ -142,7 +142,7 @@ def survey(asked: Survey) -> Surveyed:
         It cannot be planned here, or the launcher cannot run here.
     """
     launcher, _ = choose(asked.launcher, base=asked.base)
-    needed = bench.needed(plan.make(asked.selection), launcher)
+    needed = bench.needed(plan.make(plan.found_here(asked.selection, launcher.kind)), launcher)
     costs = [cost.estimate(names, place, asked.base) for place, names in needed.items()]
     references = [parse(name) for names in needed.values() for name in names]
     return Surveyed(

@@ -17,9 +17,10 @@ import numpy as np
 from suite import __version__
 from suite.backends.replica import LOOPBACK
 from suite.errors import LevelfieldError
-from suite.images import environments
+from suite.images import catalogue, environments
 from suite.launchers.environment import worker_environment
 from suite.machine.fingerprint import fingerprint
+from suite.plan import arms, interpreters
 from suite.schedule.outcomes import utc_now
 from suite.statistics.student import mean_of
 from suite.trials import commands, record
@@ -145,7 +146,9 @@ def main(launches: int, out: Path | None) -> None:
     started = utc_now()
     out = out or commands.default_path("gradient-mean")
     with commands.terminal() as listener, tempfile.TemporaryDirectory(prefix="lf-") as folder:
-        python = environments.make("jax", "cpu", None, progress=listener.say).python
+        pythons = tuple(filter(environments.has_python, catalogue.PYTHONS))
+        (arm,), _ = interpreters.fitting((arms.parse("jax"),), pythons)
+        python = environments.make(arm.image, arm.variant, arm.version, progress=listener.say).python
         cpus = sorted(os.sched_getaffinity(0))[:PROCESSES]
         found = Record(
             schema=Record.SCHEMA,
