@@ -1,8 +1,8 @@
 """From a profile and a selection to an ordered list of blocks; every impossible request is refused with its reason.
 
 `making` turns what was typed into a plan, with the help of the others: `names` (what can be asked for), `precision`,
-`placement` (CPU or GPU), `interpreters` (which Python), `processes` (among how many a training is divided), `batches` (of
-each scenario and model), and `blocks` (the cases, and the arms of each). None of them imports this file.
+`placement` (CPU or GPU), `interpreters` (which Python), `processes` (among how many a training is divided), `batches`
+(of each scenario and model), and `blocks` (the cases, and the arms of each). None of them imports this file.
 """
 
 from suite.plan.interpreters import found_here
