@@ -20,6 +20,10 @@ LITERT = ROOT / "plugins" / "litert"
 TVM = ROOT / "plugins" / "tvm"
 
 
+PACKAGES = ("levelfield_", "brings_")
+"""How the packages of plug-ins begin, here and in tests."""
+
+
 def metadata(folder: Path, distribution: str, version: str, points: Mapping[str, Mapping[str, str]]) -> None:
     """Write what an installer leaves of a distribution: its name, version and entry points."""
     made = folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
@@ -43,9 +47,7 @@ def install(project: Path, folder: Path) -> Path:
 
 def forget() -> None:
     """Let plug-ins be looked for and imported again: others of the same names may be elsewhere."""
-    groups = (plugins.installed(group) for group in (plugins.BACKENDS, plugins.MODELS))
-    packages = {plugin.package for group in groups for plugin in group}
-    for name in [each for each in sys.modules if each.partition(".")[0] in packages]:
+    for name in [each for each in sys.modules if each.startswith(PACKAGES)]:
         del sys.modules[name]
     importlib.invalidate_caches()
     plugins.installed.cache_clear()

@@ -148,10 +148,14 @@ def test_an_image_without_its_files_says_what_it_needs(folder: Path) -> None:
 
 
 def test_the_version_of_a_plug_ins_framework_is_that_of_its_lock(tmp_path: Path) -> None:
-    plugged.install(plugged.LITERT, tmp_path)
-    with plugged.seen(tmp_path):
-        assert catalogue.framework("litert") == registry.get("litert").distribution
-        assert catalogue.current_version("litert") == catalogue.lock("litert").versions["ai-edge-litert"]
+    folders = [plugged.install(project, tmp_path / project.name) for project in (plugged.LITERT, plugged.TVM)]
+    with plugged.seen(*folders):
+        for name in ("litert", "tvm"):
+            distribution = registry.get(name).distribution
+            assert catalogue.framework(name) == distribution
+            assert catalogue.current_version(name) == catalogue.lock(name).versions[distribution]
+        assert [line.partition("==")[0] for line in catalogue.beside("tvm")] == ["onnx"]
+    assert catalogue.beside("onnxruntime") == ()
 
 
 def test_only_its_own_images_have_its_code(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ class Image(msgspec.Struct, frozen=True):
     """`slim` or `toolchain`, of the Debian release whose Python its lock is for."""
     pythons: dict[str, str] = msgspec.field(default_factory=dict, name="python")
     """Minor version of Python that locks are for where they name none, by variant; `PYTHON` where it is not here."""
+    framework: str = ""
+    """Distribution that it has versions of, where it has requirements beside it; empty: its only requirement."""
     folder: Path = Path()
     """With its requirements and locks."""
     plugin: Plugin | None = None
@@ -289,7 +291,8 @@ def unlocked(image_name: str) -> tuple[str, ...]:
 def requirement(image_name: str, variant: str = "cpu") -> str | None:
     """Return the requirement of the framework that an image has versions of (`onnxruntime==1.31.1`).
 
-    It is the only requirement of an image's own; NVIDIA's libraries, which come with a CUDA variant, do not count.
+    It is the only requirement of an image's own, or the one that the catalogue names; NVIDIA's libraries, which come
+    with a CUDA variant, do not count.
 
     Parameters
     ----------
@@ -306,9 +309,25 @@ def requirement(image_name: str, variant: str = "cpu") -> str | None:
     LevelfieldError
         There is no such variant of the image.
     """
-    lines = lines_of(source(image_name, variant))
-    own = [line for line in lines if not line.startswith(("-", *CUDA_PARTS))]
-    return own[0] if len(own) == 1 else None
+    own, named = _own(image_name, variant), image(image_name).framework
+    chosen = [line for line in own if not named or Requirement(line).name == named]
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def beside(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
+    """Return the requirements of an image's own beside that of its framework.
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+    """
+    required = requirement(image_name, variant)
+    return tuple(line for line in _own(image_name, variant) if line != required)
+
+
+def _own(image_name: str, variant: str) -> list[str]:
+    return [line for line in lines_of(source(image_name, variant)) if not line.startswith(("-", *CUDA_PARTS))]
 
 
 def lines_of(path: Path) -> tuple[str, ...]:

@@ -96,7 +96,8 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
     # Of what every worker needs the names alone: the lock that is held has their versions.
     shared = [line.partition("==")[0].strip() for line in catalogue.lines_of(images_root() / "worker.in")]
-    roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *_with_cuda(image_name, variant)]
+    roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *catalogue.beside(image_name, variant)]
+    roots += _with_cuda(image_name, variant)
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "requirements.in"

@@ -52,7 +52,7 @@ def check(run: Run, name: str) -> None:
     facts = sum(sum(map(len, each.values())) + len(each) for each in (run.machine, *run.other_hosts))
     facts += len(run.warnings) + len(run.artifacts)
     facts += sum(len(output.facts) + 1 for output in run.field_outputs)
-    facts += sum(len(image.distributions) + len(image.layers) + 1 for image in run.images)
+    facts += sum(len(image.distributions) + len(image.plugins) + len(image.layers) + 1 for image in run.images)
     facts += sum(
         len(launch.libraries) + len(launch.settings) + len(launch.environment)
         for block in run.blocks

@@ -14,7 +14,7 @@ PAYLOAD = (
 
 _FIXED = frozenset({"scenario", "launcher", "stage", "type"})
 """Fields whose values come from a fixed set: the schema refuses any other."""
-_DICTIONARIES = frozenset({"machine", "settings", "environment", "distributions", "made_by", "batches"})
+_DICTIONARIES = frozenset({"machine", "settings", "environment", "distributions", "plugins", "made_by", "batches"})
 """Fields that map names to values, both free."""
 _FAILURE_KIND = frozenset({"crashed"})
 
@@ -42,7 +42,8 @@ def make_hostile(*, variants: bool) -> Run:
         finished=False,
     )
     settings = msgspec.structs.replace(run.settings, memory_nodes=Absent("unknown"))
-    run = msgspec.structs.replace(run, resumed=("2026-11-21T10:30:00Z",), settings=settings)
+    images = tuple(msgspec.structs.replace(image, plugins={"brings-it": "1.0"}) for image in run.images)
+    run = msgspec.structs.replace(run, resumed=("2026-11-21T10:30:00Z",), settings=settings, images=images)
     return msgspec.convert(_poisoned(msgspec.to_builtins(run), variants=variants), Run)
 
 

@@ -1,5 +1,6 @@
 """Backends and a model of installed distributions, measured beside built-in ones, with real containers."""
 
+import re
 from pathlib import Path
 
 import docker
@@ -43,4 +44,5 @@ def test_they_are_measured_beside_built_in_ones(engine: docker.DockerClient, tmp
     assert launches["tvm"].onnx_sha256 == launches["onnxruntime"].onnx_sha256
     page = found.page.read_text(encoding="utf-8")
     assert "LiteRT" in page
+    assert re.search(r"from plug-ins</dt>.*levelfield-litert 0\.1\.0", page)
     assert "Linear" in page

@@ -19,7 +19,7 @@ class TVM:
     """A module of Relax, compiled with TVM's default pipeline; its virtual machine calls the kernels in order.
 
     Kernels have the loops that TVM's legalisation writes: no schedule was searched for. Tuned ones are many times
-    faster; to tune a model takes hours.
+    faster. MetaSchedule, which searches for them, crashed on the models that were tried with the locked release.
 
     References
     ----------
