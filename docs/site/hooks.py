@@ -20,10 +20,20 @@ MADE = (command_pages, record_pages, python_pages)
 
 
 def on_config(config: "MkDocsConfig") -> "MkDocsConfig":
-    """Name the pages made from code in the navigation, in place of their pattern there."""
+    """Name the pages made from code in the navigation, in place of their pattern there, and those it does not name."""
     made = [path for pages in MADE for path, _ in pages.pages()]
-    config.nav = _expanded(config.nav, made)
+    nav = _expanded(config.nav, made)
+    named = set(_names(nav))
+    rest = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in named)
+    config.nav = [*nav, {"More": rest}] if rest else nav
     return config
+
+
+def _names(nav: Any) -> Iterator[str]:  # noqa: ANN401  (lists, dictionaries and strings, as in the file)
+    if isinstance(nav, str):
+        yield nav
+    for inner in nav.values() if isinstance(nav, dict) else nav if isinstance(nav, list) else ():
+        yield from _names(inner)
 
 
 def _expanded(nav: Any, made: Sequence[str]) -> Any:  # noqa: ANN401  (lists, dictionaries and strings, as in the file)

@@ -41,8 +41,14 @@ def linked(origin: Path, text: str) -> set[Path]:
     text : str
         Its Markdown.
     """
-    targets = {(origin.parent / found["path"]).resolve() for found in _LINK.finditer(text)}
+    targets = {_target(origin, found) for found in _LINK.finditer(text)}
     return {target for target in targets if target.is_file()}
+
+
+def _target(origin: Path, found: re.Match[str]) -> Path:
+    """Return the file that a link leads to; of a folder, its README."""
+    target = (origin.parent / found["path"]).resolve()
+    return target / "README.md" if target.is_dir() else target
 
 
 def relinked(root: Path, origin: Path, text: str) -> str:
@@ -64,7 +70,7 @@ def _replacing(root: Path, origin: Path) -> Callable[[re.Match[str]], str]:
     here = posixpath.dirname(place(root, origin))
 
     def replaced(found: re.Match[str]) -> str:
-        target = (origin.parent / found["path"]).resolve()
+        target = _target(origin, found)
         if not target.is_file() or not target.is_relative_to(root):
             return found[0]  # a broken link stays one, and the build names it
         return f"]({posixpath.relpath(place(root, target), here or '.')}{found['anchor'] or ''})"

@@ -8,14 +8,14 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "layers", "peer"),
     "Compare and follow runs": ("compare", "baseline", "history", "import"),
     "Reports": ("report", "verify", "card", "export", "publish"),
-    "Machine and images": ("doctor", "list", "contract", "build", "lock", "bundle", "unbundle", "clean"),
+    "Machine and images": ("doctor", "list", "build", "lock", "contract", "bundle", "unbundle", "clean"),
     "For shells and programs": ("config", "completion", "schema"),
 }
 """Names of commands by section, each section in the order in which its commands are used."""
 OPTIONS: Mapping[str, Sequence[str]] = {
     "What to measure": (
-        *("models", "own", "dims", "values", "scenarios", "precisions", "batches"),
-        *("depths", "kv_caches", "data", "target"),
+        *("models", "own", "dims", "values", "module", "weights", "scenarios", "precisions", "batches"),
+        *("depths", "kv_caches", "data", "target", "latency_target_ms", "loadgen_test_s"),
     ),
     "Arms": ("backends", "variant", "control", "alternate", "inject", "cross"),
     "How long and how sure": (

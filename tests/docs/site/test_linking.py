@@ -20,6 +20,12 @@ def test_links_of_files_elsewhere_are_relative_to_where_those_are() -> None:
     assert linking.relinked(ROOT, origin, text) == "[a](../method.md) [b](reporting.md) [c](LICENSE.txt)"
 
 
+def test_a_link_to_a_folder_leads_to_its_readme() -> None:
+    assert linking.relinked(ROOT, ROOT / "docs" / "plugins.md", "[a](plugin-template)") == (
+        "[a](plugin-template/README.md)"
+    )
+
+
 def test_a_broken_link_is_left_for_the_build_to_name() -> None:
     assert linking.relinked(ROOT, ROOT / "docs" / "method.md", "[a](nowhere.md)") == "[a](nowhere.md)"
     assert linking.relinked(ROOT, ROOT / "docs" / "method.md", "[a](../../etc)") == "[a](../../etc)"

@@ -1,4 +1,4 @@
-"""Every page of docs/ is in the site's navigation and on the page that lists them all."""
+"""Every page of docs/ is on the page that lists them all, and the site's navigation names pages that are there."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ def named(nav: Any) -> set[str]:
     return {name for each in nav for name in named(each)} if isinstance(nav, list) else {nav}
 
 
-def test_every_page_is_in_the_navigation() -> None:
+def test_the_navigation_names_pages_that_are_there() -> None:
+    """The build lists those that it does not name under `More`."""
     nav = named(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
-    assert not PAGES - nav, "name it under nav in mkdocs.yml"
     assert {name for name in nav if "/" not in name} <= PAGES
 
 
