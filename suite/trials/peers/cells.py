@@ -17,16 +17,10 @@ from suite.trials.overhead.benchmark_app import BenchmarkApp
 from suite.trials.overhead.contestants import Contestant, Loop, Pace, Target
 from suite.trials.overhead.record import Contrast, Limit
 from suite.trials.overhead.schedule import Effort, both
-from suite.trials.peers.tools import (
-    OPTIMUM_BENCHMARK,
-    PYPERF,
-    FolderProcess,
-    OptimumBenchmark,
-    Pyperf,
-    Workspace,
-    in_image,
-    write_model,
-)
+from suite.trials.peers.answers import OPTIMUM_BENCHMARK, PYPERF, in_image
+from suite.trials.peers.optimum_benchmark import FolderProcess, OptimumBenchmark, write_model
+from suite.trials.peers.pyperf import Pyperf
+from suite.trials.peers.workspace import Workspace
 
 Launched: TypeAlias = Iterator[Mapping[str, Contestant]]
 WORKER, BARE = "Levelfield's worker", "bare loop"

@@ -32,9 +32,10 @@ from suite.trials.overhead.contestants import Target
 from suite.trials.overhead.record import Cell
 from suite.trials.overhead.schedule import measure
 from suite.trials.peers import cells, decisions, disk
+from suite.trials.peers.answers import OPTIMUM_BENCHMARK, PYPERF
 from suite.trials.peers.record import Trial
 from suite.trials.peers.show import markdown
-from suite.trials.peers.tools import OPTIMUM_BENCHMARK, PYPERF, Workspace
+from suite.trials.peers.workspace import Workspace
 from suite.trials.record import begin, read
 
 DONE = 0

@@ -15,9 +15,11 @@ from suite.errors import LevelfieldError
 from suite.record.schema import Absent
 from suite.trials.ab import call
 from suite.trials.overhead.contestants import Target
+from suite.trials.peers.answers import PYPERF, in_image
 from suite.trials.peers.cells import QUICK_PROCESSES
+from suite.trials.peers.pyperf import Pyperf
 from suite.trials.peers.record import Decision, Truth
-from suite.trials.peers.tools import PYPERF, Pyperf, Workspace, in_image
+from suite.trials.peers.workspace import Workspace
 from suite.trials.upgrades.record import DIFFERENT
 
 EFFECT = 0.05

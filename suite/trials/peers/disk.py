@@ -14,8 +14,8 @@ from packaging.utils import canonicalize_name
 from suite.images import catalogue, wheels
 from suite.images.recipe import recipe
 from suite.paths import images_root
+from suite.trials.peers.answers import OPTIMUM_BENCHMARK, PYPERF
 from suite.trials.peers.record import Disk
-from suite.trials.peers.tools import OPTIMUM_BENCHMARK, PYPERF
 
 ENVIRONMENT = {
     "python_version": catalogue.PYTHON,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from suite.errors import LevelfieldError
+from suite.prepare.own_weights import folder as own_weights
 from suite.trials.peers import folder
 
 
@@ -31,3 +32,13 @@ def test_no_other_model_is_written(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match="mlp cannot be written"):
         folder.write("mlp", tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_reader_of_such_folders_finds_what_was_written(tmp_path: Path) -> None:
+    arrays = {"one": np.arange(6, dtype=np.float32).reshape(2, 3), "other.bias": np.array([0.5], dtype=np.float32)}
+    (tmp_path / folder.CONFIG).write_text(json.dumps(folder.config()), encoding="utf-8")
+    folder.write_tensors(arrays, tmp_path / folder.TENSORS)
+    found = own_weights.read(tmp_path)
+    assert set(found.tensors) == set(arrays)
+    for name, array in arrays.items():
+        assert found.read(name).tolist() == array.tolist()

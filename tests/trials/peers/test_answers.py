@@ -1,14 +1,12 @@
 """Answers of other tools' programs; `test_command.py` runs the tools themselves."""
 
-import time
-
 import pytest
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue
+from suite.trials.peers.answers import OPTIMUM_BENCHMARK, PYPERF, answer_of
 from suite.trials.peers.inside import optimum_benchmark, pyperf_series
 from suite.trials.peers.inside.optimum_benchmark import ANSWER
-from suite.trials.peers.tools import OPTIMUM_BENCHMARK, PYPERF, Workspace, answer_of
 
 
 def test_the_last_answer_counts() -> None:
@@ -41,20 +39,3 @@ def test_both_programs_answer_in_one_way() -> None:
 )
 def test_peers_compute_with_the_framework_of_its_own_image(peer: str, image: str, framework: str) -> None:
     assert catalogue.lock(peer).versions[framework] == catalogue.lock(image).versions[framework]
-
-
-def test_the_slowdown_of_a_series_is_as_long_as_it_is_said() -> None:
-
-    step = pyperf_series.slowed(lambda inputs: inputs, 2_000_000)
-    began = time.perf_counter_ns()
-    assert step(7) == 7
-    assert time.perf_counter_ns() - began >= 2_000_000
-
-
-def test_a_workspace_leaves_nothing_behind() -> None:
-    with Workspace() as workspace:
-        workspace.keep("request.json", b"{}")
-        folders = workspace.folders("trial", "out")
-        assert {mode for _, mode in folders.values()} == {"ro", "rw"}
-        assert (folders["/trial"][0] / "request.json").read_bytes() == b"{}"
-    assert not workspace.root.exists()
