@@ -55,7 +55,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "comparison": folder / "comparison.html",
         "upgrade": folder / "upgrade.html",
         "site": site / "index.html",
-        "site comparison": next((site / "compare").glob("*.html")),
+        "site comparison": next((site / "compare").glob("run*.html")),
+        "any two runs": site / "compare" / "index.html",
         "trends": next((site / "trends").glob("*.html")),
     }
 
@@ -70,7 +71,9 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"])
+@pytest.mark.parametrize(
+    "name", ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "any two runs", "trends"]
+)
 def test_axe_finds_nothing(
     browser: webdriver.Chrome, pages: dict[str, Path], name: str, scheme: str, width: int
 ) -> None:

@@ -159,7 +159,7 @@ def test_print_opens_what_is_folded(browser: webdriver.Chrome, page: Path) -> No
     show(browser, page)
     heights = """
         return [...document.querySelectorAll('details:not(.closer) > :not(summary)')]
-            .filter(part => part.offsetHeight > 0).length"""
+            .filter(part => part.checkVisibility()).length"""
     assert browser.execute_script(heights) == 0
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
@@ -170,7 +170,7 @@ def test_print_opens_what_is_folded(browser: webdriver.Chrome, page: Path) -> No
 
 def test_a_table_that_is_wider_than_the_page_says_so(browser: webdriver.Chrome, page: Path) -> None:
     said = """
-        return [...document.querySelectorAll('.scroll')].filter(part => part.offsetHeight > 0).map(part => [
+        return [...document.querySelectorAll('.scroll')].filter(part => part.checkVisibility()).map(part => [
             part.scrollWidth > part.clientWidth + 1,
             getComputedStyle(part.querySelector('caption'), '::after').content.includes('More columns')])"""
     for width in (390, 2200):
@@ -184,7 +184,7 @@ def test_a_table_that_is_wider_than_the_page_says_so(browser: webdriver.Chrome, 
 def test_a_phone_shows_the_distance_to_the_best_without_scrolling(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page, width=390)
     rights = browser.execute_script("""
-        return [...document.querySelectorAll('.block table')].filter(table => table.offsetHeight > 0)
+        return [...document.querySelectorAll('.block table')].filter(table => table.checkVisibility())
             .flatMap(table => [...table.rows].slice(0, 1).map(row => [...row.cells].slice(0, 3).at(-1)))
             .map(cell => [cell.textContent, cell.getBoundingClientRect().right])""")
     assert len(rights) == 6

@@ -109,8 +109,18 @@ def test_the_keyboard_sorts_and_one_column_at_a_time(browser: webdriver.Chrome, 
     table = article(browser, block("resnet50", "latency")).find_element(By.TAG_NAME, "table")
     heading(table, "Arm").find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
     assert arms(table) == sorted(arms(table))
-    heading(table, "CPU").find_element(By.TAG_NAME, "button").send_keys(Keys.SPACE)
+    heading(table, "p90").find_element(By.TAG_NAME, "button").send_keys(Keys.SPACE)
     assert len(table.find_elements(By.CSS_SELECTOR, "th[aria-sort]")) == 1
+
+
+def test_percents_and_multiples_sort_by_the_distance_to_the_best(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
+    of = block("mlp", "latency")
+    table = article(browser, of).find_element(By.TAG_NAME, "table")
+    assert {"%", "×"} <= set(table.text)
+    click(browser, heading(table, "Behind").find_element(By.TAG_NAME, "button"))
+    ratios = {row.arm: row.ratio.value for row in of.rows if row.ratio is not None}
+    assert [arm for arm in arms(table) if arm in ratios] == sorted(ratios, key=lambda arm: ratios[arm])
 
 
 def test_values_with_different_units_sort_by_what_they_are_worth(browser: webdriver.Chrome, page: Path) -> None:

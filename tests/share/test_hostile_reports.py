@@ -263,4 +263,7 @@ def test_whatever_stands_anywhere_in_a_record_ends_in_a_verdict_or_a_sentence(
             verdict = verify(inputs, tool_sha256=TOOL_SHA256).verdict
         except LevelfieldError as error:
             said = str(error)
-        assert verdict in {"verification failed", "consistent, but unsigned"} or (said and "\n" not in said)
+        known = {"verification failed", "consistent, but unsigned"}
+        if place == ("tool_sha256",):  # the record says that another version wrote the page
+            known.add("not verified")
+        assert verdict in known or (said and "\n" not in said)

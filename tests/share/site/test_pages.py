@@ -53,7 +53,7 @@ def test_every_run_is_there_and_what_is_broken_is_named(site: tuple[Path, Publis
 def test_every_link_leads_somewhere_in_the_site(site: tuple[Path, Published]) -> None:
     folder, _ = site
     pages = list(folder.rglob("*.html"))
-    assert len(pages) == 10 + 15 + 1 + 1
+    assert len(pages) == 10 + 15 + 1 + 1 + 1, "runs, comparisons, any two runs, trends and the index"
     for page in pages:
         for link in links(page):
             if link.startswith(("data:", "#")):

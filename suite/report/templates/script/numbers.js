@@ -27,11 +27,12 @@ const percent = (share) => {
   return `${value < 0 ? MINUS : "+"}${fixed(Math.abs(value), Math.abs(value) < 9.95 ? 1 : 0)}${NBSP}%`;
 };
 
-/** The first number of a cell, in its base unit; undefined where there is none. */
+/** The first number of a cell, in its base unit; undefined where there is none. A multiple, 3.40×, counts as +240 %. */
 const numberIn = (text) => {
   const plain = text.replaceAll(GROUP, "").replaceAll(MINUS, "-").replaceAll("\u2060", "").trim();
   const found = plain.match(/^[+<>±]?\s*(-?\d+(?:\.\d+)?)(?:×10(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s*([^\s\d(–·×%]*)/);
   if (!found) return undefined;
+  if (/^\d+(?:\.\d+)?×(?!10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])/.test(plain)) return 100 * (Number(found[1]) - 1);
   const power = [...(found[3] || "")].reduce((sum, sign) => 10 * sum + SUPERSCRIPTS.indexOf(sign), 0);
   const unit = found[4];
   const prefixed = unit.match(/^([kMGTP])(?:FLOP|B)/);
