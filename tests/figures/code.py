@@ -6,8 +6,11 @@ from functools import partial
 from suite.analysis.insights import saturation
 from suite.analysis.race import LEAD_PRECISION
 from suite.plan.profiles import PROFILES
+from suite.prepare.own_model import python_file
 from suite.prepare.own_model import reference as own_reference
 from suite.prepare.own_model.support import SIZED_AS
+from suite.prepare.own_weights import safetensors_format
+from suite.prepare.own_weights.families import llama
 from suite.report import axes, overview, units
 from suite.schedule import padding, roofline
 from suite.schedule.race import MOST_FIRST_PASSES
@@ -170,6 +173,10 @@ FIGURES = [
     Figure("docs/choose.md", "by default of the MLP, {} at once", lambda: PROFILES["standard"].batches["mlp"]),
     Figure(METHOD, "of the MLP alone, in batches of {}", lambda: PROFILES["standard"].batches["mlp"]),
     Figure(METHOD, "by default of ResNet-50 and BERT in batches of {}", _default_batches),
+    Figure("docs/weights.md", "Of a decoder's context {} positions are", lambda: [f"{llama.MOST_CONTEXT:,}"]),
+    Figure("docs/weights.md", "headers of more than {} MiB", lambda: [safetensors_format.MOST_HEADER_BYTES >> 20]),
+    Figure("docs/own-model.md", "A file of more than {} MiB is refused", lambda: [python_file.MOST_BYTES >> 20]),
+    Figure("docs/own-model.md", "with that one: {} in", lambda: [_power(own_reference.TOLERANCE)]),
     Figure("docs/own-model.md", "then in batches of {} unless told", _default_batches),
     *(Figure(page, text, lambda values=values: values) for page, text, values in _CONSTANTS),  # type: ignore[misc]
     *(Figure(MODELS, text, partial(_sizes, name)) for name, text in _MODELS.items()),
