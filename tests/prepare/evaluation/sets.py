@@ -68,7 +68,9 @@ def sst2(folder: Path, labels: list[int]) -> Path:
     """Write sentences with these labels, with a vocabulary beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n")
-    rows = (f"it was {'born' if number % 2 else 'the end'} {number}\t{label}\n" for number, label in enumerate(labels))
+    rng = np.random.default_rng(5)
+    texts = (" ".join(rng.choice([*WORDS.split()[:16], *"abcdefgh"], rng.integers(3, 30))) for _ in labels)
+    rows = (f"{text}\t{label}\n" for text, label in zip(texts, labels, strict=True))
     (folder / "dev.tsv").write_text("sentence\tlabel\n" + "".join(rows))
     return folder
 

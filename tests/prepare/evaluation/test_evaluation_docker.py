@@ -194,7 +194,7 @@ def test_a_small_network_is_trained_on_texts_to_a_target(engine: docker.DockerCl
 
 def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    folder, network = tmp_path / "texts", saved.classifier(tmp_path / "network", 2)
+    folder, network = tmp_path / "texts", saved.classifier(tmp_path / "network", 2, lift=5.2)
     sets.sst2(folder, [0] * ITEMS)
     (folder / "vocab.txt").rename(network / "vocab.txt")  # it may lie beside the weights
     (kept,), _ = own_weights.read((network,), ("bert",), headed=True)
@@ -205,9 +205,9 @@ def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path:
     )  # fmt: skip
     given = items.inputs_of(items.read(artifacts / found.path, model), model)
     outputs = reference.run(model, store.load(model, artifacts), given)
-    labels = [int(each) for each in (outputs - np.median(outputs, axis=0)).argmax(axis=1)]
-    assert 0 < sum(labels) < ITEMS
-    agreed = int((outputs.argmax(axis=1) == np.array(labels)).sum())
+    labels = [int(each) for each in outputs.argmax(axis=1)]
+    assert 0 < sum(labels) < ITEMS  # a network that answers alike to everything would show nothing
+    labels[3] = 1 - labels[3]
     sets.sst2(folder, labels)
     (folder / "vocab.txt").unlink()
     backends = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
@@ -223,5 +223,5 @@ def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path:
     for row in judged.rows:
         assert row.failure == ""
         assert row.equal
-        assert row.scores[0].value == agreed / ITEMS
+        assert row.scores[0].value == (ITEMS - 1) / ITEMS
     assert "seeded, not trained" not in command.out

@@ -100,9 +100,15 @@ def tiny_tensors() -> dict[str, npt.NDArray[np.float32]]:
     return random_tensors(models.get(f"bert-00000000{sizes}"))
 
 
-def classifier(path: Path, classes: int) -> Path:
-    """Write a small BERT with a classifier, as `BertForSequenceClassification` saves itself."""
+def classifier(path: Path, classes: int, *, lift: float = 0.0) -> Path:
+    """Write a small BERT with a classifier, as `BertForSequenceClassification` saves itself; `lift` favours class 1."""
     sizes = f"+layers=2+hidden=64+heads=4+inner=96+vocabulary=120+positions=48+classes={classes}"
     tensors = random_tensors(models.get(f"berthead-00000000{sizes}"))
+    # So small a network answers alike to everything unless its matrices are larger.
+    tensors = {
+        name: array * np.float32(1 if name.startswith("embeddings.") or array.ndim == 1 else 8)
+        for name, array in tensors.items()
+    }
+    tensors["classifier.bias"] = np.eye(classes, dtype=np.float32)[1] * np.float32(lift)
     named = {name if name.startswith("classifier") else f"bert.{name}": array for name, array in tensors.items()}
     return folder(path, BERT | {"architectures": ["BertForSequenceClassification"]}, named)
