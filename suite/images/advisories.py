@@ -210,8 +210,8 @@ def _advisories(path: Path) -> Iterator[Advisory]:
                 raise LevelfieldError(f"{path} holds more than {MAX_ENTRIES:,} files.", fix=_WHERE)
             for entry in entries:
                 yield from _decoded(_unpacked(archive, entry), f"{entry.filename} in {path}")
-    # RuntimeError and NotImplementedError: it is encrypted, or packed in a way that zipfile does not know.
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, RuntimeError, OSError, EOFError) as error:
+    # RuntimeError: it is encrypted, or packed in a way that zipfile does not know. ValueError: it names a place before it.
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, RuntimeError, OSError, EOFError, ValueError) as error:
         raise LevelfieldError(f"{path} is not a whole archive: {error}.", fix=_WHERE) from error
 
 
