@@ -6,8 +6,9 @@ fish splits replies at their first comma only, since names are separated by comm
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 from click.shell_completion import (
@@ -20,6 +21,10 @@ from click.shell_completion import (
 
 from suite.errors import LevelfieldError
 
+_Choices: TypeAlias = Callable[[click.Context, str], Iterable[str]]
+"""What may be typed, by the context of the command and what is typed of a name."""
+_Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+"""What click asks."""
 VARIABLE = "_LEVELFIELD_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
 _ZSH_MARK = "# levelfield completion"
@@ -64,86 +69,85 @@ add_completion_class(_Bash, "bash")
 add_completion_class(_Fish, "fish")
 
 
-def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete names of models, separated by commas."""
+def _models(context: click.Context, typed: str) -> Iterable[str]:
     from suite.zoo import models as zoo
 
-    del ctx, param
-    return _listed(zoo.names(), incomplete)
+    del context, typed
+    return zoo.names()
 
 
-def backends(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete names of backends with their locked versions, separated by commas."""
-    del ctx, param
-    return _listed(_arms(incomplete.rpartition(",")[2]), incomplete)
-
-
-def arm(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete one backend with a version."""
-    del ctx, param
-    return _starting(_arms(incomplete), incomplete)
-
-
-def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete names of scenarios, separated by commas."""
+def _scenarios(context: click.Context, typed: str) -> Iterable[str]:
     from suite import scenarios as known
 
-    del ctx, param
-    return _listed(known.NAMES, incomplete)
+    del context, typed
+    return known.NAMES
 
 
-def profiles(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a profile."""
+def _profiles(context: click.Context, typed: str) -> Iterable[str]:
     from suite.plan.profiles import PROFILES
 
-    del ctx, param
-    return _starting(PROFILES, incomplete)
+    del context, typed
+    return PROFILES
 
 
-def runs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the id of a run in the folder of reports, the newest first."""
+def _runs(context: click.Context, typed: str) -> Iterable[str]:
+    """Return the ids of runs in the folder of reports, the newest first."""
     from suite.record import files
 
-    del param
-    reports = Path(ctx.params.get("reports") or "reports")
+    del typed
+    reports = Path(context.params.get("reports") or "reports")
     found = {path.parent.name for name in (files.NAME, files.JOURNAL) for path in reports.glob(f"*/{name}")}
-    return _starting(sorted(found, reverse=True), incomplete)
+    return sorted(found, reverse=True)
 
 
-def images(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of an image."""
+def _images(context: click.Context, typed: str) -> Iterable[str]:
     from suite.images import catalogue
 
-    del ctx, param
-    return _starting(catalogue.images(), incomplete)
+    del context, typed
+    return catalogue.images()
 
 
-def _arms(incomplete: str) -> Iterator[str]:
+def _arms(context: click.Context, typed: str) -> Iterator[str]:
     """Yield every backend; and its versions where one backend is typed to its end."""
     from suite.backends import registry
     from suite.images import catalogue
 
-    typed, at, _ = incomplete.partition("@")
+    del context
+    backend, at, _ = typed.partition("@")
     for name in registry.all_names():
         if not at:
             yield name
-        elif name == typed:
+        elif name == backend:
             yield from (f"{name}@{version}" for version in catalogue.versions(registry.get(name).image))
 
 
-def _listed(choices: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Complete the last name of a list; those that stand in it already are left out."""
-    before, comma, last = incomplete.rpartition(",")
-    taken = before.split(",")
-    return [
-        CompletionItem(f"{before}{comma}{choice}")
-        for choice in choices
-        if choice.startswith(last) and choice not in taken
-    ]
+def _one(choices: _Choices) -> _Completer:
+    """Return what completes one name."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        del param
+        return [CompletionItem(choice) for choice in choices(ctx, incomplete) if choice.startswith(incomplete)]
+
+    return complete
 
 
-def _starting(choices: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(choice) for choice in choices if choice.startswith(incomplete)]
+def _several(choices: _Choices) -> _Completer:
+    """Return what completes the last name of a list; those that stand in it already are left out."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        del param
+        before, comma, last = incomplete.rpartition(",")
+        taken = before.split(",")
+        left = (choice for choice in choices(ctx, last) if choice.startswith(last) and choice not in taken)
+        return [CompletionItem(f"{before}{comma}{choice}") for choice in left]
+
+    return complete
+
+
+models, backends, scenarios = _several(_models), _several(_arms), _several(_scenarios)
+"""For options that take names separated by commas."""
+arm, profiles, runs, images = _one(_arms), _one(_profiles), _one(_runs), _one(_images)
+"""For arguments and options that take one name each."""
 
 
 def script(shell: str) -> str:

@@ -15,7 +15,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
 OPTIONS: Mapping[str, Sequence[str]] = {
     "What to measure": (
         *("models", "own", "dims", "values", "module", "weights", "scenarios", "precisions", "batches"),
-        *("depths", "kv_caches", "data", "target", "latency_target_ms", "loadgen_test_s"),
+        *("depths", "kv_caches", "data", "data_items", "target", "latency_target_ms", "loadgen_test_s"),
     ),
     "Arms": ("backends", "variant", "control", "alternate", "inject", "cross"),
     "How long and how sure": (
