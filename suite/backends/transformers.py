@@ -33,6 +33,7 @@ class Transformers:
         self._engine: Backend = registry.create(engine, msgspec.structs.replace(options, settings={}))
         self._torch: Any = import_framework(self.name, "torch")
         self._library: Any = import_framework(self.name, "transformers")
+        import_framework(self.name, "transformers.modeling_utils")  # of the import, which the library puts off
         self._module: Any = None
         self.version = str(self._library.__version__)
 
