@@ -210,7 +210,7 @@ def _advisories(path: Path) -> Iterator[Advisory]:
                 raise LevelfieldError(f"{path} holds more than {MAX_ENTRIES:,} files.", fix=_WHERE)
             for entry in entries:
                 yield from _decoded(_unpacked(archive, entry), f"{entry.filename} in {path}")
-    # RuntimeError: it is encrypted, or packed in a way that zipfile does not know. ValueError: it names a place before it.
+    # RuntimeError: it is encrypted, or packed in a way that zipfile does not know. ValueError: a place before the file.
     except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, RuntimeError, OSError, EOFError, ValueError) as error:
         raise LevelfieldError(f"{path} is not a whole archive: {error}.", fix=_WHERE) from error
 
