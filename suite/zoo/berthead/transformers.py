@@ -12,7 +12,13 @@ from suite.zoo.weights import Arrays
 
 
 def build(model: Model, weights: Arrays) -> torch.nn.Module:
-    """Return the network with these weights; the library chooses how attention is computed."""
+    """Return the network with these weights; the library chooses how attention is computed.
+
+    Parameters
+    ----------
+    model, weights
+        Of the zoo: its sizes, and arrays by the names of its parameters.
+    """
     sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
     config = BertConfig(
         vocab_size=sizes.vocabulary,
