@@ -10,6 +10,7 @@ from pathlib import Path
 import docker
 import msgspec
 import pytest
+import yaml
 
 from suite.record import files
 from tests.commands import PATIENCE_S, ROOT, run
@@ -71,6 +72,70 @@ def test_the_workflow_calls_what_is_there() -> None:
         assert (ROOT / name).is_file()
     assert "\t" not in text
     assert "pull_request_target" not in text  # a stranger's code must not run with this repository's rights
+
+
+def said(folder: Path, code: int = 0) -> str:
+    """Write a command that writes down its words and ends with a code; return what to call it."""
+    tool = folder / "says"
+    tool.write_text(
+        f'#!/bin/sh\nfor word in "$@"; do echo "$word"; done >>{folder}/said\nexit {code}\n', encoding="utf-8"
+    )
+    tool.chmod(0o755)
+    return str(tool)
+
+
+HOSTILE = "onnxruntime$(touch owned); touch owned"
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_the_actions_step_passes_its_inputs_as_words(code: int, tmp_path: Path) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    (step,) = (each for each in action["runs"]["steps"] if each.get("id") == "gate")
+    given = {"old": HOSTILE, "new": "onnxruntime", "undecided": "fail"}
+    inputs = {name: given.get(name, found.get("default", "")) for name, found in action["inputs"].items()}
+    variables = {
+        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: inputs[found[1]], text)
+        for name, text in step["env"].items()
+    }
+    assert "${{" not in step["run"], "an input within a script would be run"
+    assert step["shell"] == "bash"
+    own = {
+        "GITHUB_ACTION_PATH": str(ROOT),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "LEVELFIELD": said(tmp_path, code),
+    }
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env={**os.environ, **variables, **own}, check=False
+    )
+    assert done.returncode == code
+    assert (tmp_path / "output").read_text(encoding="utf-8") == f"code={code}\n"
+    words = (tmp_path / "said").read_text(encoding="utf-8").splitlines()
+    assert words[:5] == ["ab", HOSTILE, "onnxruntime", "--models", "resnet50"]
+    assert not (tmp_path / "owned").exists()
+
+
+def test_what_continuous_integration_installs_is_there() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "action.yml", RECIPES / "gitlab-ci.yml")]
+    for text in texts:
+        (lock,) = re.findall(r"--requirement \"?(?:\$GITHUB_ACTION_PATH/)?([\w./-]+)", text)
+        assert (ROOT / lock).is_file()
+        for name in re.findall(r"recipes/([\w.-]+)", text):
+            assert (RECIPES / name).is_file()
+
+
+@pytest.mark.parametrize(("job", "command"), [("levelfield-gate", "ab"), ("levelfield-nightly", "bench")])
+def test_gitlabs_jobs_call_the_recipes(job: str, command: str, tmp_path: Path) -> None:
+    found = yaml.safe_load((RECIPES / "gitlab-ci.yml").read_text(encoding="utf-8"))
+    shutil.copytree(RECIPES, tmp_path / "recipes")
+    variables = {**found["variables"], "LEVELFIELD": said(tmp_path)}
+    script = "\n".join(found[job]["script"])
+    done = subprocess.run(["sh", "-e", "-c", script], cwd=tmp_path, env={**os.environ, **variables}, check=False)
+    assert done.returncode == 0
+    words = (tmp_path / "said").read_text(encoding="utf-8").splitlines()
+    assert words[0] == command
+    if command == "ab":
+        assert words[1:3] == [found["variables"]["OLD"], found["variables"]["NEW"]]
+        assert found[job]["allow_failure"] == {"exit_codes": 3}
 
 
 @pytest.fixture
