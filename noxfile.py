@@ -112,6 +112,9 @@ def tests(session: nox.Session) -> None:
         session.run("ruff", "check", "suite", "plugins", "tests", "docs/site", "noxfile.py")
         session.run("mypy", "--strict", "suite", "plugins", "tests", "docs/site", "noxfile.py")
         session.run("lint-imports")
+        session.run(
+            "codespell", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "suite", "plugins"
+        )
         failed = [] if _passes(session, *first) else [first[0]]
     failed += [marks for marks, words in others if not _passes(session, marks, words)]
     if failed:
