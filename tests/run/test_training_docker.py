@@ -51,6 +51,7 @@ def test_every_training_equals_the_reference(
             backends=backends,
             scenarios=("training",),
             precisions=(precision,),
+            threads=(1,),  # all backends at once: two threads of each would wait for one another on two cores
             control="none",
         )
     )
