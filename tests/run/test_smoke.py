@@ -66,7 +66,9 @@ def test_everything_in_containers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_frameworks_in_environments(tmp_path: Path) -> None:
-    chosen = plan.Selection(profile="smoke", backends=("jax", "onnxruntime"), models=("mlp", "resnet50"))
+    chosen = plan.Selection(
+        profile="smoke", backends=("jax@0.10.2+python=3.11", "onnxruntime"), models=("mlp", "resnet50")
+    )
     run, page, out, code = once(chosen, tmp_path / "reports", "venv")
     assert code == 0, out
     check(run, ("mlp", "resnet50"), ("jax", "onnxruntime"))
