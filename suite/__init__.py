@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from suite.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from suite.loading import Report
-
-__version__ = "0.1.0"
 
 
 def load(path: "str | Path") -> "Report":

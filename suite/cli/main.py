@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 import click
 from rich.markup import escape
 
-from suite import __version__
 from suite.cli import completion, tools
 from suite.cli.ab import ab
 from suite.cli.answers.printing import JSON, print_json
@@ -58,6 +57,7 @@ from suite.cli.upgrade import upgrade
 from suite.cli.verify import verify
 from suite.errors import LevelfieldError
 from suite.safety import terminals
+from suite.version import __version__
 
 COULD_NOT_RUN = 2
 DEBUG = "LEVELFIELD_DEBUG"

@@ -16,13 +16,13 @@ from typing import IO, cast
 
 import msgspec
 
-from suite import __version__
 from suite.errors import LevelfieldError
 from suite.images import archive, base, catalogue, debian, registries, wheels
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, disk_space, images_root
 from suite.record.references import Reference
 from suite.safety import untrusted
+from suite.version import __version__
 
 FORMAT = "levelfield-bundle-1"
 MANIFEST = "manifest.json"

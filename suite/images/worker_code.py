@@ -15,7 +15,7 @@ from suite.paths import cache_folder, package_root
 from suite.plugins import Plugin
 from suite.zoo import models
 
-INSIDE = ("__init__.py", "py.typed", "plugins.py", "backends", "worker", "zoo")
+INSIDE = ("__init__.py", "py.typed", "plugins.py", "version.py", "backends", "worker", "zoo")
 
 
 def files(image: str = "") -> dict[str, bytes]:

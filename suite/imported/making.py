@@ -4,7 +4,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from suite import __version__
 from suite.imported.types import Recorded, Result, Timed
 from suite.record.schema import (
     SCHEMA,
@@ -23,6 +22,7 @@ from suite.record.schema import (
     Turn,
     Window,
 )
+from suite.version import __version__
 
 PROFILE = "imported"
 ALWAYS_UNKNOWN = ("what the machine did meanwhile",)

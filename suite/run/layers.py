@@ -2,7 +2,6 @@
 
 import hashlib
 
-from suite import __version__
 from suite.errors import LevelfieldError
 from suite.history.environment import hardware
 from suite.launchers.protocol import Launcher
@@ -18,6 +17,7 @@ from suite.schedule.outcomes import Outcome, end_workers, utc_now
 from suite.schedule.output_verification import VERIFY_TIMEOUT_S, verify_count
 from suite.schedule.preparation import prepare
 from suite.schedule.resources import RunResources
+from suite.version import __version__
 from suite.worker.messages import ComputeLayers, Fault, LayersComputed, Verified, Verify
 
 LAUNCHES = 2

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from suite import __version__
 from suite.errors import LevelfieldError
 from suite.history import controls
 from suite.machine.fingerprint import changed, fingerprint
@@ -23,6 +22,7 @@ from suite.run import calibration
 from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
+from suite.version import __version__
 from suite.zoo import flops, models
 from suite.zoo.operators import parts
 

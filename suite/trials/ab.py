@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import msgspec
 from rich.console import Console
 
-from suite import __version__
 from suite.compare.types import Gate, Row, Verdict
 from suite.plan import Selection
 from suite.record.schema import Run
@@ -17,6 +16,7 @@ from suite.run.ab import AbResult, measure
 from suite.run.options import Options
 from suite.statistics.proportions import Proportion
 from suite.trials.record import Extensible
+from suite.version import __version__
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ import click
 import msgspec
 import numpy as np
 
-from suite import __version__, analysis
+from suite import analysis
 from suite.analysis import launch_levels
 from suite.errors import LevelfieldError
 from suite.machine.fingerprint import fingerprint
@@ -35,6 +35,7 @@ from suite.schedule.resources import RunResources
 from suite.schedule.run import RunInProgress
 from suite.statistics.verdicts import DEFAULT_MARGIN, verdict_of
 from suite.trials import commands
+from suite.version import __version__
 
 
 def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bool) -> Calibration:

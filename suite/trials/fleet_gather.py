@@ -19,7 +19,6 @@ import click
 import msgspec
 import numpy as np
 
-from suite import __version__
 from suite.errors import LevelfieldError
 from suite.fleet import reading
 from suite.fleet.formats import html
@@ -29,6 +28,7 @@ from suite.record import files
 from suite.report import units
 from suite.schedule.outcomes import utc_now
 from suite.trials import commands, record
+from suite.version import __version__
 
 FACTORS = 24
 """Different copies; the others repeat their costs under another id."""

@@ -23,7 +23,6 @@ from typing import ClassVar
 import click
 import msgspec
 
-from suite import __version__
 from suite.errors import LevelfieldError
 from suite.fleet.run import local, messages, results, store
 from suite.fleet.run.images import Expected
@@ -32,6 +31,7 @@ from suite.machine.fingerprint import fingerprint
 from suite.record import files
 from suite.schedule.outcomes import utc_now
 from suite.trials import commands, record
+from suite.version import __version__
 
 LEAST, MOST = 1, 3
 """Nodes."""

@@ -20,7 +20,6 @@ from typing import ClassVar, Literal, TypeAlias
 import click
 import msgspec
 
-from suite import __version__
 from suite.backends import onnx_graph, registry
 from suite.errors import LevelfieldError
 from suite.fleet.gather import gather, verdict
@@ -37,6 +36,7 @@ from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import prepare
 from suite.trials import commands, record
 from suite.trials.fleet_gather import spread
+from suite.version import __version__
 from suite.worker.messages import Fault
 from suite.zoo import models
 

@@ -13,13 +13,14 @@ from typing import ClassVar, cast
 import click
 import msgspec
 
-from suite import __version__, plan
+from suite import plan
 from suite.cli.options import NAMES
 from suite.images import engine
 from suite.images.build import build
 from suite.machine.fingerprint import fingerprint
 from suite.schedule.outcomes import utc_now
 from suite.trials import commands, record
+from suite.version import __version__
 
 SAME, DIFFERENT = 0, 1
 """Exit codes."""

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 
-from suite import __version__
 from suite.errors import LevelfieldError
 from suite.machine.fingerprint import fingerprint
 from suite.record.files import write_atomically
@@ -14,6 +13,7 @@ from suite.record.schema import Artifact, Fingerprint, Image
 from suite.run.calibration import same_machine
 from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
+from suite.version import __version__
 
 FOLDER = Path("reports/trials")
 MAX_BYTES = 1 << 28

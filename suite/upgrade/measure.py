@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 from rich.console import Console
 
-from suite import __version__, plan
+from suite import plan
 from suite.errors import LevelfieldError
 from suite.launchers.choice import choose
 from suite.plan import Plan, Selection
@@ -28,6 +28,7 @@ from suite.schedule.outcomes import utc_now
 from suite.upgrade import progress, records, side, store
 from suite.upgrade.events import FORMAT, Begun, How, MeasurementBegun, MeasurementDone, Planned, Side
 from suite.upgrade.progress import State
+from suite.version import __version__
 
 See: TypeAlias = Callable[[Sequence[int]], side.Seen]
 """Looks at this boot; takes the CPUs of the plan."""

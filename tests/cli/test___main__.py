@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from suite import __version__
+from suite.version import __version__
 from tests.commands import ROOT
 
 

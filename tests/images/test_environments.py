@@ -42,6 +42,7 @@ def test_it_carries_only_the_code_that_runs_inside(made: environments.Environmen
     assert {path.name for path in (made.worker_code / "suite").iterdir()} - {"__pycache__"} == {
         "__init__.py",
         "plugins.py",
+        "version.py",
         "py.typed",
         "backends",
         "worker",

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from suite import __version__
 from suite.compare import phrases
 from suite.compare.formats import ratio_chart
 from suite.compare.types import Comparison
 from suite.report import html as report
 from suite.report import names, pages, units
+from suite.version import __version__
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 

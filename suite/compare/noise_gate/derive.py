@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import msgspec
 import numpy as np
 
-from suite import __version__
 from suite.analysis.status import SMOKE
 from suite.compare import answers, changes, phrases
 from suite.compare.answers import CaseResults
@@ -17,6 +16,7 @@ from suite.compare.reduction import Answer, Reduced
 from suite.errors import LevelfieldError
 from suite.report import units
 from suite.statistics import prediction
+from suite.version import __version__
 
 MOST_NAMED = 5
 """Differences that a refusal names."""

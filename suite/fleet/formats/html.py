@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 from markupsafe import Markup
 
-from suite import __version__
 from suite.compare.phrases import clean
 from suite.fleet import phrases
 from suite.fleet.types import Cell, Fleet, Group, Node, NodeVerdict, ResultFacts
 from suite.report import pages
+from suite.version import __version__
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 STRONG = 0.1

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from suite import __version__
 from suite.compare.phrases import clean
 from suite.fleet import phrases
 from suite.fleet.types import Cell, Fleet, NodeVerdict
+from suite.version import __version__
 
 
 class _Family(msgspec.Struct, frozen=True):

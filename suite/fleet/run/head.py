@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from rich.console import Console
 
-from suite import __version__
 from suite.errors import LevelfieldError, printable
 from suite.fleet.quorum import FEWEST_NODES
 from suite.fleet.run import again, bundles, cluster, images, messages, place, results, store, waves, words
@@ -28,6 +27,7 @@ from suite.run.options import Options
 from suite.run.start import tool_sha256
 from suite.safety import terminals
 from suite.schedule.outcomes import utc_now
+from suite.version import __version__
 
 POLL_S = 1.0
 """Between looks at which nodes the cluster has."""

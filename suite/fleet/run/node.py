@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NoReturn
 
-from suite import __version__, plan
+from suite import plan
 from suite.errors import LevelfieldError, printable
 from suite.fleet.run import guard, messages
 from suite.fleet.run.messages import (
@@ -39,6 +39,7 @@ from suite.record.references import parse
 from suite.run import bench
 from suite.run.start import tool_sha256
 from suite.safety import untrusted
+from suite.version import __version__
 from suite.worker.team import free_ports
 
 FOLDER = "fleets"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from suite import __version__
 from suite.analysis.types import Analysis
 from suite.compare import sides
 from suite.compare.ab import comparison as ab
@@ -23,6 +22,7 @@ from suite.share import card, run_evidence
 from suite.share.site import any_two, listing, trends
 from suite.share.site.listing import Entry, SiteRuns
 from suite.share.site.trends import Page
+from suite.version import __version__
 
 TEMPLATES = Path(__file__).parent / "templates"
 MARK = ".levelfield-site"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from suite import __version__
 from suite.schedule.outcomes import utc_now
 from suite.statistics.bracketing import Verdict, bracket, judged, levels
 from suite.trials.bracket.draws import BAD_BOOTS, STEPS, Noise, Setting, Tally, Trouble, draw, phases, tally
 from suite.trials.bracket.record import Reach, Record
+from suite.version import __version__
 
 MARGIN, LEVEL = 0.02, 0.01
 BOOTS = (3, 5)

@@ -16,7 +16,6 @@ import click
 import msgspec
 import numpy as np
 
-from suite import __version__
 from suite.cli.options import DURATION
 from suite.compare.effects import MIN_RUNS
 from suite.compare.reduction import Reduced
@@ -29,6 +28,7 @@ from suite.report import units
 from suite.schedule.outcomes import utc_now
 from suite.trials import commands, record
 from suite.trials.exchange.draws import Runs, Spread, Tally, expected, lumps, sessions, spread, tally, turns
+from suite.version import __version__
 
 NO_RESULT = frozenset({"smoke", "injected", "demonstration"})
 """Labels of runs that are no results."""

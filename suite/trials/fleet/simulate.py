@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from suite import __version__
 from suite.schedule.outcomes import utc_now
 from suite.statistics.outliers import LEVEL, MARGIN, NOISE_SHARE, compare_levels
 from suite.trials.fleet import draws, shapes
 from suite.trials.fleet.draws import Noise, Scatter, Setting, Tally, tally
 from suite.trials.fleet.record import Canary, Reach, Record
+from suite.version import __version__
 
 PEERS = (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 19, 24, 31, 48, 99, 199)
 LEVELS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)

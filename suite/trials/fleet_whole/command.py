@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from suite import __version__
 from suite.fleet.run import local
 from suite.launchers.docker import connect
 from suite.machine.fingerprint import fingerprint
@@ -24,6 +23,7 @@ from suite.trials.fleet_whole.findings import NODES, find
 from suite.trials.fleet_whole.record import Killed, Record, Replay, Whole
 from suite.trials.fleet_whole.replay import ARM, SECOND, replay
 from suite.trials.fleet_whole.show import markdown
+from suite.version import __version__
 
 EFFECTS = (0.05, 0.1)
 REPEAT = 2

@@ -14,7 +14,6 @@ import click
 import msgspec
 import numpy as np
 
-from suite import __version__
 from suite.backends.replica import LOOPBACK
 from suite.errors import LevelfieldError
 from suite.images import catalogue, environments
@@ -24,6 +23,7 @@ from suite.plan import arms, interpreters
 from suite.schedule.outcomes import utc_now
 from suite.statistics.student import mean_of
 from suite.trials import commands, record
+from suite.version import __version__
 from suite.worker.team import free_ports
 from suite.zoo.mlp.spec import WIDTHS
 

@@ -14,7 +14,6 @@ from typing import Any
 import click
 import msgspec
 
-from suite import __version__
 from suite.cli.options import NAMES
 from suite.errors import LevelfieldError
 from suite.images import catalogue
@@ -37,6 +36,7 @@ from suite.trials.peers.record import Trial
 from suite.trials.peers.show import markdown
 from suite.trials.peers.workspace import Workspace
 from suite.trials.record import begin, read
+from suite.version import __version__
 
 DONE = 0
 """Exit code; `commands.COULD_NOT_RUN` where something could not be measured."""

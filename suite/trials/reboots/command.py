@@ -16,7 +16,6 @@ from typing import Any
 import click
 import msgspec
 
-from suite import __version__
 from suite.cli.options import PERCENT
 from suite.machine.fingerprint import fingerprint
 from suite.schedule.outcomes import utc_now
@@ -25,6 +24,7 @@ from suite.trials.reboots import findings, host_call, series, system
 from suite.trials.reboots.record import Record
 from suite.trials.reboots.series import Order
 from suite.trials.reboots.show import markdown
+from suite.version import __version__
 
 PLAN = (
     f"--launcher host --profile standard --budget 45s --models {system.MODEL} --scenarios latency --threads 1 "

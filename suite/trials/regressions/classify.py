@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from suite import __version__
 from suite.backends import registry
 from suite.errors import LevelfieldError
 from suite.images import environments
@@ -24,6 +23,7 @@ from suite.trials.regressions.pairs import Pair
 from suite.trials.regressions.record import Classes, Measured, Process
 from suite.trials.regressions.rule import Side
 from suite.trials.regressions.show import classes_markdown
+from suite.version import __version__
 
 LOOP = Path(__file__).with_name("loop.py")
 TIMEOUT_S = 300

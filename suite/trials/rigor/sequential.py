@@ -31,7 +31,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from suite import __version__
 from suite.schedule import pacing
 from suite.schedule.outcomes import utc_now
 from suite.statistics.ending import EndedBy
@@ -59,6 +58,7 @@ from suite.trials.rigor.record import Stream
 from suite.trials.rigor.rules import Rules
 from suite.trials.rigor.sequential_record import Counted, Noise, Replay, Sequential, Simulation, Source, Spread, Windows
 from suite.trials.rigor.table import Answer, Floats, Outcome, Table, lay_out
+from suite.version import __version__
 
 EFFECTS = (0.0, 0.02, 0.05, 0.10)
 SIMULATED_EFFECTS = (0.0, 0.01, *EFFECTS[1:])

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from suite import __version__
 from suite.fleet.run.events import FORMAT, Begun, Event, NodeSeen
 from suite.fleet.run.images import Expected
 from suite.fleet.run.messages import Measured
@@ -14,6 +13,7 @@ from suite.plan import Selection
 from suite.record import files
 from suite.record.schema import Run
 from suite.run.start import tool_sha256
+from suite.version import __version__
 from tests.records_builder import make_run
 
 AT = "2026-03-01T10:00:00Z"
