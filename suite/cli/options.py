@@ -234,18 +234,6 @@ LOADGEN_TEST = click.option(
     type=DURATION,
     help="Shortest test of MLPerf LoadGen, such as 10s; default: by profile. MLPerf's rules ask for 10m.",
 )
-LATENCY_TARGET = click.option(
-    "--latency-target",
-    "latency_target_ms",
-    type=Parsed("latency", _latency),
-    help="Latency that the 99th percentile must hold in loadgen-server, such as 50ms; default: that of MLPerf's rules.",
-)
-LOADGEN_TEST = click.option(
-    "--loadgen-test",
-    "loadgen_test_s",
-    type=DURATION,
-    help="Shortest test of MLPerf LoadGen, such as 10s; default: by profile. MLPerf's rules ask for 10m.",
-)
 FIELD_OUTPUT = click.option(
     "--field-output",
     "field_outputs",

@@ -19,8 +19,24 @@ def build(model: Model, weights: Arrays) -> torch.nn.Module:
     model, weights
         Of the zoo: its sizes, and arrays by the names of its parameters.
     """
-    sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
-    config = BertConfig(
+    config = configuration(model.sizes if isinstance(model.sizes, Sizes) else BASE)
+    network = filled(lambda each: BertModel(each, add_pooling_layer=False), config, weights, {})
+    return Answering(
+        network, tuple(tensor.name for tensor in model.inputs), operator.attrgetter("last_hidden_state"), {}
+    )
+
+
+def configuration(sizes: Sizes, *, labels: int = 2) -> BertConfig:
+    """Return the library's configuration of a network.
+
+    Parameters
+    ----------
+    sizes
+        Of the network.
+    labels
+        Outputs of its head, where it has one.
+    """
+    return BertConfig(
         vocab_size=sizes.vocabulary,
         hidden_size=sizes.hidden,
         num_hidden_layers=sizes.layers,
@@ -29,8 +45,5 @@ def build(model: Model, weights: Arrays) -> torch.nn.Module:
         max_position_embeddings=sizes.positions,
         type_vocab_size=sizes.types,
         layer_norm_eps=sizes.epsilon,
-    )
-    network = filled(lambda each: BertModel(each, add_pooling_layer=False), config, weights, {})
-    return Answering(
-        network, tuple(tensor.name for tensor in model.inputs), operator.attrgetter("last_hidden_state"), {}
+        num_labels=labels,
     )

@@ -3,9 +3,10 @@
 from typing import Any
 
 import torch
-from transformers import BertConfig, BertForQuestionAnswering, BertForSequenceClassification
+from transformers import BertForQuestionAnswering, BertForSequenceClassification
 
-from suite.zoo.berthead.spec import ANSWERS, BASE, CLASSIFIER, Sizes
+from suite.zoo.bert import transformers as bert
+from suite.zoo.berthead.spec import ANSWERS, BASE, CLASSIFIER, SIDES, Sizes
 from suite.zoo.spec import Model
 from suite.zoo.transformers_module import Answering, filled
 from suite.zoo.weights import Arrays
@@ -20,17 +21,7 @@ def build(model: Model, weights: Arrays) -> torch.nn.Module:
         Of the zoo: its sizes, and arrays by the names of its parameters.
     """
     sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
-    config = BertConfig(
-        vocab_size=sizes.vocabulary,
-        hidden_size=sizes.hidden,
-        num_hidden_layers=sizes.layers,
-        num_attention_heads=sizes.heads,
-        intermediate_size=sizes.inner,
-        max_position_embeddings=sizes.positions,
-        type_vocab_size=sizes.types,
-        layer_norm_eps=sizes.epsilon,
-        num_labels=sizes.classes or 2,
-    )
+    config = bert.configuration(sizes, labels=sizes.classes or SIDES)
     heads = (f"{ANSWERS}.", f"{CLASSIFIER}.")
     theirs = {name if name.startswith(heads) else f"bert.{name}": array for name, array in weights.items()}
     kind = BertForSequenceClassification if sizes.classes else BertForQuestionAnswering
