@@ -196,7 +196,7 @@ def overhead(session: nox.Session) -> None:
 
 @nox.session
 def peers(session: nox.Session) -> None:
-    """Hold optimum-benchmark, benchmark_app, torch.utils.benchmark and pyperf beside Levelfield: quiet, 20 minutes."""
+    """Compare optimum-benchmark, benchmark_app, torch.utils.benchmark and pyperf with Levelfield: quiet, 20 minutes."""
     trial(session, "suite.trials.peers", *session.posargs)
 
 
