@@ -9,6 +9,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.hosts.channel import ClosedError, MessageChannel, connect
 from suite.hosts.messages import End, Ended, Hello, Here, Prepare, Prepared, Refused, Reply, Request, Start, Started
+from suite.images import catalogue
 from suite.launchers.protocol import LaunchSpec
 from suite.launchers.worker import Worker, WorkerError, with_names
 from suite.record.schema import Fingerprint, Image
@@ -48,12 +49,12 @@ class RemoteHost:
         """Return what host it is; raises LevelfieldError where it cannot take part."""
         return self._ask(Hello(tool_sha256), Here, HELLO_TIMEOUT_S)
 
-    def prepare(self, image: Image, version: str | None, weights_sha256: dict[str, str]) -> str:
+    def prepare(self, image: Image, weights_sha256: dict[str, str]) -> str:
         """Make an image ready there, and weights, and return the image's tag.
 
         Parameters
         ----------
-        image, version
+        image
             As it was made here.
         weights_sha256
             Of the weights here, by model.
@@ -63,7 +64,7 @@ class RemoteHost:
         LevelfieldError
             It cannot be made there, or what was made differs.
         """
-        request = Prepare(image.name, image.variant, version, tuple(weights_sha256))
+        request = Prepare(image.name, *catalogue.split_stem(image.variant), tuple(weights_sha256))
         made = self._ask(request, Prepared, PREPARE_TIMEOUT_S)
         other = [field for field in _ALIKE if getattr(made.image, field) != getattr(image, field)]
         if other:
@@ -148,19 +149,19 @@ class RemoteHosts:
                 )
         self.machines = tuple(here.machine for here in found)
 
-    def prepare(self, images: Iterable[tuple[Image, str | None]], weights_sha256: dict[str, str]) -> None:
+    def prepare(self, images: Iterable[Image], weights_sha256: dict[str, str]) -> None:
         """Make images and weights ready on every host; raises as `RemoteHost.prepare`.
 
         Parameters
         ----------
         images
-            Each with its version, None: the locked one.
+            As they were made here.
         weights_sha256
             By model.
         """
-        for image, version in images:
+        for image in images:
             for host in self._hosts:
-                self._tags[host, image.tag] = host.prepare(image, version, weights_sha256)
+                self._tags[host, image.tag] = host.prepare(image, weights_sha256)
 
     def lead(self, worker: Worker, hosts: int, spec: LaunchSpec, model: str) -> None:
         """Let a worker lead workers on other hosts.

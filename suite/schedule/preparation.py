@@ -116,7 +116,7 @@ def prepare(
         if hosts is not None:
             listener.say("preparing the other hosts")
             led = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in plan.answering)
-            hosts.prepare(((images[key], key[-1]) for key in led), weights_sha256)
+            hosts.prepare((images[key] for key in led), weights_sha256)
         return RunResources(
             launcher=launcher,
             images=images,

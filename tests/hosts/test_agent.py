@@ -156,7 +156,7 @@ def test_a_run_says_what_is_wrong_with_a_host() -> None:
     assert len(hosts.machines) == 1
     image = HostLauncher().prepare("torch", "cpu", None, lambda _: None)
     with pytest.raises(LevelfieldError, match="Host 2 makes other weights than this host"):
-        hosts.prepare([(image, None)], {"mlp": "0" * 64})
+        hosts.prepare([image], {"mlp": "0" * 64})
     with pytest.raises(LevelfieldError, match=r"Host 2 has another image of torch than this host \(lock_sha256\)"):
-        hosts.prepare([(msgspec.structs.replace(image, lock_sha256="f" * 64), None)], {})
+        hosts.prepare([msgspec.structs.replace(image, lock_sha256="f" * 64)], {})
     hosts.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 import docker
 import pytest
 from docker.errors import ImageNotFound
+from packaging.utils import canonicalize_name
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue, debian, engine, wheels, worker_code
@@ -52,7 +53,8 @@ def test_an_image_holds_what_its_locks_say_and_nothing_else(
     inside = json.loads(_run(client, built.tag, LIST))
     lock = catalogue.lock(name, version=version)
     assert inside["python"] == lock.python
-    assert inside["found"] == [[pin.name, pin.version] for pin in lock.pins]
+    found = sorted((canonicalize_name(pin), version) for pin, version in inside["found"])
+    assert found == sorted((canonicalize_name(pin.name), pin.version) for pin in lock.pins)
     locked = debian.lock_of(base).packages_of(base)
     assert inside["packages"] == [f"{package.name} {package.version}" for package in locked]
     assert inside["uid"] == 65534

@@ -16,6 +16,7 @@ import docker
 import pytest
 
 from suite import analysis
+from suite.images import environments
 from suite.record import files
 from suite.record.files import JOURNAL
 from suite.record.schema import AllReduce
@@ -31,7 +32,8 @@ pytestmark = [
         reason="network namespaces need root and iproute2",
     ),
 ]
-ENGINES = ("torch", "tensorflow", "jax")
+ENGINES = {"torch": None, "tensorflow": None, "jax@0.10.2+python=3.11": "0.10.2-py3.11"}
+"""Backends that virtual environments of Python 3.11 can have, and the names of their locks."""
 PORT = 7450
 
 
@@ -112,6 +114,8 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 def test_two_hosts_train_as_one_process_does(hosts: Hosts) -> None:
+    for backend, version in ENGINES.items():
+        environments.make(backend.partition("@")[0], version=version)  # the hosts reach no index of packages
     agent = hosts.agent()
     bench = hosts.bench("--nodes", "2", "--backends", ",".join(ENGINES)).wait()
     assert bench.code == 0, bench.err + bench.out
