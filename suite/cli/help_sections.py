@@ -8,7 +8,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "layers", "peer"),
     "Compare and follow runs": ("compare", "baseline", "history", "import"),
     "Reports": ("report", "verify", "card", "export", "publish"),
-    "Machine and images": ("doctor", "list", "build", "lock", "contract", "bundle", "unbundle", "clean"),
+    "Machine and images": ("doctor", "list", "build", "push", "lock", "contract", "bundle", "unbundle", "clean"),
     "For shells and programs": ("config", "completion", "schema"),
 }
 """Names of commands by section, each section in the order in which its commands are used."""

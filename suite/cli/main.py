@@ -52,6 +52,7 @@ from suite.cli.options import (
 )
 from suite.cli.peer import peer
 from suite.cli.publish import card, publish
+from suite.cli.push import push
 from suite.cli.reproduce import reproduce
 from suite.cli.upgrade import upgrade
 from suite.cli.verify import verify
@@ -157,6 +158,7 @@ for _command in (
         history,
         import_,
         publish,
+        push,
         reproduce,
         unbundle,
         upgrade,

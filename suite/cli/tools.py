@@ -90,19 +90,37 @@ def _show_cuda(console: Console) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Also write each image to this folder as an archive for `docker load`, with its bill of materials.",
 )
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Pull the images of this file by digest instead, as `levelfield push` wrote it; default: all of them.",
+)
 @click.option("--variant", default="cpu", help="cpu, cu12 or cu13; auto: the one that fits this machine's GPU.")
 @GPU
 def build(
-    images: tuple[str, ...], base: Literal["debian", "registry"], export: Path | None, variant: str, gpu: str | None
+    images: tuple[str, ...],
+    base: Literal["debian", "registry"],
+    export: Path | None,
+    source: Path | None,
+    variant: str,
+    gpu: str | None,
 ) -> None:
     """Build IMAGES; default: all that the backends need."""
     from suite import plan
+    from suite.images import published
     from suite.images.build import build as build_image
     from suite.images.export import export_image
+    from suite.images.pull import pull
     from suite.record.references import parse
 
     console = terminals.console()
-    for name in _fitting(images, variant, gpu, console) or plan.all_images():
+    names = _fitting(images, variant, gpu, console)
+    if source is not None:
+        found = pull(published.read(source), map(parse, names), base_kind=base, progress=_dimmed)
+        names = tuple(map(str, found))
+    for name in names or plan.all_images():
         image = parse(name)
         built = build_image(image.name, image.variant, image.version, base_kind=base, progress=_dimmed)
         console.print(f"{name}: {built.tag}", highlight=False)

@@ -23,14 +23,14 @@ from suite.compare import baselines
 from suite.compare.reduction import reduce
 from suite.errors import LevelfieldError
 from suite.history import summary
-from suite.images import advisories
+from suite.images import advisories, published
 from suite.images.bundle import unpack
 from suite.launchers import credible
 from suite.plan import make
 from suite.prepare.own_images import decoding
 from suite.prepare.own_model import python_file, store
 from suite.prepare.own_weights import store as own_weights
-from suite.record import files, journal
+from suite.record import files, journal, references
 from suite.record.schema import Run
 from suite.report import embedded_record, html, terminal
 from suite.report.export import tables
@@ -214,6 +214,13 @@ def advisory(content: bytes, folder: Path) -> None:
             each.fixed_in(name, "2.13.0+cpu")
 
 
+def images_file(content: bytes, folder: Path) -> None:
+    """Where images are in a registry, and their names."""
+    (folder / "images.json").write_bytes(content)
+    for each in published.read(folder / "images.json").images:
+        references.parse(str(each.name))
+
+
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 READERS: dict[str, Reader] = {
@@ -233,6 +240,7 @@ READERS: dict[str, Reader] = {
     "python": Reader(python, 8),
     "image": Reader(image, 8),
     "advisory": Reader(advisory, 8),
+    "images": Reader(images_file, 8),
 }
 
 

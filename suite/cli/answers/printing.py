@@ -6,7 +6,10 @@ import msgspec
 from suite.compare.formats import json
 from suite.safety import terminals
 
-COMMANDS = ("ab", "bench", "compare", "doctor", "explain", "history", "list", "lock", "report", "reproduce", "verify")
+COMMANDS = (
+    *("ab", "bench", "compare", "doctor", "explain", "history", "list", "lock", "push", "report", "reproduce"),
+    "verify",
+)
 """Commands with `--json`; `suite.cli.answers.schemas` has their types, which take long to import."""
 JSON = click.option(
     "--json",

@@ -12,6 +12,7 @@ from suite.cli.answers.explained import Profiles
 from suite.cli.answers.listed import Listed
 from suite.cli.answers.locked import CheckedLocks
 from suite.cli.answers.measured import Measured
+from suite.cli.answers.pushed import Pushed
 from suite.cli.answers.trends import Trends
 from suite.compare.formats import json
 from suite.compare.reproduction import Reproduction
@@ -27,6 +28,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "history": Trends,
         "list": Listed,
         "lock": CheckedLocks,
+        "push": Pushed,
         "report": Measured,
         "reproduce": Reproduction,
         "verify": Checked,
