@@ -160,9 +160,9 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
             f"LABEL {engine.IDENTITY}={base.identity}",
             'CMD ["/bin/sh"]',
         ]
-        repository, _, tag = base.reference.partition(":")
         try:
-            client.api.import_image_from_file(str(tar), repository=repository, tag=tag, changes=changes)
+            # Name and tag in one: podman overlooks the parameter `tag`.
+            client.api.import_image_from_file(str(tar), repository=base.reference, changes=changes)
         except APIError as error:
             raise LevelfieldError(
                 f"The container engine could not take the {base.name} base: {error.explanation or error}",

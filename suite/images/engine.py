@@ -43,11 +43,16 @@ def connect() -> Iterator[docker.DockerClient]:
     Raises
     ------
     LevelfieldError
-        None answers, or it stops answering while it is used.
+        None answers, it stops answering while it is used, or it refuses a step.
     """
     with contextlib.closing(open_client(BUILD_TIMEOUT_S)) as client:
         try:
             yield client
+        except APIError as error:
+            raise LevelfieldError(
+                f"The container engine refused a step: {' '.join(str(error.explanation or error).split())[:500]}.",
+                fix="See the engine's log.",
+            ) from error
         except requests.RequestException as error:
             raise LevelfieldError(
                 f"The container engine stopped answering: {short(error)}.",
@@ -274,7 +279,7 @@ def remove_dangling(client: docker.DockerClient, chosen: Callable[[str], bool]) 
     """
     with contextlib.suppress(APIError):  # they are only disk space, and the next `clean` takes them
         # By name: the containers of workers inherit their image's labels.
-        for found in client.api.containers(all=True, filters={"name": f"^/{_INSTALLER}"}):
+        for found in client.api.containers(all=True, filters={"name": _INSTALLER}):
             if chosen(found["Labels"].get(BUILD, "")):
                 with contextlib.suppress(APIError):
                     client.api.remove_container(found["Id"], v=True, force=True)

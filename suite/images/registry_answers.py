@@ -73,8 +73,8 @@ def refused(registry: str, reason: str) -> LevelfieldError:
     if _NO_TLS.search(said):
         return LevelfieldError(
             f"The container engine does not trust the registry {registry}: {said}.",
-            fix="Give the registry a certificate that the engine knows, or list it under insecure-registries in the "
-            "engine's daemon.json.",
+            fix="Give the registry a certificate that the engine knows, or name it as insecure in the engine's own "
+            "settings (Docker: daemon.json, podman: registries.conf).",
         )
     return LevelfieldError(
         f"The registry {registry} cannot be used: {said}.",

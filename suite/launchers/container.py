@@ -29,6 +29,8 @@ ALREADY_GONE_S = 2.0
 """How long a container's process may run on after its streams are closed."""
 EVENTS_TIMEOUT_S = 5.0
 EVENTS_EVERY_S = 0.1
+EVENTS_WAIT_S = 0.2
+"""How long the engine goes on listening after it has told what happened."""
 EVENTS_KEPT = 256
 """Number of events that an engine keeps (reference of `docker system events`); none from before its start."""
 SIGKILLED = 128 + 9
@@ -145,14 +147,15 @@ class ContainerChannel(Channel):
         return Ending(code=code, out_of_memory="oom" in events, killed_here=self._killed_here)
 
     def _events(self) -> dict[str, dict[str, str]]:
-        """Return what has happened to the container so far, by action; the engine answers at once."""
-        filters = {"container": self._container, "event": ["start", "die", "oom"]}
+        """Return what has happened to the container so far, by action."""
+        filters = {"container": self._container}  # podman knows "die" by another name where it is asked for by name
         return {event["Action"]: event["Actor"]["Attributes"] for event in self._log(filters)}
 
     def _log(self, filters: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        stream = self._client.api.events(
+        stream = self._client.api.events(  # type: ignore[call-overload]  # the API takes fractions of seconds too
             since=0,
-            until=int(time.time()),  # whole seconds: an event may come within the next one
+            # podman 4.3 gives no event where this has passed already.
+            until=f"{time.time() + EVENTS_WAIT_S:.6f}",
             filters=filters,
             decode=True,
         )

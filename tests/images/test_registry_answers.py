@@ -14,7 +14,7 @@ from suite.images.registry_answers import refused
         (
             'Get "https://host:5000/v2/": http: server gave HTTP response to HTTPS client',
             "does not trust the registry",
-            "insecure-registries",
+            "daemon.json",
         ),
         ('Get "http://host:5000/v2/": dial tcp: connect: connection refused', "cannot be used", "Check the address"),
         ("manifest for host:5000/x@sha256:0 not found: manifest unknown: manifest unknown", "has no", "push the image"),

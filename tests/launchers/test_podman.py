@@ -1,0 +1,83 @@
+"""podman in Docker's place: its API is asked as Docker's is, through `DOCKER_HOST`."""
+
+import contextlib
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+from docker.errors import DockerException
+
+from suite.images import engine
+from suite.images.recipe import recipe
+from tests.commands import eventually, run
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.extended]
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[str]:
+    """The address of a service with storage of its own."""
+    if os.getuid() != 0 or shutil.which("podman") is None:
+        pytest.skip("This needs root and podman (Debian: apt-get install podman).")
+    folder = Path(tempfile.mkdtemp(prefix="levelfield-podman-"))
+    # podman asks for more files and processes than root may give away where it lacks CAP_SYS_RESOURCE.
+    files, processes = (
+        min(resource.getrlimit(each)[1], 16384) for each in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)
+    )
+    (folder / "containers.conf").write_text(
+        f'[containers]\ndefault_ulimits = ["nofile={files}:{files}", "nproc={processes}:{processes}"]\n'
+    )
+    host = f"unix://{folder}/socket"
+    storage = ["--root", str(folder / "root"), "--runroot", str(folder / "run")]
+    with (folder / "log").open("wb") as log:
+        service = subprocess.Popen(
+            ["podman", *storage, "system", "service", "--time", "0", host],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "CONTAINERS_CONF": str(folder / "containers.conf")},
+        )
+
+    def answers() -> bool:
+        with contextlib.suppress(DockerException), contextlib.closing(docker.DockerClient(host)) as client:
+            return bool(client.ping())
+        return False
+
+    try:
+        ready = eventually(lambda: service.poll() is not None or ((folder / "socket").exists() and answers()))
+        assert ready, (folder / "log").read_text()
+        assert service.poll() is None, (folder / "log").read_text()
+        yield host
+    finally:
+        service.terminate()
+        service.wait(60)
+        mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+        for place in sorted((place for place in mounted if place.startswith(str(folder))), reverse=True):
+            subprocess.run(["umount", "--lazy", place], check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_an_image_is_built_and_found(podman: str, tmp_path: Path) -> None:
+    built = run("build", "canary", folder=tmp_path, environment={"DOCKER_HOST": podman})
+    assert built.code == 0, built.err
+    target = recipe("canary")
+    with contextlib.closing(docker.DockerClient(podman)) as client:
+        image = engine.find(client, target.tag, target.identity)
+        assert image is not None
+        assert client.images.get(target.base.reference).attrs["RootFS"]["Layers"] == list(engine.layers(image)[:1])
+        assert not client.containers.list(all=True)
+
+
+def test_a_run_is_measured_and_verified(podman: str, tmp_path: Path) -> None:
+    words = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "onnxruntime")
+    done = run(*words, folder=tmp_path, environment={"DOCKER_HOST": podman})
+    assert done.code == 0, done.err + done.out
+    assert "Measured in one pinned container per framework." in done.out
+    assert "All 2 answers are equal to the reference." in done.out
+    with contextlib.closing(docker.DockerClient(podman)) as client:
+        assert eventually(lambda: not client.containers.list(all=True))
