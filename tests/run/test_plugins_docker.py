@@ -46,3 +46,40 @@ def test_they_are_measured_beside_built_in_ones(engine: docker.DockerClient, tmp
     assert "LiteRT" in page
     assert re.search(r"from plug-ins</dt>.*levelfield-litert 0\.1\.0", page)
     assert "Linear" in page
+
+
+def test_an_archived_framework_runs_with_the_numpy_that_it_needs(engine: docker.DockerClient, tmp_path: Path) -> None:
+    """MXNet answers as the reference does; a model that it has no definition of is absent with that reason."""
+    tmp_path.chmod(0o755)
+    undefined = "softmax-1536x128"
+    selection = Selection(
+        profile="smoke",
+        models=("mlp", undefined),
+        backends=("mxnet", "onnxruntime"),
+        scenarios=("throughput",),
+        threads=(1,),
+        control="none",
+    )
+    with plugged.seen(plugged.install(plugged.MXNET, tmp_path / "installed")):
+        found = once(selection, tmp_path / "reports", "docker")
+    assert found.code == 0, found.out
+    launches = {
+        (block.case.model, each.arm): each
+        for block in found.run.blocks
+        for generation in block.generations
+        for each in generation.launches
+    }
+    launch = launches["mlp", "mxnet"]
+    assert launch.failure is None, launch.failure
+    assert launch.parity is not None
+    assert launch.parity.equal, launch.parity.reason
+    assert launch.settings["threads"] == "1"
+    assert launch.settings["oneDNN"] == "on"
+    assert ("libmxnet.so", "oneDNN") in {(Path(each.path).name, each.kind) for each in launch.libraries}
+    absent = launches[undefined, "mxnet"].failure
+    assert absent is not None
+    assert absent.kind == "unsupported"
+    assert f"no definition of {undefined}" in absent.message
+    numpy = {image.name: image.distributions["numpy"] for image in found.run.images}
+    assert numpy["mxnet"].startswith("1.23.")
+    assert numpy["onnxruntime"].startswith("2.")
