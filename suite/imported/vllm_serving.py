@@ -2,13 +2,13 @@
 
 References
 ----------
-vLLM, `vllm/benchmarks/serve.py`: statistics end in `_ms`; with `--save-detailed`, `ttfts` and `itls` are in seconds, a
-place for each request, `ttfts` is 0 where a request failed, and `errors` says why.
+vLLM, `vllm/benchmarks/serve.py`: statistics end in `_ms`; with `--save-detailed`, `ttfts`, `itls` and (since 0.33 at the
+latest) `latencies` are in seconds, a place for each request, and `errors` says why a request failed.
 """
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from suite.imported.types import NO_DATE, Recorded, Result
 
 TOOL: Final = "vLLM serving benchmark"
 MARKS = (b'"tokenizer_id"',)
+T = TypeVar("T")
 _UNKNOWN = ("the machines of client and server", "the version of vLLM")
 
 
@@ -55,6 +56,8 @@ class _Saved(msgspec.Struct):
     p99_e2el_ms: float | None = None
     ttfts: list[float] = []
     itls: list[list[float]] = []
+    latencies: list[float] = []
+    errors: list[str] = []
 
 
 def parse(content: bytes) -> Recorded:
@@ -99,7 +102,11 @@ def _what(saved: _Saved) -> str:
 
 
 def _results(saved: _Saved, what: str) -> Iterator[Result]:
-    own = {"ttft": tuple(saved.ttfts), "itl": tuple(chain.from_iterable(saved.itls))}
+    own = {
+        "ttft": _succeeded(saved.ttfts, saved.errors),
+        "itl": tuple(chain.from_iterable(_succeeded(saved.itls, saved.errors))),
+        "e2el": _succeeded(saved.latencies, saved.errors),
+    }
     for short, name in (
         ("ttft", "time to first token"),
         ("tpot", "time per output token"),
@@ -117,6 +124,12 @@ def _results(saved: _Saved, what: str) -> Iterator[Result]:
             ("total token throughput", saved.total_token_throughput),
         ),
     )
+
+
+def _succeeded(values: list[T], errors: list[str]) -> tuple[T, ...]:
+    """Return the values of the requests without an error; all where there is no list of errors."""
+    failed = {index for index, error in enumerate(errors) if error}
+    return tuple(value for index, value in enumerate(values) if index not in failed)
 
 
 def _seconds(value_ms: float | None) -> float | None:

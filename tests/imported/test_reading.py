@@ -37,7 +37,7 @@ def test_each_tool_is_recognised_by_content(path: Path) -> None:
 def test_every_file_has_its_source() -> None:
     sources = (FOLDER / "README.md").read_text()
     patterns = re.findall(r"^\| `([^`]+)`", sources, re.MULTILINE)
-    assert len(patterns) == 12
+    assert len(patterns) == 13
     for path in FOLDER.glob("*-*"):
         assert any(fnmatch.fnmatchcase(path.name, pattern) for pattern in patterns), path.name
 
