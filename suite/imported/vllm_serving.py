@@ -2,11 +2,11 @@
 
 References
 ----------
-vLLM, `vllm/benchmarks/serve.py`: statistics end in `_ms`; with `--save-detailed`, `ttfts`, `itls` and (since 0.33 at the
-latest) `latencies` are in seconds, a place for each request, and `errors` says why a request failed.
+vLLM, `vllm/benchmarks/serve.py`: statistics end in `_ms`; with `--save-detailed`, `ttfts`, `itls` and (not in all
+versions) `latencies` are in seconds, a place for each request, and `errors` says why a request failed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -126,7 +126,7 @@ def _results(saved: _Saved, what: str) -> Iterator[Result]:
     )
 
 
-def _succeeded(values: list[T], errors: list[str]) -> tuple[T, ...]:
+def _succeeded(values: Sequence[T], errors: Sequence[str]) -> tuple[T, ...]:
     """Return the values of the requests without an error; all where there is no list of errors."""
     failed = {index for index, error in enumerate(errors) if error}
     return tuple(value for index, value in enumerate(values) if index not in failed)
