@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from suite.cli import completion
-from suite.errors import printable
 from suite.safety import terminals
 
 
@@ -22,15 +20,12 @@ def bundle(file: Path, images: tuple[str, ...], *, artifacts: bool) -> None:
     from suite import plan
     from suite.images.bundle import pack
     from suite.record.references import parse
+    from suite.report.progress import steps
 
     console = terminals.console()
-    with console.status("fetching") as status:
-        made = pack(
-            [parse(name) for name in images or plan.all_images()],
-            file,
-            artifacts=artifacts,
-            progress=lambda text: status.update(escape(printable(text))),
-        )
+    made = pack(
+        [parse(name) for name in images or plan.all_images()], file, artifacts=artifacts, progress=steps(console)
+    )
     size = sum(each.size_bytes for each in made.files)
     terminals.say(console, f"{len(made.files)} files, {size / 1e9:.2f} GB, in {file}.")
     terminals.say(

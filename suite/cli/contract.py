@@ -29,7 +29,7 @@ def contract(backend: str, model: str, launcher: str | None, base: Literal["debi
     Exit codes: 0 everything passed; 1 something failed; 2 it could not be checked.
     """
     from suite.launchers.choice import choose
-    from suite.report.progress import Terminal
+    from suite.report.progress import opened
     from suite.run.contract import check
 
     progress, console = terminals.console(stderr=True), terminals.console()
@@ -38,7 +38,7 @@ def contract(backend: str, model: str, launcher: str | None, base: Literal["debi
         progress.print(f"[bold yellow]{escape(reason)}[/] It runs in virtual environments instead.", highlight=False)
     chosen.sweep()
     failed = 0
-    with Terminal(progress) as listener:
+    with opened(progress) as listener:
         for each in check(backend, model, chosen, listener):
             failed += each.state == "failed"
             detail = escape(printable(each.detail))

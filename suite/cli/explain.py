@@ -53,7 +53,7 @@ def explain(
     from suite.cli.answers.explained import profiles
     from suite.launchers.choice import choose
     from suite.report.export.writing import write_csv
-    from suite.report.progress import Terminal
+    from suite.report.progress import opened
     from suite.run.explain import measure, request, show, timeline
 
     if as_json and csv_file == "-":
@@ -72,7 +72,7 @@ def explain(
     failed: dict[str, LevelfieldError] = {}
     for each in requested:
         try:
-            with Terminal(progress) as listener:
+            with opened(progress) as listener:
                 found.append(measure.explain(each, chosen, listener, form))
         except LevelfieldError as error:
             if len(requested) == 1:

@@ -20,8 +20,9 @@ def import_(files: tuple[Path, ...], reports: Path) -> None:
     and each says what its file does not.
 
     FILE is the JSON of pyperf, hyperfine, Google Benchmark or pytest-benchmark, mlperf_log_summary.txt or
-    mlperf_log_detail.txt of MLPerf LoadGen, profile_export_aiperf.json, benchmark_report.json of optimum-benchmark, or
-    output of nccl-tests or of nvbandwidth -j.
+    mlperf_log_detail.txt of MLPerf LoadGen, profile_export_aiperf.json or profile_export.jsonl of AIPerf, the JSON of
+    GuideLLM or of vLLM's benchmarks, benchmark_report.json of optimum-benchmark, or output of nccl-tests or of
+    nvbandwidth -j.
     """
     from suite.run.imported import import_files
 

@@ -45,7 +45,7 @@ def layers(
         raise click.UsageError("Name one CASE, or two files that end in .json.")
     from suite.launchers.choice import choose
     from suite.record import layers as record
-    from suite.report.progress import Terminal
+    from suite.report.progress import opened
     from suite.run.explain import request
     from suite.run.layers import trace
 
@@ -55,7 +55,7 @@ def layers(
     if reason:
         progress.print(f"[bold yellow]{escape(reason)}[/] It runs in virtual environments instead.", highlight=False)
     chosen.sweep()
-    with Terminal(progress) as listener:
+    with opened(progress) as listener:
         found = trace(requested, chosen, listener, launches=launches)
     record.write(found, output)
     for each in found.launches[0].layers:

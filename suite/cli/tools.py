@@ -114,18 +114,20 @@ def build(
     from suite.images.export import export_image
     from suite.images.pull import pull
     from suite.record.references import parse
+    from suite.report.progress import steps
 
     console = terminals.console()
+    progress = steps(console)
     names = _fitting(images, variant, gpu, console)
     if source is not None:
-        found = pull(published.read(source), map(parse, names), base_kind=base, progress=_dimmed)
+        found = pull(published.read(source), map(parse, names), base_kind=base, progress=progress)
         names = tuple(map(str, found))
     for name in names or plan.all_images():
         image = parse(name)
-        built = build_image(image.name, image.variant, image.version, base_kind=base, progress=_dimmed)
+        built = build_image(image.name, image.variant, image.version, base_kind=base, progress=progress)
         console.print(f"{name}: {built.tag}", highlight=False)
         if export is not None:
-            terminals.say(console, f"{name}: {export_image(built, export, progress=_dimmed)}")
+            terminals.say(console, f"{name}: {export_image(built, export, progress=progress)}")
 
 
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
@@ -147,10 +149,6 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
     return fitting
 
 
-def _dimmed(text: str) -> None:
-    terminals.console().print(f"[dim]{escape(text)}[/]")
-
-
 @click.command()
 @click.argument("images", nargs=-1, shell_complete=completion.images)
 @click.option("--check", is_flag=True, help="Change nothing: list what is outdated or vulnerable in the locks.")
@@ -168,11 +166,12 @@ def lock(images: tuple[str, ...], *, check: bool, advisories: Path | None, as_js
     code is 1 if something is outdated or vulnerable, and 2 if the package index gave no answer.
     """
     from suite.images.locks import relock
+    from suite.report.progress import steps
 
     if not check:
         if advisories is not None or as_json:
             raise LevelfieldError("--advisories and --json belong to --check.", fix="Add --check, or leave them out.")
-        relock(images, progress=_dimmed)
+        relock(images, progress=steps(terminals.console()))
         return
     from suite.cli import lock_check
 

@@ -63,7 +63,7 @@ def notes_on_runs(
     further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
     seconds = [row.further_seconds for row in rows if row.outcome == "undecided" and row.further_seconds is not None]
     if further:
-        time = f", about {phrases.roughly(max(seconds))} in all" if seconds else ""
+        time = f", about {units.roughly(max(seconds))} in all" if seconds else ""
         many = f"{units.count(max(further))} more {phrases.replicates(max(further), 'run')} a side{time}"
         yield f"To decide all that is inconclusive: {many}."
 

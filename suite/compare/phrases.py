@@ -246,7 +246,7 @@ def further(row: Judged, replicate: str = "run") -> str:
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
     seconds, effect = (row.further_seconds, row.effect) if isinstance(row, Row) else (None, "")
-    time = f" (about {roughly(seconds)})" if seconds else ""
+    time = f" (about {units.roughly(seconds)})" if seconds else ""
     stacks = "of the new stack" if row.drift is None and not effect else "in each phase"
     where = stacks if replicate == "boot" else "a side"
     return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
@@ -261,14 +261,6 @@ def replicates(count: int, replicate: str) -> str:
         How many, and the singular.
     """
     return replicate if count == 1 else f"{replicate}{'es' if replicate.endswith('ch') else 's'}"
-
-
-def roughly(seconds: float) -> str:
-    """`40 s`, `25 min`, `4 h`, `3 days`: a time to come, no more precise than it can be known."""
-    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def row_cells(row: Row | Reading, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:

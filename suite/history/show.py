@@ -19,6 +19,7 @@ from suite.history.summary import CANARY
 from suite.history.trend import Change, Point, Series, Trend
 from suite.record.schema import UNKNOWN
 from suite.report import units
+from suite.report.identifier import Identifier
 from suite.report.sentences import LABELS, shortened
 
 _EIGHTHS = "▏▎▍▌▋▊▉█"
@@ -157,7 +158,10 @@ def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
                 values = [point.estimate for point in one.points if point.estimate is not None]
                 newest = _value(one.points[-1], one.unit, interval=False)
                 drawn.add_row(
-                    _text(one.result), _text(str(len(one.points))), _text(newest), _text(sparkline(values[-20:]))
+                    Identifier(printable(one.result)),
+                    _text(str(len(one.points))),
+                    _text(newest),
+                    _text(sparkline(values[-20:])),
                 )
         yield drawn
 

@@ -13,15 +13,14 @@ import msgspec
 
 from suite.fieldtools.values import refused, text
 from suite.imported import decoding
-from suite.imported.types import NO_DATE, Recorded, Result, rate, seconds
+from suite.imported.served import STATISTICS_ONLY, Latency, latency_results, rate_results
+from suite.imported.types import NO_DATE, Recorded, Result
 
 TOOL: Final = "AIPerf"
 MARKS = (b'"aiperf_version"',)
 _UNITS = {"ms": 1e-3, "sec": 1.0, "us": 1e-6, "ns": 1e-9}
-_UNKNOWN = (
-    "the machines of client and server",
-    "single requests: percentiles and rates of the whole run stand for them",
-)
+LATENCIES = ("request_latency", "time_to_first_token", "inter_token_latency")
+_UNKNOWN = ("the machines of client and server", f"{STATISTICS_ONLY} (profile_export.jsonl has them)")
 
 
 class _Metric(msgspec.Struct):
@@ -86,20 +85,36 @@ def parse(content: bytes) -> Recorded:
 
 def _results(export: _Export, models: str) -> Iterator[Result]:
     failure = "AIPerf says that the run was cancelled" if export.was_cancelled else ""
-    for name in ("request_latency", "time_to_first_token", "inter_token_latency"):
+    for name in LATENCIES:
         metric: _Metric | None = getattr(export, name)
         if metric is None:
             continue
-        if metric.unit not in _UNITS:
-            raise refused(TOOL, f"the unit of {name} is {metric.unit}")
-        for statistic, value in (("mean", metric.avg), ("median", metric.p50), ("99th percentile", metric.p99)):
-            sample = seconds(value * _UNITS[metric.unit]) if value is not None else None
-            if sample is not None:
-                yield Result(f"{models}, {name.replace('_', ' ')}, {statistic}", ((sample,),), failure=failure)
-    for name in ("request_throughput", "output_token_throughput"):
-        metric = getattr(export, name)
-        sample = rate(metric.avg) if metric is not None and metric.avg is not None else None
-        if metric is not None and not metric.unit.endswith("/sec"):
-            raise refused(TOOL, f"the unit of {name} is {metric.unit}")
-        if sample is not None:
-            yield Result(f"{models}, {name.replace('_', ' ')}", ((sample,),), "throughput", failure)
+        unit_s = unit(name, metric.unit)
+        statistics = (None if value is None else value * unit_s for value in (metric.avg, metric.p50, metric.p99))
+        yield from latency_results(models, Latency(name.replace("_", " "), (), *statistics), failure)
+    rates = {name: getattr(export, name) for name in ("request_throughput", "output_token_throughput")}
+    for name, found in rates.items():
+        if found is not None and not found.unit.endswith("/sec"):
+            raise refused(TOOL, f"the unit of {name} is {found.unit}")
+    said = ((name.replace("_", " "), found.avg) for name, found in rates.items() if found is not None)
+    yield from rate_results(models, said, failure)
+
+
+def unit(name: str, written: str) -> float:
+    """Return the seconds of a unit of time.
+
+    Parameters
+    ----------
+    name
+        Of the metric, for the message.
+    written
+        The unit as AIPerf writes it.
+
+    Raises
+    ------
+    LevelfieldError
+        It is none.
+    """
+    if written not in _UNITS:
+        raise refused(TOOL, f"the unit of {name} is {written}")
+    return _UNITS[written]

@@ -59,3 +59,11 @@ def moment(written: str | None) -> str | Absent:
         return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):
         return NO_DATE
+
+
+def moment_of(epoch_s: float) -> str | Absent:
+    """Return a time in seconds since 1970 as UTC, ISO 8601; absent where it is no time."""
+    try:
+        return moment(datetime.fromtimestamp(epoch_s, UTC).isoformat())
+    except (ValueError, OverflowError, OSError):
+        return NO_DATE

@@ -1,10 +1,11 @@
-"""Progress of a run in the terminal: what is measured now, the estimates so far, the time left.
+"""Progress of a run: what is measured now, the estimates so far, the time left; in a log where there is no terminal.
 
 Drawn between windows only, by the thread that would otherwise sleep: a refreshing thread would take CPU time from what
 is measured.
 """
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -17,41 +18,50 @@ from rich.text import Text
 
 from suite.record.schema import Warning_
 from suite.report import units
+from suite.report.log import Log
+from suite.report.remaining import Remaining
+from suite.safety import terminals
 
-LOG_EVERY_S = 10.0
-"""Seconds between two lines on rounds at the least, where the output is not a terminal."""
+
+def opened(console: Console) -> "Terminal | Log":
+    """Return what shows progress on a console: a display that is redrawn, or the lines of a log.
+
+    Colours can be forced where there is no terminal (`FORCE_COLOR`); a display cannot, since it moves the cursor.
+    """
+    return Terminal(console) if _redraws(console) else Log(console)
+
+
+def steps(console: Console) -> Callable[[str], None]:
+    """Return what reports that a step begins, for commands that measure nothing: one line for each."""
+    return (lambda text: terminals.say(console, text, "dim")) if _redraws(console) else Log(console).say
+
+
+def _redraws(console: Console) -> bool:
+    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
 class Terminal:
-    """A listener that redraws a display, or prints lines where the output is not a terminal."""
+    """A listener that redraws a display."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live: Live | None = Live(console=console, auto_refresh=False) if console.is_terminal else None
+        self._live = Live(console=console, auto_refresh=False)
         self._case = ""
         self._detail = ""
         self._estimates: dict[str, float] = {}
-        self._share = 0.0
-        self._left: float | None = None
-        self._logged_s = 0.0
         self._began = time.monotonic()
+        self._remaining = Remaining(at_s=self._began)
 
     def __enter__(self) -> Self:
-        if self._live is not None:
-            self._live.start()
+        self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live is not None:
-            self._live.update(Text(""), refresh=True)
-            self._live.stop()
+        self._live.update(Text(""), refresh=True)
+        self._live.stop()
 
     def say(self, text: str) -> None:
-        if self._live is None:
-            self._console.print(f"[dim]{escape(text)}[/]", highlight=False)
-            return
         self._case, self._detail, self._estimates = "preparing", text, {}
         self._draw()
 
@@ -59,35 +69,33 @@ class Terminal:
         of = f" of {planned}" if index < planned else ""
         self._case = f"{case} · generation {index + 1}{of}"
         self._detail, self._estimates = "launching and loading", {}
-        if self._live is None:
-            self._console.print(escape(self._case), highlight=False)
         self._draw()
 
     def progress(self, text: str, estimates_ns: dict[str, float]) -> None:
         self._detail, self._estimates = text, estimates_ns
-        if self._live is None and time.monotonic() - self._logged_s > LOG_EVERY_S:
-            self._logged_s = time.monotonic()
-            self._console.print(f"[dim]  {escape(text)}[/]", highlight=False)
         self._draw()
 
     def done(self, share: float, seconds_left: float | None) -> None:
-        self._share, self._left = share, seconds_left
+        self._remaining = Remaining(share, seconds_left, time.monotonic())
         self._draw()
 
     def warn(self, warning: Warning_) -> None:
-        console = self._live.console if self._live is not None else self._console
-        console.print(f"[yellow]Note:[/] {escape(warning.message)} {escape(warning.remedy)}", highlight=False)
+        self._live.console.print(
+            f"[yellow]Note:[/] {escape(warning.message)} {escape(warning.remedy)}", highlight=False
+        )
 
     def _draw(self) -> None:
-        if self._live is not None:
-            self._live.update(self._picture(), refresh=True)
+        self._live.update(self._picture(), refresh=True)
 
     def _picture(self) -> RenderableType:
-        elapsed = _clock(time.monotonic() - self._began)
-        left = f"about {_clock(self._left)} left" if self._left is not None else "time left not known yet"
+        now, share = time.monotonic(), self._remaining.share
+        elapsed, left = _clock(now - self._began), self._remaining.text(now, _clock)
         head = Table.grid(padding=(0, 2))
         head.add_row(
-            ProgressBar(total=1.0, completed=self._share, width=30), f"{self._share:4.0%}", elapsed, f"[dim]{left}[/]"
+            ProgressBar(total=1.0, completed=share, width=30),
+            f"{share:4.0%}",
+            elapsed,
+            f"[dim]{left}[/]",
         )
         parts: list[RenderableType] = [
             head,
@@ -104,5 +112,5 @@ class Terminal:
 
 
 def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d}"

@@ -327,6 +327,14 @@ def duration(seconds: float) -> str:
     return " ".join(f"{number} {unit}" for number, unit in named if number) or "0 s"
 
 
+def roughly(seconds: float) -> str:
+    """`40 s`, `25 min`, `4 h`, `3 days`: a time to come, no more precise than it can be known."""
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def count(number: int) -> str:
     """`27 421`, with thin spaces."""
     return f"{number:,}".replace(",", GROUP_SPACE)

@@ -27,7 +27,7 @@ from suite.record.bounds import SEED_BITS
 from suite.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from suite.record.references import suffix
 from suite.record.schema import Image, Run
-from suite.report.progress import Terminal
+from suite.report.progress import opened
 from suite.run.options import Options
 from suite.run.results import show_result
 from suite.run.start import check_same, start_run, tool_sha256
@@ -232,7 +232,7 @@ def conduct(
     data_sets = options.data_sets
     if resumed is not None:
         data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
-    with Terminal(console) as listener, _reached(options, chosen) as hosts:
+    with opened(console) as listener, _reached(options, chosen) as hosts:
         resources = prepare(
             chosen,
             launcher,

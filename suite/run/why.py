@@ -14,7 +14,7 @@ from suite.errors import printable
 from suite.launchers.choice import choose, launchers_by_name
 from suite.plan import of_record
 from suite.record.files import write_atomically
-from suite.report.progress import Terminal
+from suite.report.progress import opened
 from suite.run.ab import AbResult
 from suite.run.explain.difference import Change, Difference, compare_profiles
 from suite.run.explain.measure import profile_pairs
@@ -85,7 +85,7 @@ def explain(found: AbResult, options: Options, console: Console, *, cases: int =
     launchers = launchers_by_name((arm.launcher for arm in made.answering), launcher, base=options.base)
     pair = arms(found.run)
     differences = []
-    with Terminal(console) as listener:
+    with opened(console) as listener:
         for row in rows[:cases]:
             blocks = tuple(block for block in made.blocks if block.case == row.case)
             plan = msgspec.structs.replace(made, blocks=blocks)

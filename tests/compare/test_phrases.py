@@ -23,13 +23,6 @@ def test_a_ratio_is_no_more_precise_than_it_deserves(value: float, written: str)
     assert phrases.factor(value) == written
 
 
-@pytest.mark.parametrize(
-    ("seconds", "written"), [(40, "40 s"), (1500, "25 min"), (4 * 3600, "4 h"), (3 * 86_400, "3 days")]
-)
-def test_a_time_to_come_is_rough(seconds: float, written: str) -> None:
-    assert phrases.roughly(seconds) == written
-
-
 def test_a_change_is_said_in_the_words_of_its_metric() -> None:
     assert phrases.by_how_much(row(ratio=Estimate(1.12))).endswith("slower")
     assert phrases.by_how_much(row(ratio=Estimate(0.88))).endswith("faster")

@@ -1,13 +1,14 @@
 """What people see while a run goes on."""
 
 import io
+import os
 
 import pytest
 from rich.console import Console
 
 from suite.record.schema import Warning_
-from suite.report import progress
-from suite.report.progress import Terminal
+from suite.report.log import Log
+from suite.report.progress import Terminal, opened, steps
 from suite.schedule.listener import ProgressListener, SilentListener
 
 
@@ -21,16 +22,16 @@ def report_progress(listener: ProgressListener) -> None:
     listener.done(1.0, None)
 
 
-def drawn(*, terminal: bool) -> str:
+def drawn() -> str:
     out = io.StringIO()
-    console = Console(file=out, force_terminal=terminal, width=100, color_system=None)
+    console = Console(file=out, force_terminal=True, width=100, color_system=None)
     with Terminal(console) as listener:
         report_progress(listener)
     return out.getvalue()
 
 
 def test_a_terminal_is_drawn_on() -> None:
-    text = drawn(terminal=True)
+    text = drawn()
     for words in (
         "mlp/latency/fp32/b1/t2/cpu · generation 1 of 5",
         "mlp/latency/fp32/b1/t2/cpu · generation 8\n",
@@ -46,21 +47,26 @@ def test_a_terminal_is_drawn_on() -> None:
     assert "canary" not in text
 
 
-def test_without_a_terminal_it_is_reported_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "LOG_EVERY_S", -1.0)
-    lines = drawn(terminal=False).splitlines()
-    assert "making the weights of [bert]" in lines
-    assert "mlp/latency/fp32/b1/t2/cpu · generation 1 of 5" in lines
-    assert "  round 1 of 3" in lines
-    assert not any("\x1b" in line for line in lines)
-
-
-def test_a_log_is_not_flooded() -> None:
+def test_where_there_is_no_terminal_it_is_a_log_even_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
     out = io.StringIO()
-    with Terminal(Console(file=out, force_terminal=False)) as listener:
-        for number in range(1000):
-            listener.progress(f"round {number}", {})
-    assert len(out.getvalue().splitlines()) <= 2
+    console = Console(file=out)
+    assert console.is_terminal, "rich takes it for one"
+    assert isinstance(opened(console), Log)
+    steps(console)("fetching 3 wheels")
+    assert out.getvalue().startswith("[")
+    assert "fetching 3 wheels" in out.getvalue()
+    assert "\x1b" not in out.getvalue()
+
+
+def test_where_there_is_a_terminal_it_is_drawn_on() -> None:
+    shown, own = os.openpty()
+    with os.fdopen(own, "w") as file:
+        console = Console(file=file, force_terminal=True)
+        assert isinstance(opened(console), Terminal)
+        steps(console)("fetching 3 wheels")
+    assert b"fetching 3 wheels" in os.read(shown, 1000)
+    os.close(shown)
 
 
 def test_the_terminal_is_given_back_after_an_error() -> None:

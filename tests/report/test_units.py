@@ -148,3 +148,10 @@ def test_a_distance_to_the_best_is_a_multiple_where_percents_would_be_many(
     ratio: Estimate, value: str, bounds: str
 ) -> None:
     assert tuple(map(plain, units.behind(ratio))) == (value, bounds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"), [(40, "40 s"), (1500, "25 min"), (4 * 3600, "4 h"), (3 * 86_400, "3 days")]
+)
+def test_a_time_to_come_is_rough(seconds: float, written: str) -> None:
+    assert units.roughly(seconds) == written

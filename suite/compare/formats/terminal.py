@@ -10,6 +10,7 @@ from rich.text import Text
 
 from suite.compare import phrases
 from suite.compare.types import Comparison, Drift, Outcome, Reading, Row, Setting
+from suite.report.identifier import Identifier
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
@@ -50,9 +51,9 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     yield Text()
     if comparison.settings:
         yield _settings(comparison.settings)
-    yield _cases("Case by case", comparison.rows, comparison.replicate, wide=wide)
+    yield from _cases("Case by case", comparison.rows, comparison.replicate, wide=wide)
     if comparison.crossed:
-        yield _cases(phrases.CROSSED, comparison.crossed, comparison.replicate, wide=wide)
+        yield from _cases(phrases.CROSSED, comparison.crossed, comparison.replicate, wide=wide)
         yield Text(phrases.CROSSED_CAPTION, "dim")
     yield from _readings(comparison, wide=wide)
     if comparison.moved:
@@ -79,7 +80,7 @@ def _readings(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]
     if not comparison.readings:
         return
     shown = comparison.readings[:MOST_CHANGES]
-    yield _cases(phrases.READINGS, shown, comparison.replicate, wide=wide, headings=phrases.READING_HEADINGS)
+    yield from _cases(phrases.READINGS, shown, comparison.replicate, wide=wide, headings=phrases.READING_HEADINGS)
     rest = len(comparison.readings) - len(shown)
     more = f" {rest} more readings: --format html shows them." if rest else ""
     yield Text(phrases.READINGS_CAPTION + more, "dim")
@@ -92,9 +93,13 @@ def _cases(
     *,
     wide: bool,
     headings: tuple[str, str, str] = phrases.HEADINGS,
-) -> Table:
+) -> Iterator[RenderableType]:
+    """Yield a table of cases, and in a narrow terminal what stands beside the verdicts as footnotes."""
     shared = phrases.shared(rows)
-    table = _grid(f"{title} ({shared})" if shared else title)
+    noted = [phrases.note(row, replicate) for row in rows]
+    common = noted[0] if len(rows) > 1 and len(set(noted)) == 1 else ""
+    marks = {} if wide or common else _footnotes(noted)
+    table = _grid(f"{title}{f' ({shared})' if shared else ''}{f': {common}' if common else ''}")
     for name in headings[:2]:
         table.add_column(name, overflow="fold")
     for name in ("old", "new") if wide else ():
@@ -104,13 +109,22 @@ def _cases(
     if drifts:
         table.add_column("after/before", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("", overflow="fold")
+    if not common:
+        table.add_column("", overflow="fold", no_wrap=not wide)
     for row in rows:
         who, what, old, new, ratio, verdict, note = phrases.row_cells(row, replicate, brief=bool(shared))
         sides = (old, new) if wide else ()
-        plain_cells = (who, what, *sides, ratio, *([phrases.drift(row)] if drifts else []))
-        table.add_row(*map(Text, plain_cells), Text(verdict, _STYLES[row.outcome]), Text(note, "dim"))
-    return table
+        figures = (*sides, ratio, *([phrases.drift(row)] if drifts else []))
+        beside = () if common else (Text(note if wide else marks.get(note, ""), "dim"),)
+        table.add_row(Identifier(who), Text(what), *map(Text, figures), Text(verdict, _STYLES[row.outcome]), *beside)
+    yield table
+    for note, mark in marks.items():
+        yield Text(f"{mark} {note}", "dim")
+
+
+def _footnotes(notes: Sequence[str]) -> dict[str, str]:
+    """Return a mark for each note, in the order of the rows: `[1]`."""
+    return {note: f"[{number}]" for number, note in enumerate(dict.fromkeys(filter(None, notes)), start=1)}
 
 
 def _answers(drifts: Sequence[Drift]) -> Table:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from suite.compare import phrases
 from suite.compare.reduction import Reduced
 from suite.compare.types import Derived, Row
 from suite.report import units
@@ -33,7 +32,7 @@ def notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], d
     span_s, since_s = span_seconds(started), since_seconds(started, [run.moment for run in new])
     if span_s is not None and since_s is not None and since_s > 0:
         yield (
-            f"The runs of the gate began within {phrases.roughly(span_s)}, and the new ones {phrases.roughly(since_s)} "
+            f"The runs of the gate began within {units.roughly(span_s)}, and the new ones {units.roughly(since_s)} "
             "later. What the machine did between counts as the change: only what varied within that time is in the "
             "limits."
         )

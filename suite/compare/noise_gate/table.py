@@ -49,7 +49,7 @@ def _sentences(gate: NoiseGate) -> Iterator[str]:
     began_s = notes.span_seconds([each.started for each in gate.evidence])
     if began_s is not None:
         yield (
-            f"The runs began within {phrases.roughly(began_s)}: what varies more slowly is not in the limits. "
+            f"The runs began within {units.roughly(began_s)}: what varies more slowly is not in the limits. "
             "Take runs of several days where later runs are of another day."
         )
     if gate.runs_each == 1:
