@@ -18,6 +18,7 @@ from tests.commands import ROOT
 TEMPLATE = ROOT / "docs" / "plugin-template"
 LITERT = ROOT / "plugins" / "litert"
 TVM = ROOT / "plugins" / "tvm"
+MXNET = ROOT / "plugins" / "mxnet"
 
 
 PACKAGES = ("levelfield_", "brings_")

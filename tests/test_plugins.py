@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 from rich.console import Console
 
 from suite import plugins
@@ -17,6 +18,7 @@ from suite.errors import LevelfieldError
 from suite.images import catalogue, worker_code
 from suite.plan import arms
 from suite.plugins import BACKENDS, MODELS
+from suite.run.contract import _lock
 from suite.zoo import models
 from tests import plugged
 
@@ -148,14 +150,27 @@ def test_an_image_without_its_files_says_what_it_needs(folder: Path) -> None:
 
 
 def test_the_version_of_a_plug_ins_framework_is_that_of_its_lock(tmp_path: Path) -> None:
-    folders = [plugged.install(project, tmp_path / project.name) for project in (plugged.LITERT, plugged.TVM)]
+    projects = (plugged.LITERT, plugged.TVM, plugged.MXNET)
+    folders = [plugged.install(project, tmp_path / project.name) for project in projects]
     with plugged.seen(*folders):
-        for name in ("litert", "tvm"):
+        for name in ("litert", "tvm", "mxnet"):
             distribution = registry.get(name).distribution
             assert catalogue.framework(name) == distribution
             assert catalogue.current_version(name) == catalogue.lock(name).versions[distribution]
         assert [line.partition("==")[0] for line in catalogue.beside("tvm")] == ["onnx"]
     assert catalogue.beside("onnxruntime") == ()
+
+
+def test_an_image_has_a_numpy_of_its_own_where_its_framework_needs_it(tmp_path: Path) -> None:
+    folders = [plugged.install(project, tmp_path / project.name) for project in (plugged.TVM, plugged.MXNET)]
+    with plugged.seen(*folders):
+        other, own = catalogue.of_workers("tvm"), catalogue.of_workers("mxnet")
+        assert [line.partition("==")[0] for line in other if line not in own] == ["numpy"]
+        assert _lock("mxnet").state == _lock("tvm").state == "passed"
+        lock = catalogue.lock("mxnet")
+        versions = lock.versions
+        assert (Version(versions["numpy"]).release[:2], lock.python) == ((1, 23), "3.11")
+        assert {f"{line.partition('==')[0]}=={versions[line.partition('==')[0]]}" for line in own} == set(own)
 
 
 def test_only_its_own_images_have_its_code(tmp_path: Path) -> None:

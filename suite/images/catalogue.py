@@ -326,6 +326,19 @@ def beside(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
     return tuple(line for line in _own(image_name, variant) if line != required)
 
 
+def of_workers(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
+    """Return what every worker needs, but what an image has a requirement of its own for: an old framework's NumPy.
+
+    Parameters
+    ----------
+    image_name, variant
+        An image of the catalogue, and `cpu` or one of its CUDA variants.
+    """
+    own = {Requirement(line).name for line in _own(image_name, variant)}
+    shared = lines_of(images_root() / "worker.in")
+    return tuple(line for line in shared if Requirement(line).name not in own)
+
+
 def _own(image_name: str, variant: str) -> list[str]:
     return [line for line in lines_of(source(image_name, variant)) if not line.startswith(("-", *CUDA_PARTS))]
 

@@ -137,6 +137,9 @@ def _outdated(lock: Lock) -> tuple[Outdated, ...]:
     pinned: dict[str, str] = {}
     kept = {"cuda-toolkit", catalogue.framework(lock.image, lock.variant)} if lock.variant != "cpu" else set()
     loose = _loosened(source, kept, pinned)
+    if catalogue.image(lock.image).plugin is not None:  # built-in ones name the file
+        shared = catalogue.of_workers(lock.image, lock.variant)
+        loose += [_loose(line, images_root() / "worker.in", kept, pinned) for line in shared]
     newest = _resolved(lock, source, loose)
     return tuple(
         Outdated(name, held, newest[name], pinned.get(canonicalize_name(name), ""))
@@ -165,8 +168,14 @@ def _loose(line: str, source: Path, kept: Container[str | None], pinned: dict[st
     name = canonicalize_name(Requirement(exact["start"].strip()).name)
     if name in kept:
         return line
-    pinned[name] = source.resolve().relative_to(images_root().resolve()).as_posix()
+    pinned[name] = _below_images(source)
     return exact["start"].strip()
+
+
+def _below_images(source: Path) -> str:
+    """Return a file's path below `images/`: this tool's own, or a plug-in's."""
+    file, own = source.resolve(), images_root().resolve()
+    return file.relative_to(own if file.is_relative_to(own) else file.parents[1]).as_posix()
 
 
 def _resolved(lock: Lock, source: Path, lines: list[str]) -> dict[str, str]:

@@ -110,9 +110,11 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
             source = Path(name) / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
         try:
-            # What every worker needs stands in the tree's own requirements; a plug-in's are elsewhere.
-            shared = [images_root() / "worker.in"] if image.plugin is not None else []
-            _compile([source, *shared], output, ["--generate-hashes", "--format", "pylock.toml", *arguments])
+            _compile(
+                [source, *_of_workers(image, variant, Path(name))],
+                output,
+                ["--generate-hashes", "--format", "pylock.toml", *arguments],
+            )
         except LevelfieldError as error:
             serving = [index.name for index in _serving(variant, source)]
             if not serving:
@@ -144,6 +146,15 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         )
     catalogue.write(path, pins, python)
     return catalogue.read(path)
+
+
+def _of_workers(image: catalogue.Image, variant: str, folder: Path) -> list[Path]:
+    """Return a file in `folder` of what workers need beside a plug-in's requirements; built-in ones name it."""
+    if image.plugin is None:
+        return []
+    file = folder / "worker.in"
+    file.write_text("\n".join(catalogue.of_workers(image.name, variant)) + "\n", encoding="utf-8")
+    return [file]
 
 
 def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogue.Lock:

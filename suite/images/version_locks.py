@@ -16,7 +16,6 @@ from pathlib import Path
 from suite.errors import LevelfieldError
 from suite.images import catalogue, registries, wheels
 from suite.images.catalogue import Lock
-from suite.paths import images_root
 from suite.record.references import split_python, with_python
 
 NEAREST = 3
@@ -95,7 +94,7 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
         )
     local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
     # Of what every worker needs the names alone: the lock that is held has their versions.
-    shared = [line.partition("==")[0].strip() for line in catalogue.lines_of(images_root() / "worker.in")]
+    shared = [line.partition("==")[0].strip() for line in catalogue.of_workers(image_name, variant)]
     roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *catalogue.beside(image_name, variant)]
     roots += _with_cuda(image_name, variant)
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]

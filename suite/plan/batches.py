@@ -137,10 +137,18 @@ def _in_batches(
         return {}
     profiles_name = {model: zoo.get(model).package if own is None else support.SIZED_AS for model in models}
     return {
-        model: typed or profile.batches[name]
+        model: typed or profile.batches.get(name) or _of_plugin(model, selection.profile)
         for model, name in profiles_name.items()
         if typed or named or name in profile.batched
     }
+
+
+def _of_plugin(model: str, profile: str) -> tuple[int, ...]:
+    """Return the batches of a model that a plug-in brings: profiles list those of built-in ones."""
+    found = zoo.get(model).batches.get(profile, ())
+    if not found:
+        raise LevelfieldError(f"{model} names no batches for the profile {profile}.", fix="Name them with --batch.")
+    return checked(found)
 
 
 def _in_steps(selection: Selection, arms: Sequence[Arm], profile: Profile, models: Sequence[str]) -> Batches:

@@ -22,7 +22,6 @@ from suite.errors import LevelfieldError
 from suite.images import catalogue
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
-from suite.paths import images_root
 from suite.plan import Plan, Selection, arms
 from suite.plan.names import known
 from suite.record.schema import Absent, Arm, Case, Parity
@@ -141,13 +140,16 @@ def _imports(info: BackendInfo) -> Check:
 
 
 def _lock(image: str) -> Check:
-    """Check that an image's lock has what every worker needs, in the versions that every other image has."""
+    """Check that an image's lock has what every worker needs, in the versions that every other image has.
+
+    What the image's own requirements name (an old framework's NumPy) is its own.
+    """
     name = f"the lock of {image}"
     try:
         versions = catalogue.lock(image).versions
     except LevelfieldError as error:
         return Check(name, "failed", f"{error.message} Run: levelfield lock {image}.")
-    shared = dict(line.split("==") for line in catalogue.lines_of(images_root() / "worker.in"))
+    shared = dict(line.split("==") for line in catalogue.of_workers(image))
     wrong = [
         f"{each} {versions.get(each, 'is missing')}" for each, wanted in shared.items() if versions.get(each) != wanted
     ]

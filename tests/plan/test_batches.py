@@ -1,6 +1,8 @@
 """Which models are measured in batches and trained, and that one item at a time is never called throughput."""
 
 import shlex
+import shutil
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,6 +15,7 @@ from suite.plan.batches import MAX_BATCH, checked
 from suite.plan.profiles import PROFILES
 from suite.record.schema import Case
 from suite.report import rerun
+from tests import plugged
 from tests.records_builder import make_run
 
 CPUS = (0, 1)
@@ -126,6 +129,18 @@ def test_batches_keep_their_order_and_stand_once() -> None:
 def test_a_batch_out_of_range_is_refused(batch: int) -> None:
     with pytest.raises(LevelfieldError, match=f"A batch of {batch} cannot be measured"):
         checked((1, batch))
+
+
+def test_a_model_of_a_plug_in_has_the_batches_that_it_names(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(plugged.TEMPLATE, project)
+    spec = project / "levelfield_example" / "linear" / "spec.py"
+    spec.write_text(spec.read_text().replace('"standard": (8,), ', ""))
+    chosen = Selection(profile="smoke", models=("linear",), backends=("torch",), scenarios=("throughput",))
+    with plugged.seen(plugged.install(project, tmp_path / "installed")):
+        assert throughput(make(chosen, available=CPUS)) == {"linear": (8,)}
+        with pytest.raises(LevelfieldError, match="linear names no batches for the profile standard"):
+            make(msgspec.structs.replace(chosen, profile="standard"), available=CPUS)
 
 
 def trainings(selection: Selection) -> list[str]:

@@ -6,7 +6,10 @@ from pathlib import Path
 import docker
 import pytest
 
+from suite.launchers.docker import DockerLauncher
 from suite.plan import Selection
+from suite.run.contract import check
+from suite.schedule.listener import SilentListener
 from tests import plugged
 from tests.benches import once
 
@@ -15,11 +18,12 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 def test_they_are_measured_beside_built_in_ones(engine: docker.DockerClient, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    folders = [plugged.install(each, tmp_path / each.name) for each in (plugged.TEMPLATE, plugged.LITERT, plugged.TVM)]
+    projects = (plugged.TEMPLATE, plugged.LITERT, plugged.TVM, plugged.MXNET)
+    folders = [plugged.install(each, tmp_path / each.name) for each in projects]
     selection = Selection(
         profile="smoke",
         models=("linear",),
-        backends=("example", "litert", "tvm", "onnxruntime"),
+        backends=("example", "litert", "tvm", "mxnet", "onnxruntime"),
         scenarios=("latency",),
         threads=(1,),
         control="none",
@@ -35,6 +39,9 @@ def test_they_are_measured_beside_built_in_ones(engine: docker.DockerClient, tmp
         assert launch.failure is None, launch.failure
         assert launch.parity is not None
         assert launch.parity.equal, launch.parity.reason
+    absent = launches["mxnet"].failure
+    assert absent is not None
+    assert (absent.kind, "no definition of linear" in absent.message) == ("unsupported", True)
     brought = {image.name: image.plugins for image in found.run.images}
     model = {"levelfield-example": "0.1.0"}
     assert brought["onnxruntime"] == brought["example"] == model
@@ -46,3 +53,14 @@ def test_they_are_measured_beside_built_in_ones(engine: docker.DockerClient, tmp
     assert "LiteRT" in page
     assert re.search(r"from plug-ins</dt>.*levelfield-litert 0\.1\.0", page)
     assert "Linear" in page
+
+
+def test_an_archived_framework_keeps_the_contract_with_the_numpy_that_it_needs(
+    engine: docker.DockerClient, tmp_path: Path
+) -> None:
+    with plugged.seen(plugged.install(plugged.MXNET, tmp_path)):
+        found = list(check("mxnet", "mlp", DockerLauncher(engine), SilentListener()))
+    assert not [each for each in found if each.state != "passed"]
+    assert {"fp32: it answers as the reference does", "fp32: it keeps to 1 thread"} <= {each.name for each in found}
+    (settings,) = [each.detail for each in found if each.name == "fp32: it says what it was set to"]
+    assert "threads: 1, OpenMP: libgomp (GNU), oneDNN: on" in settings

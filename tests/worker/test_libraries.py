@@ -41,6 +41,7 @@ pytestmark = pytest.mark.alone
         ("libjax_common.so", "framework"),
         ("onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", "framework"),
         ("libopenvino_intel_cpu_plugin.so", "framework"),
+        ("libmxnet.so", "framework"),
         ("libopenvino_onnx_frontend.so.2641", ""),
         ("libtorch_python.so", ""),
         ("libc.so.6", ""),
