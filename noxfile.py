@@ -147,7 +147,10 @@ def _parts(words: list[str]) -> list[tuple[str, list[str]]]:
     marks = everything if words else f"{everything} and not extended"
     # Two files at a time, as `tests/conftest.py` orders them; what times calls or counts processes comes after, alone.
     together = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-    return [(f"{marks} and not alone", together), (f"{marks} and alone", [])]
+    # Only their files: to collect all 680 again takes long. `tests/conftest.py` sees to it that none is left out.
+    files = sorted((HERE / "tests").rglob("test_*.py"))
+    alone = [str(path) for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
+    return [(f"{marks} and not alone", together), (f"{marks} and alone", alone)]
 
 
 def _passes(session: nox.Session, marks: str, words: list[str]) -> bool:

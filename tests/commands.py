@@ -1,5 +1,7 @@
-"""Running the command as people do: in a process of its own, from outside."""
+"""Running the command as people do, in a process of its own; and calling it in this one."""
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -7,14 +9,30 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Protocol, Self
+
+import pytest
 
 import suite
+from suite.cli.main import main
 from tests.reported import check_reports
 
 ROOT = Path(suite.__file__).parent.parent
 PATIENCE_S = 900.0
 """Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""
+SHOWN = {"COLUMNS": "200", "NO_COLOR": "1"}
+"""Variables of every command: lines are long, and text is plain."""
+
+
+class Ended(Protocol):
+    """A command that ended."""
+
+    @property
+    def code(self) -> int: ...
+    @property
+    def out(self) -> str: ...
+    @property
+    def err(self) -> str: ...
 
 
 class Command:
@@ -47,9 +65,8 @@ class Command:
             cwd=folder,
             env={
                 **os.environ,
+                **SHOWN,
                 "PYTHONPATH": str(ROOT),
-                "COLUMNS": "200",
-                "NO_COLOR": "1",
                 "PYTHONFAULTHANDLER": "1",
                 **(environment or {}),
             },
@@ -95,7 +112,40 @@ def run(*words: str | Path, folder: Path, environment: dict[str, str] | None = N
     return Command(*words, folder=folder, environment=environment).wait()
 
 
-def one_clear_sentence(command: Command, *says: str, code: int = 2) -> None:
+class Called(NamedTuple):
+    """What a command that was called ended with, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def call(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Called:
+    """Call the command in this process, from its words to its exit code: for what it makes of files and of mistakes.
+
+    A process of its own takes a second of CPU time to import everything. What depends on the process (signals, limits,
+    what it imports, its workers) is tested with `run`.
+    """
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["levelfield", *map(str, words)])
+        for name, value in {**SHOWN, **(environment or {})}.items():
+            patch.setenv(name, value)
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    assert isinstance(code, int), code
+    printed, said = (each.buffer.getvalue().decode() for each in (out, err))
+    check_reports(printed, folder)
+    return Called(code, printed, said)
+
+
+def one_clear_sentence(command: Ended, *says: str, code: int = 2) -> None:
     """Check that a command failed as it should: an exit code, what happened and what to do, and no traceback."""
     assert command.code == code, command.err + command.out
     assert "Traceback" not in command.err + command.out

@@ -39,7 +39,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files with real containers last, the longest of them first: xdist hands files out in this order.
 
     Their images are built while the others run (`noxfile.py`), and short files at the end fill up what is left.
+
+    Raises
+    ------
+    UsageError
+        A test is to run alone, and its file does not say so itself: `noxfile.py` chooses files by that word.
     """
+    for path in {item.path for item in items if item.get_closest_marker("alone")}:
+        if "mark.alone" not in path.read_text(encoding="utf-8"):
+            raise pytest.UsageError(f"{path} has tests that run alone: let it name pytest.mark.alone itself.")
     containers = {item.path for item in items if item.get_closest_marker("docker")}
 
     def place(item: pytest.Item) -> int:

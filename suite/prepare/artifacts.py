@@ -85,9 +85,9 @@ class Artifacts:
     @cached_property
     def _zoo(self) -> str:
         """Digest of the definitions of all built-in models."""
-        digest = hashlib.sha256()
-        for source in sorted((package_root() / "zoo").rglob("*.py")):
-            digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
+        digest, root = hashlib.sha256(), package_root()
+        for source in sorted((root / "zoo").rglob("*.py")):
+            digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
         return digest.hexdigest()
 
     def weights(self, name: str) -> str:

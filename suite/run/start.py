@@ -1,5 +1,6 @@
 """A run's folder and the first line of its journal; and the check that a run is resumed where it began."""
 
+import functools
 import hashlib
 import secrets
 from pathlib import Path
@@ -206,13 +207,18 @@ def _known_beforehand(
     return tuple(found)
 
 
+@functools.cache
 def tool_sha256() -> str:
-    """Return the digest of what is in the wheel of this tool: its sources without the trials."""
-    digest = hashlib.sha256()
-    for source in sorted(package_root().rglob("*.py")):
-        if source.is_relative_to(package_root() / "trials"):
+    """Return the digest of what is in the wheel of this tool: its sources without the trials.
+
+    They are read once in a process: what is written to them later, it does not run.
+    """
+    digest, root = hashlib.sha256(), package_root()
+    trials = root / "trials"
+    for source in sorted(root.rglob("*.py")):
+        if source.is_relative_to(trials):
             continue
-        digest.update(f"{source.relative_to(package_root())}\n".encode() + source.read_bytes())
+        digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
     return digest.hexdigest()
 
 

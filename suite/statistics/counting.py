@@ -7,6 +7,7 @@ Three rules. None depends on which arm is faster; the second and the third apply
 3. Where the launches of an arm start slowly, their first rounds are left out (`suite.statistics.warming`).
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,6 +93,11 @@ def _steady_states(logs: Floats) -> tuple[tuple[SteadyState | None, ...], ...]:
 
 
 def _state(times: Floats) -> SteadyState | None:
-    times = without_missing(times)
-    state = steady_state(times) if times.size else None
+    return _state_of(tuple(without_missing(times).tolist()))
+
+
+@functools.lru_cache(maxsize=4096)
+def _state_of(times: tuple[float, ...]) -> SteadyState | None:
+    """Judge a launch once: the results of a block and every insight that compares its arms ask about the same one."""
+    state = steady_state(times) if times else None
     return None if state is None or state.course is Course.TOO_FEW else state

@@ -4,7 +4,6 @@ References
 ----------
 K. H. Hamed, A. R. Rao (1998). A modified Mann-Kendall trend test for autocorrelated data. Journal of Hydrology 204,
 182–196.
-P. K. Sen (1968). Estimates of the regression coefficient based on Kendall's tau. JASA 63, 1379–1389.
 """
 
 import math
@@ -13,7 +12,7 @@ import numpy as np
 import scipy
 
 from suite.statistics.arrays import Floats
-from suite.statistics.segments import robust_spread
+from suite.statistics.segments import robust_spread, theil_sen
 
 FEW = 10
 """Below this many values, their spread is not taken robustly."""
@@ -56,8 +55,7 @@ class Noise:
 def _detrended(values: Floats) -> Floats:
     """Residuals of the Theil–Sen line: a trend is not noise, and must not widen what noise allows."""
     position = np.arange(values.size, dtype=np.float64)
-    slope = float(scipy.stats.theilslopes(values, position)[0])
-    residuals: Floats = values - slope * position
+    residuals: Floats = values - theil_sen(values)[0] * position
     residuals -= np.median(residuals)
     return residuals
 
@@ -93,11 +91,10 @@ def trend_of(values: Floats, correlation_time: float, tolerance: float) -> float
     n = values.size
     if n < LEAST_TREND or np.ptp(values) == 0:
         return 0.0
-    position = np.arange(n, dtype=np.float64)
-    change = float(scipy.stats.theilslopes(values, position)[0]) * (n - 1)
+    change = theil_sen(values)[0] * (n - 1)
     if abs(change) <= tolerance:
         return 0.0
-    tau = scipy.stats.kendalltau(position, values)
+    tau = scipy.stats.kendalltau(np.arange(n), values)
     p = float(tau.pvalue)
     if correlation_time > 1:
         # Variance of Kendall's score under independence, inflated by the autocorrelation time.

@@ -222,10 +222,10 @@ def _ending(ended: EndedBy, *, left: bool) -> tuple[EndedBy, float]:
 
 
 def _pair(levels: Floats, first: int, second: int, ended: EndedBy, share: float) -> _Pair:
-    difference = without_missing(levels[:, first] - levels[:, second])
-    if difference.mean() >= 0:
-        return _Pair(first, second, mean_of(difference, ended), share)
-    return _Pair(second, first, mean_of(-difference, ended), share)
+    mean = mean_of(without_missing(levels[:, first] - levels[:, second]), ended)
+    if mean.value >= 0:
+        return _Pair(first, second, mean, share)
+    return _Pair(second, first, msgspec.structs.replace(mean, value=-mean.value), share)
 
 
 def _separated(

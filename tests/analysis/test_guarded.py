@@ -1,5 +1,6 @@
 """Whatever a record's values make of a computation is one sentence, and never looks like a verdict."""
 
+import shutil
 from pathlib import Path
 
 import click
@@ -25,6 +26,16 @@ FAILURES = (
 
 def names(error: BaseException) -> str:
     return type(error).__name__
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's folder without its statement, and another record: to be copied, not changed."""
+    folder = tmp_path_factory.mktemp("reported")
+    (leave(small(), folder / "RUN") / statement.NAME).unlink()
+    (folder / "OTHER").mkdir()
+    files.write(msgspec.structs.replace(small(), id="other"), folder / "OTHER")
+    return folder
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=names)
@@ -71,12 +82,9 @@ def test_a_defect_of_ours_is_not_blamed_on_the_record() -> None:
     ids=lambda words: words[0],
 )  # fmt: skip
 def test_every_command_that_reads_a_record_is_behind_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], failure: Exception
+    reported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], failure: Exception
 ) -> None:
-    folder = leave(small(), tmp_path / "RUN")
-    (folder / statement.NAME).unlink()
-    (tmp_path / "OTHER").mkdir()
-    files.write(msgspec.structs.replace(small(), id="other"), tmp_path / "OTHER")
+    shutil.copytree(reported, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
 
     def fails(run: object) -> None:

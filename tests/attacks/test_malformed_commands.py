@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_main import NO_ENGINE
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 from tests.share.evidence import leave, small
 
 
@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_ends_with_two_and_one_sentence(folder: Path, words: str, says: str) -> None:
     typed = ["" if word == "@" else word for word in words.split()]
     before = content_of(folder)
-    one_clear_sentence(run(*typed, folder=folder, environment=NO_ENGINE), says)
+    one_clear_sentence(call(*typed, folder=folder, environment=NO_ENGINE), says)
     assert content_of(folder) == before, "nothing was made, changed or lost"
 
 

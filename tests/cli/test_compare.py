@@ -29,7 +29,7 @@ MANY = [word for side in ("old", "new") for number in range(3) for word in (f"--
 
 
 def test_one_run_a_side(place: Path) -> None:
-    command = commands.run("compare", "old-0", "reports/new-0/run.json", folder=place)
+    command = commands.call("compare", "old-0", "reports/new-0/run.json", folder=place)
     assert command.code == 3, command.err
     assert command.out.startswith("Whether anything got slower cannot be decided from one run a side")
     assert "1.250" in command.out
@@ -38,7 +38,7 @@ def test_one_run_a_side(place: Path) -> None:
 def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
     words = [word for path in outputs for word in ("--output", path)]
-    command = commands.run("compare", *MANY, *words, folder=place)
+    command = commands.call("compare", *MANY, *words, folder=place)
     assert command.code == 1, command.err
     assert command.out.startswith("Worse: onnxruntime on MLP (latency, batch 1): 25")
     assert all("Worse: onnxruntime" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
@@ -48,32 +48,32 @@ def test_three_runs_a_side_and_all_formats(place: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("words", "code"), [(["--max-slowdown", "30%"], 0), (["--max-slowdown", "10%"], 1)])
 def test_a_gate(place: Path, words: list[str], code: int) -> None:
-    command = commands.run("compare", *MANY, *words, folder=place)
+    command = commands.call("compare", *MANY, *words, folder=place)
     assert command.code == code, command.out + command.err
 
 
 def test_a_part_of_the_cases_as_json_on_stdout(place: Path) -> None:
-    command = commands.run("compare", *MANY, "--only", "jax/*", "--format", "json", folder=place)
+    command = commands.call("compare", *MANY, "--only", "jax/*", "--format", "json", folder=place)
     assert command.code == 0
     assert [row["id"] for row in json.loads(command.out)["rows"]] == ["jax/mlp/latency/fp32/b1/t2/cpu"]
 
 
 def test_a_baseline(place: Path) -> None:
-    command = commands.run("baseline", "list", folder=place)
+    command = commands.call("baseline", "list", folder=place)
     assert "There are no baselines" in command.out
-    command = commands.run("baseline", "set", "good", "old-0", "old-1", "old-2", folder=place)
+    command = commands.call("baseline", "set", "good", "old-0", "old-1", "old-2", folder=place)
     assert command.code == 0, command.err
     assert "The baseline good is 3 runs" in command.out
-    command = commands.run("compare", "--baseline", "good", "new-0", "new-1", "new-2", folder=place)
+    command = commands.call("compare", "--baseline", "good", "new-0", "new-1", "new-2", folder=place)
     assert command.code == 1, command.err
     assert "old: baseline good" in command.out
-    assert "unchanged" in commands.run("baseline", "list", folder=place).out
+    assert "unchanged" in commands.call("baseline", "list", folder=place).out
     record = place / "reports" / "old-1" / "run.json"
     content = record.read_bytes()
     record.write_bytes(content.replace(b'"seed":1,', b'"seed":2,', 1))
-    command = commands.run("compare", "--baseline", "good", "new-0", folder=place)
+    command = commands.call("compare", "--baseline", "good", "new-0", folder=place)
     one_clear_sentence(command, "was changed since it became part of the baseline good")
-    assert "was changed" in commands.run("baseline", "list", folder=place).out
+    assert "was changed" in commands.call("baseline", "list", folder=place).out
     record.write_bytes(content)
 
 
@@ -89,7 +89,7 @@ def test_a_baseline(place: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], says: str) -> None:
-    one_clear_sentence(commands.run("compare", *words, folder=place), says)
+    one_clear_sentence(commands.call("compare", *words, folder=place), says)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_cannot_be_compared_is_one_sentence(place: Path, words: list[str], 
     ],
 )
 def test_what_cannot_be_understood(place: Path, words: list[str], says: str) -> None:
-    command = commands.run("compare", *words, folder=place)
+    command = commands.call("compare", *words, folder=place)
     assert command.code == 2
     assert says in " ".join(command.err.split())
     assert "Traceback" not in command.err
@@ -117,7 +117,7 @@ def test_a_run_without_its_record_yet(place: Path) -> None:
     (place / "reports" / "cut").mkdir()
     (place / "reports" / "cut" / "journal.jsonl").write_text("{}\n", encoding="utf-8")
     one_clear_sentence(
-        commands.run("compare", "old-0", "cut", folder=place), "was cut off before its record", "--resume"
+        commands.call("compare", "old-0", "cut", folder=place), "was cut off before its record", "--resume"
     )
 
 

@@ -15,7 +15,7 @@ from suite.history.queries import series
 from suite.history.store import FILE, VARIABLE, Store
 from suite.history.trend import trend
 from suite.record import files
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 from tests.history.many import LATENCY, name, small_run, summaries, write_run
 
 
@@ -31,7 +31,7 @@ def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_trend_with_its_change_and_what_changed(tmp_path: Path, year: Path) -> None:
-    command = run("history", "onnxruntime/mlp/latency", "--reports", year, folder=tmp_path)
+    command = call("history", "onnxruntime/mlp/latency", "--reports", year, folder=tmp_path)
     assert command.code == 0, command.err
     first = command.out.strip().splitlines()[0]
     assert first.startswith(LATENCY)
@@ -45,13 +45,13 @@ def test_a_trend_with_its_change_and_what_changed(tmp_path: Path, year: Path) ->
 
 def test_what_went_down_is_said_in_the_metrics_own_words(tmp_path: Path, year: Path) -> None:
     words = ("history", "openvino/mlp/latency", "--reports", year)
-    assert "one level over 40 runs" in run(*words, folder=tmp_path).out
-    assert "% faster since" in run("history", "onnxruntime/mlp/throughput", "--reports", year, folder=tmp_path).out
-    assert "% larger since" in run("history", "onnxruntime/mlp/memory", "--reports", year, folder=tmp_path).out
+    assert "one level over 40 runs" in call(*words, folder=tmp_path).out
+    assert "% faster since" in call("history", "onnxruntime/mlp/throughput", "--reports", year, folder=tmp_path).out
+    assert "% larger since" in call("history", "onnxruntime/mlp/memory", "--reports", year, folder=tmp_path).out
 
 
 def test_the_list_of_all_there_is(tmp_path: Path, year: Path) -> None:
-    command = run("history", "--reports", year, folder=tmp_path)
+    command = call("history", "--reports", year, folder=tmp_path)
     assert command.code == 0, command.err
     assert LATENCY in command.out
     assert "canary" in command.out
@@ -59,15 +59,15 @@ def test_the_list_of_all_there_is(tmp_path: Path, year: Path) -> None:
 
 def test_an_unknown_case(tmp_path: Path, year: Path) -> None:
     one_clear_sentence(
-        run("history", "onxruntime/mlp/latency", "--reports", year, folder=tmp_path), "no result like", LATENCY
+        call("history", "onxruntime/mlp/latency", "--reports", year, folder=tmp_path), "no result like", LATENCY
     )
 
 
 def test_no_folder_and_no_runs(tmp_path: Path) -> None:
-    one_clear_sentence(run("history", "--reports", "nothing", folder=tmp_path), "There is no folder nothing")
+    one_clear_sentence(call("history", "--reports", "nothing", folder=tmp_path), "There is no folder nothing")
     (tmp_path / "reports").mkdir()
-    assert "holds no runs" in run("history", folder=tmp_path).out
-    one_clear_sentence(run("history", "mlp", folder=tmp_path), "holds no runs")
+    assert "holds no runs" in call("history", folder=tmp_path).out
+    one_clear_sentence(call("history", "mlp", folder=tmp_path), "holds no runs")
 
 
 def test_folders_that_were_copied_are_entered_and_broken_ones_named(tmp_path: Path) -> None:
@@ -75,20 +75,20 @@ def test_folders_that_were_copied_are_entered_and_broken_ones_named(tmp_path: Pa
     made = write_run(small_run(), reports / "20261121-101500-standard", summarised=False)
     (reports / "broken").mkdir()
     (reports / "broken" / files.NAME).write_text("{}", encoding="utf-8")
-    command = run("history", "mlp/latency", folder=tmp_path)
+    command = call("history", "mlp/latency", folder=tmp_path)
     assert command.code == 0, command.err
     assert "broken is left out: " in command.out
     assert "1 run added" in command.out
     assert made.id in command.out
-    rebuilt = run("history", "--rebuild", folder=tmp_path)
+    rebuilt = call("history", "--rebuild", folder=tmp_path)
     assert rebuilt.code == 0
     assert "1 of them analysed again" in rebuilt.out
 
 
 def test_a_run_that_is_no_result_is_shown_when_asked(tmp_path: Path) -> None:
     write_run(small_run(labels=("smoke",)), tmp_path / "reports" / "20261121-101500-standard")
-    one_clear_sentence(run("history", "mlp/latency", folder=tmp_path), "labelled", "--labelled")
-    assert "labelled smoke" in run("history", "mlp/latency", "--labelled", folder=tmp_path).out
+    one_clear_sentence(call("history", "mlp/latency", folder=tmp_path), "labelled", "--labelled")
+    assert "labelled smoke" in call("history", "mlp/latency", "--labelled", folder=tmp_path).out
 
 
 # ---- the end of a run ------------------------------------------------------------------------------------------------
@@ -157,13 +157,13 @@ def test_texts_of_strangers_are_printed_as_they_stand(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / FILE}")
     store.enter(hostile)
     store.close()
-    command = run("history", LATENCY, "--reports", tmp_path, folder=tmp_path)
+    command = call("history", LATENCY, "--reports", tmp_path, folder=tmp_path)
     assert command.code == 0, command.err
     assert "13\u00a0% slower" in command.out
     assert "\x1b" not in command.out
     assert "\x07" not in command.out
     assert command.out.count("[red]x[/]") > 20
-    unknown = run("history", "nothing", "--reports", tmp_path, folder=tmp_path)
+    unknown = call("history", "nothing", "--reports", tmp_path, folder=tmp_path)
     assert unknown.code == 2
     assert "\x1b" not in unknown.err
 

@@ -12,7 +12,7 @@ import pytest
 
 from suite.record import files
 from suite.run.results import REPORT
-from tests.commands import ROOT, Command, eventually, one_clear_sentence, run
+from tests.commands import ROOT, Command, call, eventually, one_clear_sentence, run
 from tests.records_builder import make_run
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
@@ -43,7 +43,7 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
 )
 def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -> None:
     """None of these needs an engine to be found out, but the last."""
-    one_clear_sentence(run("bench", *words, folder=tmp_path, environment=NO_ENGINE), *says)
+    one_clear_sentence(call("bench", *words, folder=tmp_path, environment=NO_ENGINE), *says)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -
     ],
 )
 def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) -> None:
-    command = run(*words, folder=tmp_path)
+    command = call(*words, folder=tmp_path)
     assert command.code == 2
     assert says in command.err
     assert "Usage: " in command.err

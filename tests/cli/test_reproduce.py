@@ -14,7 +14,7 @@ from suite.record import files
 from suite.record.schema import Run
 from suite.run import bench
 from suite.run.options import Options
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 from tests.run.reproduce.records import asks, injected, known, record
 
@@ -41,14 +41,14 @@ def test_workers_run_in_containers_unless_the_user_says_less(
 
 def test_an_empty_list_of_images_does_not_open_the_gate(tmp_path: Path) -> None:
     files.write(msgspec.structs.replace(known(record("theirs")), images=()), tmp_path)
-    command = run("reproduce", tmp_path, "--reports", tmp_path / "mine", folder=tmp_path)
+    command = call("reproduce", tmp_path, "--reports", tmp_path / "mine", folder=tmp_path)
     one_clear_sentence(command, "4 images would not be, or cannot be shown to be", "--trust")
     assert not (tmp_path / "mine").exists()
 
 
 def test_it_is_said_before_the_gate_closes(tmp_path: Path) -> None:
     files.write(injected(make_run(models=["mlp"], backends=["jax"], rounds=1, max_calls=3), "20%"), tmp_path)
-    command = run("reproduce", tmp_path, folder=tmp_path)
+    command = call("reproduce", tmp_path, folder=tmp_path)
     assert command.code == 2
     assert "slowed down on purpose: jax by 20%" in command.out
     assert "time budget: 10 min" in command.out
@@ -56,13 +56,13 @@ def test_it_is_said_before_the_gate_closes(tmp_path: Path) -> None:
 
 def test_images_that_are_not_there_end_a_dry_run_too(tmp_path: Path) -> None:
     files.write(known(record("theirs")), tmp_path)
-    command = run("reproduce", tmp_path, "--dry-run", "--data", "nosuch", folder=tmp_path)
+    command = call("reproduce", tmp_path, "--dry-run", "--data", "nosuch", folder=tmp_path)
     one_clear_sentence(command, "There is no folder nosuch.")
 
 
 def test_a_dry_run_says_what_would_be_run_and_ends(tmp_path: Path) -> None:
     files.write(known(record("theirs")), tmp_path)
-    command = run("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)
+    command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)
     assert command.code == 0, command.err
     assert command.out.startswith("Run theirs, started ")
     assert "Not the report's images" not in command.out
@@ -71,14 +71,14 @@ def test_a_dry_run_says_what_would_be_run_and_ends(tmp_path: Path) -> None:
 
 def test_a_dry_run_shows_the_images_that_differ_and_asks_for_no_trust(tmp_path: Path) -> None:
     files.write(msgspec.structs.replace(known(record("theirs")), images=()), tmp_path)
-    command = run("reproduce", tmp_path, "--dry-run", folder=tmp_path)
+    command = call("reproduce", tmp_path, "--dry-run", folder=tmp_path)
     assert command.code == 0, command.err
     assert "Not the report's images" in command.out
     assert "the report does not say what it was" in command.out
 
 
 def test_a_report_that_is_not_there(tmp_path: Path) -> None:
-    one_clear_sentence(run("reproduce", tmp_path / "gone.html", folder=tmp_path), "gone.html")
+    one_clear_sentence(call("reproduce", tmp_path / "gone.html", folder=tmp_path), "gone.html")
 
 
 @pytest.fixture

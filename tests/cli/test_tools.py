@@ -8,12 +8,12 @@ import pytest
 
 from suite.record import files
 from suite.run.results import REPORT
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 
 
 def test_the_schema_is_printed_and_a_record_follows_it(tmp_path: Path) -> None:
-    command = run("schema", folder=tmp_path)
+    command = call("schema", folder=tmp_path)
     assert command.code == 0
     schema = json.loads(command.out)
     assert schema == json.loads(json.dumps(files.schema()))
@@ -42,7 +42,7 @@ def _follows(value: object, schema: dict[str, object], definitions: dict[str, di
 
 def test_a_report_is_rendered_again(tmp_path: Path) -> None:
     files.write(make_run(), tmp_path)
-    command = run("report", tmp_path, folder=tmp_path)
+    command = call("report", tmp_path, folder=tmp_path)
     assert command.code == 0, command.err
     assert (tmp_path / REPORT).read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "Traceback" not in command.err
@@ -51,7 +51,7 @@ def test_a_report_is_rendered_again(tmp_path: Path) -> None:
 def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) -> None:
     record = files.write(make_run(models=("mlp",), scenarios=("latency",)), tmp_path)
     before = record.read_bytes()
-    command = run("report", tmp_path, "--price", "1.20EUR/h", "--carbon", "380g/kWh", folder=tmp_path)
+    command = call("report", tmp_path, "--price", "1.20EUR/h", "--carbon", "380g/kWh", folder=tmp_path)
     assert command.code == 0, command.err
     for said in ("EUR a million items", "No emissions: ", "380 g of CO₂e a kWh"):
         assert said in " ".join(command.out.split())
@@ -62,7 +62,7 @@ def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) 
 def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
     (tmp_path / "reports" / "a-run").mkdir(parents=True)
     files.write(make_run(), tmp_path / "reports" / "a-run")
-    command = run("report", "a-run", folder=tmp_path)
+    command = call("report", "a-run", folder=tmp_path)
     assert command.code == 0, command.err
     assert (tmp_path / "reports" / "a-run" / REPORT).is_file()
 
@@ -75,4 +75,4 @@ def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, sa
     record = tmp_path / "run.json"
     if content is not None:
         record.write_bytes(content)
-    one_clear_sentence(run("report", record, folder=tmp_path), says)
+    one_clear_sentence(call("report", record, folder=tmp_path), says)

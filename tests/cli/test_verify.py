@@ -9,7 +9,7 @@ import pytest
 from suite.cli.verify import _at_most
 from suite.errors import LevelfieldError
 from suite.run.start import tool_sha256
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 from tests.report.hostile import PAYLOAD
 from tests.share.evidence import TOOL_SHA256, key, leave, small
 
@@ -28,7 +28,7 @@ def test_the_command_names_a_changed_figure_and_ends_with_one(tmp_path: Path) ->
     folder = leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), tmp_path / "run")
     text = (folder / "report.html").read_text()
     (folder / "report.html").write_text(text.replace("All 2 answers", "All 3 answers"))
-    done = run("verify", folder / "report.html", folder=tmp_path)
+    done = call("verify", folder / "report.html", folder=tmp_path)
     assert done.code == 1
     assert done.out.startswith("Verification failed: run ")
     assert "the page says “All 3 answers" in done.out
@@ -71,7 +71,7 @@ def test_the_answer_is_the_first_line_and_the_exit_code(
 ) -> None:
     if words:
         words = (words[0], str(signed / words[1]))
-    command = run("verify", signed / report, *words, folder=tmp_path)
+    command = call("verify", signed / report, *words, folder=tmp_path)
     assert command.code == code, command.err
     assert command.out.startswith(says)
     meaning = command.out.splitlines()[-1]
@@ -82,7 +82,7 @@ def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path
     folder = leave(small(), tmp_path / "run")
     text = (folder / "report.html").read_text(encoding="utf-8").replace("Skip to the verdict", "Skip")
     (folder / "report.html").write_text(text, encoding="utf-8")
-    command = run("verify", folder / "report.html", folder=tmp_path)
+    command = call("verify", folder / "report.html", folder=tmp_path)
     assert command.code == 3
     assert command.out.startswith("Not verified: run ")
     assert "do not rely on its words" in command.out
@@ -96,9 +96,9 @@ def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path
     ],
 )
 def test_what_is_not_there_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    one_clear_sentence(run("verify", *words, folder=tmp_path), says)
+    one_clear_sentence(call("verify", *words, folder=tmp_path), says)
 
 
 def test_what_is_no_report_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("<!doctype html><p>A recipe for bread.</p>")
-    one_clear_sentence(run("verify", "page.html", folder=tmp_path), "The page carries no record")
+    one_clear_sentence(call("verify", "page.html", folder=tmp_path), "The page carries no record")

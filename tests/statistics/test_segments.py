@@ -2,9 +2,10 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
 
-from suite.statistics.segments import NORMAL_MAD, change_points, is_straight, noise_scale, robust_spread
+from suite.statistics.segments import NORMAL_MAD, change_points, is_straight, noise_scale, robust_spread, theil_sen
 
 
 def _cost(values: NDArray[np.float64], starts: tuple[int, ...], price: float) -> float:
@@ -51,6 +52,14 @@ def test_a_change_of_level_does_not_inflate_the_noise() -> None:
 def test_the_robust_spread_is_right_on_average_for_few_values(n: int) -> None:
     rng = np.random.default_rng(4)
     assert np.mean([robust_spread(row) for row in rng.standard_normal((4000, n))]) == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 7, 30, 199])
+def test_the_line_is_that_of_scipy(n: int) -> None:
+    values = np.random.default_rng(n).standard_normal(n)
+    for each in (values, values.round(1), np.full(n, 3.0)):
+        expected = scipy.stats.theilslopes(each, np.arange(n))
+        assert theil_sen(each) == (float(expected.slope), float(expected.intercept))
 
 
 def test_one_value_has_no_spread() -> None:

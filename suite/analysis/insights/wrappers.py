@@ -31,6 +31,8 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[WrapperCost, ...]
 
 def _of(run: Run, recorded: Block, block: TimedBlock) -> Iterator[WrapperCost]:
     engines = {row.arm: row.settings.get(ENGINE, "").partition(" ")[0] for row in block.rows if row.is_equal}
+    if not any(engines.values()):
+        return
     levels = launch_levels(recorded)
     arms = [arm for arm in recorded.arms if arm.id in engines]
     for arm in (each for each in arms if engines[each.id]):
