@@ -28,6 +28,10 @@ _ESSENTIALS = (
 _TITLES = {"cpu": "CPU", "gpu": "GPU", "nvidia-smi": "GPU, by nvidia-smi"}
 
 
+FROM_ALIKE = 4
+"""Facts of a group with one value that share a line."""
+
+
 class Line(msgspec.Struct, frozen=True):
     name: str
     value: str
@@ -37,7 +41,7 @@ class Line(msgspec.Struct, frozen=True):
 class Group(msgspec.Struct, frozen=True):
     title: str
     lines: tuple[Line, ...]
-    """Known facts first; then absences, those of one reason together."""
+    """Known facts first, many of one value together; then absences, those of one reason together."""
 
 
 def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]:
@@ -80,7 +84,14 @@ def groups(machine: Fingerprint) -> tuple[Group, ...]:
 
 def all_lines(facts: dict[str, Fact]) -> tuple[Line, ...]:
     """Return a line for each known fact, then one for each reason why others are not known."""
-    known = [_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)]
+    alike: dict[str, list[str]] = {}
+    for line in (_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)):
+        alike.setdefault(line.value, []).append(line.name)
+    known = [
+        Line(name, value, known=True)
+        for value, titles in alike.items()
+        for name in ([", ".join(titles)] if len(titles) >= FROM_ALIKE else titles)
+    ]
     missing: dict[str, list[str]] = {}
     for name, value in facts.items():
         if isinstance(value, Absent):
