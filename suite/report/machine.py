@@ -84,13 +84,14 @@ def groups(machine: Fingerprint) -> tuple[Group, ...]:
 
 def all_lines(facts: dict[str, Fact]) -> tuple[Line, ...]:
     """Return a line for each known fact, then one for each reason why others are not known."""
+    lines = [_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)]
     alike: dict[str, list[str]] = {}
-    for line in (_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)):
+    for line in lines:
         alike.setdefault(line.value, []).append(line.name)
     known = [
-        Line(name, value, known=True)
-        for value, titles in alike.items()
-        for name in ([", ".join(titles)] if len(titles) >= FROM_ALIKE else titles)
+        line if len(alike[line.value]) < FROM_ALIKE else Line(", ".join(alike[line.value]), line.value, known=True)
+        for line in lines
+        if len(alike[line.value]) < FROM_ALIKE or line.name == alike[line.value][0]
     ]
     missing: dict[str, list[str]] = {}
     for name, value in facts.items():
