@@ -1,13 +1,18 @@
 """Figures of what no default run measures: the decoder, token by token, and Keras beside its engines."""
 
+from functools import partial
+
 from suite.analysis.types import Estimate, TimedBlock
 from suite.backends import registry
+from suite.zoo import models
 from tests.figures import prints, records
 from tests.figures.checking import Figure
 
 MODELS = "docs/models.md"
 DECODER = "20261125-202352-standard-4444"
 KERAS = "20261125-204614-standard-1627"
+KERAS_TRAINING = "20261126-130503-standard-395e"
+OPERATORS = "20261126-064831-smoke-f6a6"
 
 
 def _block(run: str, scenario: str) -> TimedBlock:
@@ -42,25 +47,41 @@ def _share_of_bandwidth() -> list[object]:
     return [f"{100 * best.memory_share.value:.0f}"]
 
 
-def _keras(arm: str, against: str) -> list[object]:
-    """Return one wrapper's cost on each of the three models."""
+def _keras(run: str, arm: str, against: str) -> list[object]:
+    """Return one wrapper's cost on each model of a run."""
     found = {
         each.case.model: each.ratio
-        for each in records.analysis(KERAS).insights.wrappers
+        for each in records.analysis(run).insights.wrappers
         if (each.arm, each.against) == (arm, against)
     }
-    return [cell for model in ("mlp", "resnet50", "bert") for cell in _cells(found[model], 1.0)]
+    return [cell for model in ("mlp", "resnet50", "bert") if model in found for cell in _cells(found[model], 1.0)]
+
+
+def _operators() -> list[object]:
+    """Return how long the run of all operators took, and check that it has all of them, each answer equal."""
+    run = records.run(OPERATORS)
+    assert {block.case.model for block in run.blocks} == set(models.operators())
+    for block in run.blocks:
+        launches = [launch for each in block.generations for launch in each.launches if launch.arm != block.canary]
+        assert {launch.arm for launch in launches} == set(registry.names())
+        assert all(launch.parity is not None and launch.parity.equal for launch in launches)
+    assert run.time_spent_s is not None
+    minutes, seconds = divmod(round(sum(run.time_spent_s.values())), 60)
+    return [minutes, seconds]
 
 
 _THREE = " | ".join(["{} ({}–{})"] * 3)
 FIGURES = [
-    *(
-        Figure(MODELS, f"| `{name}` | {_THREE} |", lambda name=name: _decoder(name))  # type: ignore[misc]
-        for name in registry.names()
-    ),
+    *(Figure(MODELS, f"| `{name}` | {_THREE} |", partial(_decoder, name)) for name in registry.names()),
+    Figure(MODELS, "in one smoke run of {} min {} s", _operators),
     Figure(MODELS, "ONNX Runtime reads them at {} % of the memory bandwidth", _share_of_bandwidth),
     *(
-        Figure(MODELS, f"| `{arm}` ÷ `{engine}` | {_THREE} |", lambda arm=arm, engine=engine: _keras(arm, engine))  # type: ignore[misc]
+        Figure(
+            MODELS,
+            f"| `{arm}` ÷ `{engine}` | {cells} |",
+            partial(_keras, run, arm, engine),
+        )
+        for run, cells in ((KERAS, _THREE), (KERAS_TRAINING, "{} ({}–{})"))
         for arm, engine in ((name, registry.get(name).wraps) for name in registry.names_where_named())
         if arm.startswith("keras-")
     ),
