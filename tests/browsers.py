@@ -14,6 +14,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
 
 BROWSER_EXPECTED = "LEVELFIELD_EXPECT_BROWSER"
+VIEWS = tuple((width, scheme) for width in (1400, 768, 390) for scheme in ("light", "dark"))
+"""Widths of a window, of a desk, a tablet and a phone, each in both colour schemes."""
 SWITCHES = (
     "--headless",
     "--no-sandbox",
@@ -59,6 +61,12 @@ def show(browser: webdriver.Chrome, file: Path, *, width: int = 1280, scheme: st
     """Open a page as a window of this width sees it, with the logs of what came before thrown away."""
     for name in ("browser", "performance"):
         log(browser, name)
+    look(browser, width=width, scheme=scheme)
+    browser.get(file.as_uri())
+
+
+def look(browser: webdriver.Chrome, *, width: int, scheme: str) -> None:
+    """Give the window another width, and the reader another colour scheme."""
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
@@ -66,7 +74,6 @@ def show(browser: webdriver.Chrome, file: Path, *, width: int = 1280, scheme: st
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     )
-    browser.get(file.as_uri())
 
 
 def open_details(browser: webdriver.Chrome) -> None:

@@ -33,6 +33,8 @@ TITLES: Mapping[Phase, str] = MappingProxyType(
     }
 )
 """Each phase in words; of `windows` what is left without the windows themselves."""
+LEAST_NAMED = 0.02
+"""A smaller share of the time is not named by itself."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -86,6 +88,19 @@ def summarise(run: Run) -> TimeSpent | None:
     }
     parts = (Part(what, value, value / whole) for what, value in seconds.items() if value > 0)
     return TimeSpent(whole, tuple(sorted(parts, key=lambda part: part.seconds, reverse=True)))
+
+
+def largest(spent: TimeSpent) -> tuple[Part, ...]:
+    """Return the parts of at least `LEAST_NAMED` of the time, and all the others as one.
+
+    Parameters
+    ----------
+    spent
+        As `summarise` found it.
+    """
+    named = tuple(part for part in spent.parts if part.share >= LEAST_NAMED and part.what != TITLES["other"])
+    rest = spent.seconds - sum(part.seconds for part in named)
+    return (*named, Part(TITLES["other"], rest, rest / spent.seconds)) if len(named) < len(spent.parts) else named
 
 
 def _windows(run: Run) -> Iterator[tuple[bool, int]]:

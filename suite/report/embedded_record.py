@@ -61,6 +61,7 @@ class _Outer(msgspec.Struct, frozen=True):
     cap: int
     record: msgspec.Raw
     thinned: tuple[Thinned, ...] = ()
+    projections_once: bool = False
 
 
 class _Attested(msgspec.Struct, frozen=True):
@@ -188,7 +189,13 @@ def _decode(content: bytes) -> Embedded:
             f"{name} stands for more than {MAX_CALLS:,} calls, too many to compute with.",
             fix="Ask for the run's folder, and verify that.",
         )
-    return Embedded(record_sha256=outer.record_sha256, cap=outer.cap, record=run, thinned=outer.thinned)
+    return Embedded(
+        record_sha256=outer.record_sha256,
+        cap=outer.cap,
+        record=run,
+        thinned=outer.thinned,
+        projections_once=outer.projections_once,
+    )
 
 
 def _check(thinned: Thinned) -> None:

@@ -38,6 +38,7 @@ from suite.report import (
     sentences,
     separation,
     settings_table,
+    shared_images,
     units,
     xy_charts,
 )
@@ -124,6 +125,7 @@ def _environment() -> jinja2.Environment:
         "sentences": sentences,
         "separation": separation,
         "settings_table": settings_table,
+        "shared_images": shared_images,
         "spending": time_spent,
         "units": units,
     }

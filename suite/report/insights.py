@@ -56,10 +56,17 @@ class Section(msgspec.Struct, frozen=True):
     """What the page shows as tables, in place of the sentences."""
     paybacks: tuple[Payback, ...] = ()
     """The same of compiling: one table."""
+    uses: tuple[CaseUse, ...] = ()
+    """The same of what bounds each case: one table."""
+    headrooms: tuple[Headroom, ...] = ()
+    """The same of memory: one table."""
+    notes: tuple[str, ...] = ()
+    """Sentences that the page shows below the table."""
 
 
 def sections(insights: Insights) -> tuple[Section, ...]:
     """Return all insights, kind by kind; kinds without any are left out."""
+    notes = (*above(insights.resources), *unsaid(insights.ceilings))
     found = (
         Section(
             "What bounds each case",
@@ -67,14 +74,15 @@ def sections(insights: Insights) -> tuple[Section, ...]:
             (
                 # Single operators have a table of their own.
                 *(resource(use) for use in insights.resources if not use.case.definition.operators),
-                *above(insights.resources),
-                *unsaid(insights.ceilings),
+                *notes,
             ),
+            uses=insights.resources,
+            notes=notes,
         ),
         Section(
             "When compiling pays back",
-            "Cold start and typical call together; an arm compiles where its own settings say so. It is compared with "
-            "the same framework without its compiler, or else with the fastest arm that does not compile.",
+            "Cold start and typical call, against the same framework without its compiler, or else the fastest "
+            "arm that does not compile.",
             (
                 *(payback(each) for each in insights.payback if each.verdict != "never"),
                 *never(insights.payback),
@@ -91,6 +99,7 @@ def sections(insights: Insights) -> tuple[Section, ...]:
             "Memory headroom",
             "Peak resident memory of a launch of its own.",
             tuple(map(headroom, insights.headroom)),
+            headrooms=insights.headroom,
         ),
         Section(
             "Waiting for data",
@@ -290,6 +299,35 @@ def pays_back(found: Payback) -> tuple[str, str]:
             return "never", ""
         case _:
             return "not decided", _perhaps(found.calls).removeprefix(": ")
+
+
+def asked(use: CaseUse) -> str:
+    """Return a case's work in a few words: `8.18 GFLOP, moves 180 MiB: 16.8 ms at the ceilings`."""
+    moved = "in the cache"
+    if not use.fits_cache or use.ceilings.cache_bytes is None:
+        moved = f"moves {units.size(use.work.weight_bytes + use.work.activation_bytes)}"
+    return f"{units.amount(2 * use.work.macs, 'FLOP')}, {moved}: {units.time(use.floor_ns)} at the ceilings"
+
+
+def others(arm: Use) -> str:
+    """Return what share of the bandwidth an arm reaches, and how many cores it keeps busy: `22 % · 1.98`."""
+    memory = units.percent(arm.memory_share.value) if arm.memory_share is not None else units.NO_VALUE
+    cores = f"{arm.cpu_cores:.2f}" if arm.cpu_cores is not None else units.NO_VALUE
+    return f"{memory} · {cores}"
+
+
+def kept_free(found: Headroom) -> str:
+    """Return how much is left of what a worker may take at its peak: `92 % of 12.0 GiB`."""
+    if found.limit_bytes is None:
+        return units.NO_VALUE
+    return f"{units.percent(1 - found.most_bytes / found.limit_bytes)} of {units.size(found.limit_bytes)}"
+
+
+def held_at_most(found: Headroom) -> str:
+    """Return how many processes with the highest peak the machine's memory holds: `25 in 23.5 GiB`."""
+    if found.machine_bytes is None:
+        return units.NO_VALUE
+    return f"{int(found.machine_bytes // found.most_bytes)} in {units.size(found.machine_bytes)}"
 
 
 def _against(found: Payback) -> str:

@@ -28,6 +28,10 @@ _ESSENTIALS = (
 _TITLES = {"cpu": "CPU", "gpu": "GPU", "nvidia-smi": "GPU, by nvidia-smi"}
 
 
+FROM_ALIKE = 4
+"""Facts of a group with one value that share a line."""
+
+
 class Line(msgspec.Struct, frozen=True):
     name: str
     value: str
@@ -37,7 +41,7 @@ class Line(msgspec.Struct, frozen=True):
 class Group(msgspec.Struct, frozen=True):
     title: str
     lines: tuple[Line, ...]
-    """Known facts first; then absences, those of one reason together."""
+    """Known facts first, many of one value together; then absences, those of one reason together."""
 
 
 def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]:
@@ -80,7 +84,15 @@ def groups(machine: Fingerprint) -> tuple[Group, ...]:
 
 def all_lines(facts: dict[str, Fact]) -> tuple[Line, ...]:
     """Return a line for each known fact, then one for each reason why others are not known."""
-    known = [_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)]
+    lines = [_line(name, name, value) for name, value in facts.items() if not isinstance(value, Absent)]
+    alike: dict[str, list[str]] = {}
+    for line in lines:
+        alike.setdefault(line.value, []).append(line.name)
+    known = [
+        line if len(alike[line.value]) < FROM_ALIKE else Line(", ".join(alike[line.value]), line.value, known=True)
+        for line in lines
+        if len(alike[line.value]) < FROM_ALIKE or line.name == alike[line.value][0]
+    ]
     missing: dict[str, list[str]] = {}
     for name, value in facts.items():
         if isinstance(value, Absent):

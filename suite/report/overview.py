@@ -79,6 +79,8 @@ class Table(msgspec.Struct, frozen=True):
     """Whether any bar is cut."""
     joined: bool
     """Whether any arm is not separated from a best one."""
+    crossed: tuple[str, ...] = ()
+    """Why an arm is not separated from the best though one with a better estimate is slower, case by case."""
 
 
 def tables(analysis: Analysis, anchors: Sequence[str]) -> tuple[Table, ...]:
@@ -125,6 +127,7 @@ def _table(title: str, found: Sequence[tuple[Ranked, str]]) -> Table:
         end=f"+{units.percent(end)}",
         cut=any(cell.bar is not None and cell.bar.cut for cell in cells),
         joined=any(cell.joined for cell in cells),
+        crossed=tuple(f"{names.network(block.case)}: {said}" for block in blocks if (said := sentences.crossed(block))),
     )
 
 

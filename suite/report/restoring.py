@@ -9,11 +9,12 @@ import msgspec
 from suite.analysis import collect
 from suite.analysis.types import Analysis, TimedBlock
 from suite.record.schema import Run, Window
+from suite.report import projections
 from suite.report.thinning import Embedded, WindowFacts, WindowKey, replace_windows
 
 
 def restored(embedded: Embedded) -> Run:
-    """Return the record in which every thinned window has all its calls again.
+    """Return the record in which every thinned window has all its calls again, and every launch its projection.
 
     Such a window has as many calls as it had, before it and in it, and their median: all that an analysis takes from it
     but the upper quantiles of a result, which `with_tails` restores.
@@ -30,8 +31,10 @@ def restored(embedded: Embedded) -> Run:
         facts = known.get((f"{key[0]}/{case}", key))
         return window if facts is None else restore_window(window, facts)
 
-    blocks = (replace_windows(block, partial(restore, block.case.id)) for block in embedded.record.blocks)
-    return msgspec.structs.replace(embedded.record, blocks=tuple(blocks))
+    held = embedded.record.blocks
+    blocks = projections.everywhere(held) if embedded.projections_once else held
+    restored_blocks = (replace_windows(block, partial(restore, block.case.id)) for block in blocks)
+    return msgspec.structs.replace(embedded.record, blocks=tuple(restored_blocks))
 
 
 def restore_window(window: Window, facts: WindowFacts) -> Window:

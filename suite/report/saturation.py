@@ -29,6 +29,11 @@ def sentence(found: Saturation) -> str:
     return f"{where(found)}: {'; '.join(clauses)}."
 
 
+def all_rise(found: Saturation) -> bool:
+    """Return whether every arm still gains at the largest batch, whatever the intervals allow."""
+    return all(arm.saturates_at is None and not besides(arm) for arm in found.arms)
+
+
 def where(found: Saturation) -> str:
     """`ResNet-50, fp32, 2 threads`, and the device where it is not the CPU."""
     case = found.case

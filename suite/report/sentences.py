@@ -10,6 +10,7 @@ from suite.analysis.types import (
     Analysis,
     BlockAnalysis,
     ConvergenceBlock,
+    Counts,
     Estimate,
     LoadGenBlock,
     RankedBlock,
@@ -101,7 +102,7 @@ def trust(run: Run, analysis: Analysis) -> str:
     parts = [parity(analysis).rstrip(".")]
     if analysis.timed and run.imported is None:
         total = status.rounds + status.rounds_disturbed
-        parts.append(f"{status.rounds_disturbed} of {total} rounds were disturbed")
+        parts.append(disturbed(analysis).rstrip(".") or f"0 of {total} rounds were disturbed")
     parts.append(units.plural(len(analysis.warnings), "warning") if analysis.warnings else "no warnings")
     return f"Can it be trusted? {'; '.join(parts)}."
 
@@ -474,6 +475,34 @@ def precision(half_width: float) -> str:
     )
 
 
+def crossed(block: RankedBlock) -> str:
+    """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is.
+
+    `tensorflow (+25 %) is not shown to be slower, onnxruntime (+11 %) is: the launches of tensorflow differ more, which
+    widens its interval.`
+    """
+    found = separation.crossed(block)
+    if found is None:
+        return ""
+    wide, slower = (
+        f"{row.arm} ({units.behind(Estimate(row.ratio.value))[0]})" for row in found if row.ratio is not None
+    )
+    return (
+        f"{wide} is not shown to be slower, {slower} is: the launches of {found[0].arm} differ more, which widens its "
+        "interval."
+    )
+
+
+def windows_left_out(counts: Counts) -> str:
+    """Return how many windows of an arm count nowhere, and why: `2 disturbed, 1 warming`."""
+    left_out = {
+        "disturbed": counts.windows_disturbed,
+        "warming": counts.windows_warming,
+        "failed": counts.windows_failed,
+    }
+    return ", ".join(f"{number} {why}" for why, number in left_out.items() if number) or "0"
+
+
 def left(found: Left) -> str:
     """Say when and why an arm left the race of its block."""
     why = f"surely slower than {join(found.behind)}" if found.behind else "the arm that it repeats left"
@@ -490,7 +519,7 @@ def launches(blocks: Sequence[TimedBlock]) -> str:
 def race() -> str:
     """Say how a run with races divided its time, and what that does to intervals."""
     return (
-        "Every arm had the same first launches. Then an arm left its case as soon as it was surely slower than two "
+        "After the same first launches an arm left its case as soon as it was surely slower than two "
         "others. The others were launched again, expensive ones and those that are probably third less often, until "
         f"the lead of the best over the second was known within ±{units.percent(LEAD_PRECISION)} or to a twentieth "
         "of itself, or the time was over. The interim analyses have a fifth of the level, and intervals are widened "

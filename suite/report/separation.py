@@ -55,6 +55,39 @@ def best_is(row: RankedRow, block: RankedBlock) -> str:
     return known.value if known is not None and row.arm != block.best else ""
 
 
+def crossed(block: RankedBlock) -> tuple[RankedRow, RankedRow] | None:
+    """Return two arms of which the first is not shown to be slower where the second is, though its estimate is worse.
+
+    That is so where the first has the better rank, or is not separated from the best while the second is.
+
+    Parameters
+    ----------
+    block
+        A block of arms that are ranked.
+
+    Returns
+    -------
+    tuple of RankedRow or None
+        The pair whose estimates are furthest apart; None where estimates agree with ranks and relations.
+    """
+    rows = [(row.ratio.value, row) for row in block.rows if row.ratio is not None and row.rank is not None]
+    pairs = [
+        (one - other, wide, slower)
+        for one, wide in rows
+        for other, slower in rows
+        if one > other and slower.arm != block.best and _before(wide, slower)
+    ]
+    if not pairs:
+        return None
+    _, wide, slower = max(pairs, key=lambda pair: pair[0])
+    return wide, slower
+
+
+def _before(wide: RankedRow, slower: RankedRow) -> bool:
+    apart = relation(slower) is Relation.FASTER and relation(wide) in (Relation.EQUAL, Relation.NOT_SEPARATED)
+    return apart or (wide.rank or 0) < (slower.rank or 0)
+
+
 def behind(row: RankedRow, block: RankedBlock) -> str:
     """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`, or `best`.
 

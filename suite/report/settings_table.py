@@ -1,11 +1,12 @@
 """A table of every setting that can bias the comparison: what all arms share, and where they differ."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
 
 import msgspec
 
 from suite.analysis import collect, kernels
-from suite.record.schema import Launch, Run
+from suite.record.schema import Launch, Library, Run
 from suite.report import names
 
 
@@ -40,14 +41,6 @@ def libraries(run: Run) -> Ledger:
     return _ledger((arm, model, _libraries(launch)) for arm, model, launch in launches(run))
 
 
-def library_paths(run: Run) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """List the paths of the libraries loaded, arm by arm."""
-    found: dict[str, dict[str, None]] = {}
-    for arm, _, launch in launches(run):
-        found.setdefault(arm, {}).update(dict.fromkeys(library.path for library in launch.libraries))
-    return tuple((arm, tuple(sorted(paths))) for arm, paths in found.items() if paths)
-
-
 def launches(run: Run) -> Iterator[tuple[str, str, Launch]]:
     """Walk over all launches that came up, with arm and what it ran; the canary's are not among them."""
     for block in run.blocks:
@@ -60,10 +53,16 @@ def launches(run: Run) -> Iterator[tuple[str, str, Launch]]:
 def _libraries(launch: Launch) -> dict[str, str]:
     kinds: dict[str, list[str]] = {}
     for library in launch.libraries:
-        kinds.setdefault(library.kind, []).append(library.name)
+        kinds.setdefault(library.kind, []).append(_located(library))
     by_kind = {kind: ", ".join(sorted(set(found))) for kind, found in kinds.items()}
     said = kernels.in_words(launch)
     return by_kind | ({kernels.NAME: said} if said else {})
+
+
+def _located(library: Library) -> str:
+    """`numpy.libs/libopenblas.so (OpenBLAS 0.3.31)`: a file by its path; what lies inside another file by its name."""
+    file, *rest = library.name.split(" ", 1)
+    return " ".join((library.path, *rest)) if PurePosixPath(library.path).name.startswith(file) else library.name
 
 
 def _ledger(facts: Iterable[tuple[str, str, dict[str, str]]]) -> Ledger:

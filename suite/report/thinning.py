@@ -9,6 +9,7 @@ import msgspec
 
 from suite.analysis import collect
 from suite.record.schema import Block, Generation, Launch, Round, Run, Turn, Window
+from suite.report import projections
 
 SAMPLES_PER_RESULT = 5_000
 """Most samples of one result that travel inside a page; all of them are in the record beside it."""
@@ -62,6 +63,8 @@ class Embedded(msgspec.Struct, frozen=True):
     """Most samples of one result kept."""
     record: Run
     thinned: tuple[Thinned, ...]
+    projections_once: bool = False
+    """Whether a projection that an earlier launch has already is left out of later ones with the same output."""
 
 
 def embed(
@@ -116,12 +119,18 @@ def without_defaults(value: object) -> object:
 
 
 def thin(
-    run: Run, record_sha256: str, cap: int = SAMPLES_PER_RESULT, tails: Mapping[str, Tail] | None = None
+    run: Run,
+    record_sha256: str,
+    cap: int = SAMPLES_PER_RESULT,
+    tails: Mapping[str, Tail] | None = None,
+    *,
+    projections_once: bool = True,
 ) -> Embedded:
     """Keep at most about `cap` samples of each result, evenly spaced within every window.
 
     Each window keeps its share, and at least one sample, so that a result with more windows than `cap` keeps one
-    of each. Calls made before the windows and during warm-up are thinned by the same factor.
+    of each. Calls made before the windows and during warm-up are thinned by the same factor. A record with no more
+    samples than that stays whole.
 
     Parameters
     ----------
@@ -133,6 +142,9 @@ def thin(
         Samples a result. Results with fewer are kept whole.
     tails
         Upper quantiles by result id, to travel with the results that are thinned; None: none.
+    projections_once
+        Whether a record that is thinned has each projection of an output once as well; pages of 25 November 2026 and
+        before have all of them, which were half of such a page's record.
     """
     blocks: list[Block] = []
     notes: list[Thinned] = []
@@ -144,11 +156,13 @@ def thin(
             continue
         blocks.append(_thin_block(block, factors))
         notes.extend(_note(block, arm, factor, tails or {}) for arm, factor in factors.items())
+    once = projections_once and bool(notes)
     return Embedded(
         record_sha256=record_sha256,
         cap=cap,
-        record=msgspec.structs.replace(run, blocks=tuple(blocks)),
+        record=msgspec.structs.replace(run, blocks=projections.once(blocks) if once else tuple(blocks)),
         thinned=tuple(notes),
+        projections_once=once,
     )
 
 

@@ -93,5 +93,5 @@ def same_inside(run: Run, given: PageRecord) -> bool:
     given
         The record inside the page; it is thinned again to the same number of samples.
     """
-    found = embedded_record.tails(analysis.analyse(run))
-    return thin(run, given.embedded.record_sha256, given.embedded.cap, found) == given.embedded
+    tails, held = embedded_record.tails(analysis.analyse(run)), given.embedded
+    return thin(run, held.record_sha256, held.cap, tails, projections_once=held.projections_once) == held

@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from suite.analysis.time_spent import COUNTED, summarise
+from suite.analysis.time_spent import COUNTED, Part, TimeSpent, largest, summarise
 from tests.records_builder import make_run
 
 RUN = make_run(models=["mlp"], scenarios=["latency"], generations=2, rounds=3, disturbed=[1])
@@ -69,3 +69,10 @@ def test_windows_cannot_take_longer_than_they_did() -> None:
 @pytest.mark.parametrize("seconds", [None, {}, {"loading": 0.0}])
 def test_an_older_record_does_not_say(seconds: dict[str, float] | None) -> None:
     assert summarise(msgspec.structs.replace(RUN, time_spent_s=seconds)) is None
+
+
+def test_small_parts_are_one_and_add_up_to_the_whole() -> None:
+    parts = (Part("cold starts", 90.0, 0.9), Part("warm-up windows", 9.0, 0.09), Part("preparing", 1.0, 0.01))
+    found = largest(TimeSpent(100.0, parts))
+    assert found == (*parts[:2], Part("everything else", 1.0, 0.01))
+    assert largest(TimeSpent(99.0, parts[:2])) == parts[:2]

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import re
 from functools import cache
 from html.parser import HTMLParser
@@ -77,7 +78,36 @@ def test_the_verdict_is_the_first_heading_and_the_title() -> None:
     page = render(run)
     verdict = "onnxruntime is fastest on MLP; openvino is fastest on ResNet-50 and BERT-base."
     assert next(tag for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)) == "h1"
-    assert page.text.index(verdict) < page.text.index("Case by case")
+    assert page.text.index(verdict) < page.text.index("How intervals and ranks are made")
+
+
+def test_headings_alone_answer_who_by_how_much_whether_to_trust_it_and_what_next() -> None:
+    markup = re.sub(r"\u2060", "", standard()[1])
+    found = re.findall(r"<h([1-3])[^>]*>(.*?)</h\1>", markup, re.DOTALL)
+    headings = [(int(level), re.sub(r"<[^>]+>|\s+", " ", text).split(" #")[0].strip()) for level, text in found]
+    assert [level for level, _ in headings[:4]] == [1, 2, 2, 2]
+    who, much, trust, following = (text for _, text in headings[:4])
+    assert re.search(r"is fastest on|are not separated on", who)
+    assert re.match(r"By how much: the next slower arms? (is|are) .*(%|×)", much)
+    assert re.match(r"Can it be trusted\? All \d+ answers are equal to the reference; .* rounds were disturbed", trust)
+    assert following == "What next: check this report, or run it again"
+    assert [text for level, text in headings[4:] if level == 2] == [
+        "MLP",
+        "ResNet-50",
+        "BERT-base",
+        "Do all arms compute the same?",
+        "Cold start",
+        "Peak memory",
+        "Insights: what limits each arm",
+        "Settings that can change a result",
+        "Noise and the canary",
+        "Machine",
+        "Images",
+        "Numerical libraries that were loaded",
+        "Run it again",
+    ]
+    levels = [level for level, _ in headings]
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), "no level is skipped"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from functools import cache
 
 import msgspec
 import pytest
+from markupsafe import escape
 from rich.console import Console
 
 from suite.analysis import analyse
@@ -97,12 +98,17 @@ def test_the_page_has_them_with_their_numbers() -> None:
     run = make_run()
     page = html.render(run, analyse(run))
     assert '<a href="#insights">Insights</a>' in page
-    for section in insights.sections(analyse(run).insights):
+    found = analyse(run).insights
+    for section in insights.sections(found):
         assert section.title in page
-        assert page.count("<tr" if section.sweeps or section.paybacks else "<li>", page.index(section.title)) >= len(
-            section.sentences
-        )
-    assert "GFLOP/s</td>" in page
+        in_table = section.sweeps or section.paybacks or section.uses or section.headrooms
+        said = len(section.sentences) - len(section.notes) if in_table else len(section.sentences)
+        assert page.count("<tr" if in_table else "<li>", page.index(section.title)) >= said
+        assert all(escape(note) in page.replace("\u2060", "") for note in section.notes)
+    for use in found.resources:
+        assert insights.asked(use) in page
+        assert all(insights.others(arm) in page for arm in use.uses)
+    assert all(insights.kept_free(each) in page and insights.held_at_most(each) in page for each in found.headroom)
     assert "in the cache" in page
 
 

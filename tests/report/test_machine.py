@@ -20,6 +20,17 @@ def test_absences_of_one_reason_stand_together() -> None:
     ]
 
 
+def test_many_facts_of_one_value_share_a_line_in_the_place_of_the_first() -> None:
+    safe = dict.fromkeys(("mds", "l1tf", "srbds", "tsa"), "Not affected")
+    lines = machine.all_lines({"retbleed": "Vulnerable", **safe, "a": 2, "b": 2})
+    assert [(line.name, line.value) for line in lines] == [
+        ("retbleed", "Vulnerable"),
+        ("mds, l1tf, srbds, tsa", "Not affected"),
+        ("a", "2"),
+        ("b", "2"),
+    ]
+
+
 def test_essentials_are_what_is_there() -> None:
     found = {line.name: line.value for line in machine.essentials(make_machine())}
     assert found["processor"] == "AMD EPYC 9R45"

@@ -93,7 +93,6 @@ def test_the_page_has_one_section_of_them_and_no_empty_table() -> None:
     run = made()
     page = html.render(run, analyse(run))
     assert page.count('id="operators"') == 1
-    assert "Case by case" not in page
     assert "Table: errors against the reference" not in page
     mixed = make_run(models=("bert",), scenarios=("latency",))
     assert 'id="operators"' not in html.render(mixed, analyse(mixed))

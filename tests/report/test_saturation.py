@@ -56,6 +56,17 @@ def test_a_sentence_names_who_gains_and_who_does_not() -> None:
     )
 
 
+def test_every_arm_still_gains_only_where_no_interval_allows_anything_else() -> None:
+    case = Case("mlp", "throughput", "fp32", 1000, 2, "cpu")
+    gains, open_, enough = (
+        make({1: 10.0, 8: 14.0, 1000: 20.0}, at, allowed)
+        for at, allowed in ((None, (1000,)), (None, (8, 1000)), (8, ()))
+    )
+    assert saturation.all_rise(Saturation(case, (1, 8, 1000), (gains, gains)))
+    assert not saturation.all_rise(Saturation(case, (1, 8, 1000), (gains, open_)))
+    assert not saturation.all_rise(Saturation(case, (1, 8, 1000), (gains, enough)))
+
+
 def test_the_unit_lies_between_the_least_and_the_most() -> None:
     case = Case("mlp", "throughput", "fp32", 1000, 2, "cpu")
     assert saturation.scale(Saturation(case, (1, 1000), (make({1: 4e3, 1000: 2e6}, None, ()),))).unit == "k"

@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from suite.fleet.formats import html
 from suite.fleet.types import Fleet
 from tests.axe import violations
-from tests.browsers import log, open_details, requests, show
+from tests.browsers import VIEWS, log, look, open_details, requests, show
 from tests.fleet.samples import fleet, hostile, large
 
 pytestmark = pytest.mark.browser
@@ -42,13 +42,14 @@ def test_it_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, page: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browser: webdriver.Chrome, page: Path, scheme: str, width: int) -> None:
-    show(browser, page, width=width, scheme=scheme)
+def test_axe_finds_nothing(browser: webdriver.Chrome, page: Path) -> None:
+    show(browser, page)
     assert violations(browser) == []
     browser.execute_script("document.querySelector('.heat td').focus()")
-    assert violations(browser) == []
+    for width, scheme in VIEWS:
+        look(browser, width=width, scheme=scheme)
+        assert violations(browser) == [], (width, scheme)
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), width
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280, 2200])
