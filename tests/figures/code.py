@@ -149,7 +149,7 @@ _CONSTANTS: Sequence[tuple[str, str, Sequence[object]]] = (
     (METHOD, "taken from these images too ({} seeds)", [prints.in_words(convergence.OWN_SEEDS)]),
     (METHOD, "times the last cache, for {} s each", [roofline.BUDGET_NS / 1e9]),
     (METHOD, "bring the loss near zero within {} steps", _STEPS),
-    (METHOD, "an interval against a margin ({} % unless told otherwise)", [_percent(DEFAULT_MARGIN)]),
+    (METHOD, "an interval against a margin ({} % by default)", [_percent(DEFAULT_MARGIN)]),
     (METHOD, "(Benjamini–Hochberg at {} %)", [_percent(DEFAULT_Q)]),
     ("docs/limits.md", "small networks on {} small images", [digits.ITEMS]),
     ("docs/gpu-verification.md", "the gate is {}, and such a launch would be refused", [_power(TOLERANCES["fp32"])]),
@@ -177,7 +177,7 @@ FIGURES = [
     Figure("docs/weights.md", "headers of more than {} MiB", lambda: [safetensors_format.MOST_HEADER_BYTES >> 20]),
     Figure("docs/own-model.md", "A file of more than {} MiB is refused", lambda: [python_file.MOST_BYTES >> 20]),
     Figure("docs/own-model.md", "with that one: {} in", lambda: [_power(own_reference.TOLERANCE)]),
-    Figure("docs/own-model.md", "then in batches of {} unless told", _default_batches),
+    Figure("docs/own-model.md", "then in batches of {} unless set otherwise", _default_batches),
     *(Figure(page, text, lambda values=values: values) for page, text, values in _CONSTANTS),  # type: ignore[misc]
     *(Figure(MODELS, text, partial(_sizes, name)) for name, text in _MODELS.items()),
     Figure(METHOD, "{} G for ResNet-50, {} G for BERT-base at {} tokens", _batches_of_macs),
