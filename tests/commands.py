@@ -140,7 +140,7 @@ def call(*words: str | Path, folder: Path, environment: dict[str, str] | None = 
         finally:
             signal.signal(signal.SIGTERM, before)
     assert isinstance(code, int), code
-    printed, said = (each.buffer.getvalue().decode() for each in (out, err))  # type: ignore[attr-defined]
+    printed, said = (each.buffer.getvalue().decode() for each in (out, err))
     check_reports(printed, folder)
     return Called(code, printed, said)
 
