@@ -175,6 +175,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def screenshots(session: nox.Session) -> None:
+    """Take the README's picture of a published report anew, as this version renders it; needs Chromium."""
+    install(session)
+    session.run("python", "-m", "docs.site.screenshots", env={"PYTHONPATH": str(HERE)})
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Give changed files to everything that reads a stranger's: 100,000 cases, ten minutes on two cores; Linux only."""
     install(session)
