@@ -32,7 +32,7 @@ def test_a_page_says_which_cache_was_measured() -> None:
 
 def test_a_backend_is_shown_as_it_registered() -> None:
     assert names.backend("torch-compile") == "PyTorch, compiled"
-    assert names.backend("mxnet") == "mxnet"
+    assert names.backend("caffe") == "caffe"
 
 
 @pytest.mark.parametrize("name", ["mxnet", 'x" onload="', "tensorrt"])

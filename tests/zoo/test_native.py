@@ -7,7 +7,7 @@ from suite.zoo import models, weights
 from suite.zoo.native import channels_first, channels_last, definition
 
 
-@pytest.mark.parametrize(("model", "framework"), [("canary", "torch"), ("mlp", "mxnet"), ("mlp", "reference")])
+@pytest.mark.parametrize(("model", "framework"), [("canary", "torch"), ("mlp", "caffe"), ("mlp", "reference")])
 def test_what_has_no_definition_says_so(model: str, framework: str) -> None:
     with pytest.raises(ValueError, match=f"has no definition in {framework}"):
         definition(models.get(model), framework)
