@@ -128,7 +128,7 @@ def test_values_with_different_units_sort_by_what_they_are_worth(browser: webdri
     show(browser, page)
     open_details(browser)
     memory = ANALYSIS.memory[0]
-    table = browser.find_element(By.CSS_SELECTOR, f"details[data-case='{memory.case.id}'] table")
+    table = browser.find_element(By.CSS_SELECTOR, f".scroll[data-case='{memory.case.id}'] table")
     click(browser, heading(table, "Peak").find_element(By.TAG_NAME, "button"))
     peaks = {row.arm: row.peak_bytes for row in memory.rows}
     written = [units.size(peaks[arm]) for arm in arms(table) if peaks[arm] is not None]
