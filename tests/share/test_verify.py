@@ -132,7 +132,7 @@ def test_a_changed_gain_of_a_larger_batch_is_named(tmp_path: Path) -> None:
     assert gain is not None
     changed = f"{text[: gain.start()]}9{gain[0]}{text[gain.end() :]}"
     found = broken(verify(VerificationInput(name="x", page=changed), tool_sha256=TOOL_SHA256))
-    assert "Where a larger batch gains nothing › MLP, fp32, 2 threads" in found
+    assert "MLP, fp32, 2 threads: k items/s by batch › jax › Gain" in found
     assert f"“9{gain[0]}×”" in found
 
 
