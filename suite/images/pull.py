@@ -1,8 +1,8 @@
 """Take published images instead of building them: pulled by digest, and compared with what this checkout asks for.
 
 What an image holds is its publisher's word: its labels say which recipe it was made from, and the file says which
-layers it has. Images rebuild to the same layers, so a build of anybody, or the record of a run with one, tells whether
-they are right.
+layers it has. Images rebuild to the same layers, so that another build, or the record of a run, shows whether they are
+right.
 """
 
 import contextlib

@@ -63,7 +63,7 @@ def refused(registry: str, reason: str) -> LevelfieldError:
     if _UNKNOWN.search(said):
         return LevelfieldError(
             f"The registry has no {registry}: {said}.",
-            fix="Ask whoever wrote the file to push the image again, or build it here.",
+            fix="Ask the publisher of the file to push the image again, or build it here.",
         )
     if _NOT_LET_IN.search(said):
         return LevelfieldError(

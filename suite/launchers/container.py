@@ -30,7 +30,7 @@ ALREADY_GONE_S = 2.0
 EVENTS_TIMEOUT_S = 5.0
 EVENTS_EVERY_S = 0.1
 EVENTS_WAIT_S = 0.2
-"""How long the engine goes on listening after it has told what happened."""
+"""How long the engine waits for further events after those that it has."""
 EVENTS_KEPT = 256
 """Number of events that an engine keeps (reference of `docker system events`); none from before its start."""
 SIGKILLED = 128 + 9

@@ -129,7 +129,7 @@ def yardstick(ceilings: Ceilings) -> str:
         f"Before the first block NumPy, on {units.plural(roofline.threads, 'thread')}, multiplied matrices of "
         f"{roofline.gemm_size} × {roofline.gemm_size} at {_ceiling(ceilings.flops, 'FLOP/s')} in float32, and moved "
         f"arrays of {units.size(roofline.array_bytes)} at {_ceiling(ceilings.bytes, 'B/s')}: lower bounds of what this "
-        "machine can do, and the yardstick here."
+        "machine can do, and the reference here."
     )
 
 
@@ -227,14 +227,14 @@ def _above_compute(found: _Found) -> str:
         )
     ceilings = {use.ceilings.roofline.threads: use.ceilings for use, _ in found}.values()
     reasons += [
-        f"the yardstick's own samples reach up to {units.amount(each.flops.highest, 'FLOP/s')}"
+        f"the reference measurement's own samples reach up to {units.amount(each.flops.highest, 'FLOP/s')}"
         for each in ceilings
         if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID
     ]
     because = f" In this record: {'; '.join(reasons)}." if reasons else ""
     return (
         f"More than 100 % of the measured rate ({_who(found, lambda arm: arm.compute_share)}) is no mistake: the "
-        f"yardstick is a lower bound of the peak.{because}"
+        f"reference measurement is a lower bound of the peak.{because}"
     )
 
 

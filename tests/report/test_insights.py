@@ -58,7 +58,7 @@ def test_more_than_a_hundred_percent_is_explained_by_the_evidence() -> None:
     ]
     assert "(openvino up to 117 %, " in bert, "the highest of all cases"
     assert "these arms multiply with oneDNN, and NumPy with OpenBLAS" in bert
-    assert "the yardstick's own samples reach up to 318 GFLOP/s" in bert
+    assert "the reference measurement's own samples reach up to 318 GFLOP/s" in bert
     assert "Winograd" not in bert, "there are no convolutions in it"
     both = insights_text(make_run(models=("bert", "resnet50"), noise_scale=0.0))
     (line,) = [line for line in both.splitlines() if "no mistake" in line]

@@ -101,9 +101,7 @@ class MXNet:
                 first = nodes[node["inputs"][0][0]]["name"]
                 found[precision_of(np.dtype(of[f"{first}_output"] if f"{first}_output" in of else of[first]).name)] += 1
         del inputs  # the graph says it without a call
-        why = (
-            "nothing: oneDNN is linked into MXNet, and prints its kernels only where it is told to before it is loaded"
-        )
+        why = "nothing: the oneDNN inside MXNet prints its kernels only with DNNL_VERBOSE set before it is loaded"
         return Computed(dict(found), "the operators of the fused graph", kernels_source=why)
 
     def settings(self) -> dict[str, str]:
