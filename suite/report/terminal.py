@@ -1,4 +1,4 @@
-"""The result in the terminal: verdict first, then a table a block, then what a reader must know."""
+"""The whole result in the terminal: verdict first, then a table a block, then what a reader must know."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -78,44 +78,8 @@ def show(run: Run, analysis: Analysis, console: Console) -> None:
 
 def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
     narrow = columns < NARROW
-    loud = run.settings.launcher != "docker"
-    yield Text()
-    for name in run.labels:
-        yield _text(sentences.label(name), "bold yellow")
-    yield _text(sentences.where_measured(run), "bold yellow" if loud else "dim")
-    yield _text(sentences.overall(analysis), "bold")
-    if sentences.parity(analysis) not in sentences.overall(analysis):
-        yield _text(sentences.parity(analysis), _parity_style(analysis))
-    if analysis.status.rounds_disturbed:
-        yield _text(sentences.disturbed(analysis), "yellow")
-    single = operators.table(analysis)
-    if single is not None:
-        yield Text()
-        yield _operators(single, narrow=narrow)
-    for block in (each for each in analysis.timed if not operators.is_one(each)):
-        yield Text()
-        yield _timed(block, analysis, narrow=narrow)
-        yield from _reasons(block)
-        absent = sentences.quantiles_absent(block)
-        if absent and not narrow and "p90" in _headings(block):
-            yield _text(absent, "dim")
-        if block.case.one_by_one:
-            yield _text(sentences.ONE_BY_ONE, "dim")
-        if names.note(block.case):
-            yield _text(names.note(block.case), "dim")
-        yield _text(sentences.verdict(block, analysis.timed), "dim")
-    for trained in analysis.convergence:
-        yield Text()
-        yield _convergence(trained, analysis, sentences.images(run), narrow=columns < NARROW_CONVERGENCE)
-        yield from _reasons(trained)
-        yield _text(sentences.convergence(trained, analysis.convergence), "dim")
-    for driven in analysis.loadgen:
-        yield Text()
-        yield _loadgen(driven, analysis, narrow=narrow)
-        yield from _reasons(driven)
-        yield _text(sentences.loadgen(driven, analysis.loadgen), "dim")
-    if analysis.loadgen:
-        yield _text(loadgen.NOT_A_RESULT, "yellow")
+    yield from head(run, analysis)
+    yield from rankings(run, analysis, columns=columns)
     if analysis.cold:
         yield Text()
         title = "Cold start: container or interpreter, import, load and first call"
@@ -133,6 +97,90 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
             for row in found.rows
         )
         yield _grid("Peak memory", peaks)
+    yield from asked_for(run, analysis, narrow=narrow)
+    yield from _insights(analysis)
+    yield Text()
+    for warning in analysis.warnings:
+        yield _warning(warning)
+    for line in filter(None, (sentences.identical(analysis), sentences.calibrated(run))):
+        yield text(line, "dim")
+    yield text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
+    spent = time_spent.summarise(run)
+    if spent is not None:
+        yield text(sentences.time_spent(spent), "dim")
+
+
+def head(run: Run, analysis: Analysis) -> Iterator[Text]:
+    """Yield the verdict of the whole run, and what bounds it.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
+    loud = run.settings.launcher != "docker"
+    yield Text()
+    for name in run.labels:
+        yield text(sentences.label(name), "bold yellow")
+    yield text(sentences.where_measured(run), "bold yellow" if loud else "dim")
+    yield text(sentences.overall(analysis), "bold")
+    if sentences.parity(analysis) not in sentences.overall(analysis):
+        yield text(sentences.parity(analysis), _parity_style(analysis))
+    if analysis.status.rounds_disturbed:
+        yield text(sentences.disturbed(analysis), "yellow")
+
+
+def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
+    """Yield the table of every case with an order of its arms, and what is said of it.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    columns
+        Characters in a line of the terminal.
+    """
+    narrow = columns < NARROW
+    single = operators.table(analysis)
+    if single is not None:
+        yield Text()
+        yield _operators(single, narrow=narrow)
+    for block in (each for each in analysis.timed if not operators.is_one(each)):
+        yield Text()
+        yield _timed(block, analysis, narrow=narrow)
+        yield from _reasons(block)
+        absent = sentences.quantiles_absent(block)
+        if absent and not narrow and "p90" in _headings(block):
+            yield text(absent, "dim")
+        if block.case.one_by_one:
+            yield text(sentences.ONE_BY_ONE, "dim")
+        if names.note(block.case):
+            yield text(names.note(block.case), "dim")
+        yield text(sentences.verdict(block, analysis.timed), "dim")
+    for trained in analysis.convergence:
+        yield Text()
+        yield _convergence(trained, analysis, sentences.images(run), narrow=columns < NARROW_CONVERGENCE)
+        yield from _reasons(trained)
+        yield text(sentences.convergence(trained, analysis.convergence), "dim")
+    for driven in analysis.loadgen:
+        yield Text()
+        yield _loadgen(driven, analysis, narrow=narrow)
+        yield from _reasons(driven)
+        yield text(sentences.loadgen(driven, analysis.loadgen), "dim")
+    if analysis.loadgen:
+        yield text(loadgen.NOT_A_RESULT, "yellow")
+
+
+def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
+    """Yield the tables that no default run has: precisions, scaling, all-reduce, accuracy and costs.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    narrow
+        Whether the terminal is too narrow for all columns.
+    """
     for found in precision.summarise(run, analysis):
         yield Text()
         yield _tradeoff(found, narrow=narrow)
@@ -144,16 +192,6 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
         yield _all_reduce(sums)
     yield from _accuracies(run, analysis)
     yield from show_costs(run, analysis)
-    yield from _insights(analysis)
-    yield Text()
-    for warning in analysis.warnings:
-        yield _warning(warning)
-    for line in filter(None, (sentences.identical(analysis), sentences.calibrated(run))):
-        yield _text(line, "dim")
-    yield _text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
-    spent = time_spent.summarise(run)
-    if spent is not None:
-        yield _text(sentences.time_spent(spent), "dim")
 
 
 def show_costs(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
@@ -168,9 +206,9 @@ def show_costs(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
     for table in found:
         yield Text()
         yield _costs(table)
-        yield from (_text(note, "dim") for note in table.notes)
+        yield from (text(note, "dim") for note in table.notes)
     if found:
-        yield _text(costs.lead(run), "dim")
+        yield text(costs.lead(run), "dim")
 
 
 def _accuracies(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
@@ -181,31 +219,31 @@ def _accuracies(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
         yield _accuracy(each.title, each.headings, each.lines)
         if each.losses:
             yield _accuracy("In a lower precision, less fp32", each.loss_headings, each.losses)
-        yield from (_text(note, "dim") for note in each.notes)
+        yield from (text(note, "dim") for note in each.notes)
     if found:
-        yield _text(accuracy.lead(run), "dim")
+        yield text(accuracy.lead(run), "dim")
 
 
 def _accuracy(title: str, headings: Sequence[str], lines: Sequence[accuracy.Line]) -> Table:
-    table = _table(f"{accuracy.TITLE}: {title}")
-    table.add_column("arm")
+    table = plain_table(f"{accuracy.TITLE}: {title}")
+    _add_arms(table)
     table.add_column("precision")
     for heading in headings:
-        table.add_column(_text(heading), justify="right")
+        table.add_column(text(heading), justify="right")
     for line in lines:
         cells = (f"{value} ({interval})" if interval else value for value, interval in line.cells)
-        table.add_row(*map(_text, (line.arm, line.precision, *cells)))
+        table.add_row(*map(text, (line.arm, line.precision, *cells)))
     return table
 
 
 def _costs(found: CostTable) -> Table:
-    table = _table(f"{costs.TITLE}: {found.title}")
-    _add_columns(table, "arm", right=False)
+    table = plain_table(f"{costs.TITLE}: {found.title}")
+    _add_arms(table)
     for heading in found.headings:
-        table.add_column(_text(f"{heading} (95 %)"), justify="right", no_wrap=True)
+        table.add_column(text(f"{heading} (95 %)"), justify="right", no_wrap=True)
     for line in found.lines:
         cells = (f"{value} ({bounds})" if bounds else value for value, bounds in line.cells)
-        table.add_row(*map(_text, (line.arm, *cells)))
+        table.add_row(*map(text, (line.arm, *cells)))
     return table
 
 
@@ -213,29 +251,35 @@ def _insights(analysis: Analysis) -> Iterator[Text]:
     """Say the first insights of each kind; all of them are in the report."""
     for section in insights.sections(analysis.insights):
         yield Text()
-        yield _text(section.title, "bold")
-        yield from (_text(f"• {sentence}") for sentence in section.sentences[:INSIGHTS])
+        yield text(section.title, "bold")
+        yield from (text(f"• {sentence}") for sentence in section.sentences[:INSIGHTS])
         left = len(section.sentences) - INSIGHTS
         if left > 0:
-            yield _text(f"  and {left} more in the report", "dim")
+            yield text(f"  and {left} more in the report", "dim")
 
 
-def _text(text: str, style: str = "") -> Text:
+def text(content: str, style: str = "") -> Text:
     """Make a text without control characters: a record must not control the terminal."""
-    return Text(printable(text), style)
+    return Text(printable(content), style)
 
 
 def _parity_style(analysis: Analysis) -> str:
     return "green" if analysis.status.answers_compared == analysis.status.answers_equal else "bold red"
 
 
-def _table(title: str) -> Table:
-    return Table(title=_text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+def plain_table(title: str) -> Table:
+    """Return a table without lines between its columns."""
+    return Table(title=text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def _add_columns(table: Table, *names: str, right: bool = True) -> None:
     for name in names:
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
+
+
+def _add_arms(table: Table) -> None:
+    """Add the one column that gives way where a terminal is narrow: figures are never cut off."""
+    table.add_column("arm", overflow="fold")
 
 
 def _ranked(
@@ -246,20 +290,20 @@ def _ranked(
     extras: Mapping[str, Callable[[Ranked], str]],
 ) -> Table:
     """Return the table of a block: rank, arm, cost, distance to the best, what else there is, and "best is"."""
-    table = _table(title)
+    table = plain_table(title)
     _add_columns(table, "")
-    _add_columns(table, "arm", right=False)
+    _add_arms(table)
     _add_columns(table, _heading(cost[0]), "behind the best", *extras)
     _add_columns(table, "best is", right=False)
     for row in rows:
         mark, style = _MARKS[row.standing]
         table.add_row(
-            _text("" if row.rank is None else str(row.rank)),
-            _text(row.arm),
-            _text(cost[1](row)),
-            _text(mark, style) if mark else _text(separation.behind(row, block)),
-            *(_text(write(row)) for write in extras.values()),
-            _text(separation.best_is(row, block)),
+            text("" if row.rank is None else str(row.rank)),
+            text(row.arm),
+            text(cost[1](row)),
+            text(mark, style) if mark else text(separation.behind(row, block)),
+            *(text(write(row)) for write in extras.values()),
+            text(separation.best_is(row, block)),
             style=_row_style(row.standing),
         )
     return table
@@ -267,11 +311,11 @@ def _ranked(
 
 def _operators(found: OperatorTable, *, narrow: bool) -> Table:
     """One line for each operator: all times where there is room, else the arms of the first rank."""
-    table = _table(f"{operators.TITLE}: time of a call")
+    table = plain_table(f"{operators.TITLE}: time of a call")
     table.add_column("operator")
     _add_columns(table, *(["fastest"] if narrow else [arm for arm, _ in found.arms]))
     for line in found.lines:
-        table.add_row(_text(line.name), *map(_text, [line.fastest] if narrow else line.times))
+        table.add_row(text(line.name), *map(text, [line.fastest] if narrow else line.times))
     return table
 
 
@@ -354,14 +398,15 @@ def _reasons(block: RankedBlock) -> Iterator[Text]:
         if row.left is not None:
             reasons.setdefault(sentences.left(row.left), []).append(row.arm)
     for reason, arms in reasons.items():
-        yield _text(f"{sentences.join(arms)}: {reason}", "dim")
+        yield text(f"{sentences.join(arms)}: {reason}", "dim")
 
 
 def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
     """Speed against accuracy: every arm in every precision, against itself in fp32 and against the reference."""
     case = found.case
-    table = _table(f"Speed and accuracy: {sentences.title(case)}, {units.plural(case.threads, 'thread')}")
-    _add_columns(table, "arm", "precision", right=False)
+    table = plain_table(f"Speed and accuracy: {sentences.title(case)}, {units.plural(case.threads, 'thread')}")
+    _add_arms(table)
+    _add_columns(table, "precision", right=False)
     _add_columns(table, _heading(case.rate_unit if case.per_item else GEOMETRIC_MEAN), "against fp32", "error")
     _add_columns(table, *([] if narrow else ["cosine", "same class"]))
     _add_columns(table, "" if narrow else "computed in", right=False)
@@ -374,8 +419,8 @@ def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
             errors.append(_known(parity.top_1, units.percent) if parity else units.NO_VALUE)
         computed = "" if narrow or parity is None else parity.computed_in + (" (emulated)" if parity.emulated else "")
         table.add_row(
-            *map(_text, (row.arm, level.precision, sentences.cost(row, case), units.times(level.speed_up), *errors)),
-            _text(" ".join(filter(None, (computed, mark))), style),
+            *map(text, (row.arm, level.precision, sentences.cost(row, case), units.times(level.speed_up), *errors)),
+            text(" ".join(filter(None, (computed, mark))), style),
             style=_row_style(row.standing),
         )
     return table
@@ -390,8 +435,8 @@ def _scaling(found: Scaling) -> Table:
     case = found.case
     about = [names.model(case.model), names.scenario_title(case).lower(), case.precision, f"batch {case.batch}"]
     about += [units.plural(case.threads, "thread") + " each"] if found.over == "processes" else []
-    table = _table(f"Scaling with {found.over}: {', '.join(about)}")
-    _add_columns(table, "arm", right=False)
+    table = plain_table(f"Scaling with {found.over}: {', '.join(about)}")
+    _add_arms(table)
     for count in found.counts[1:]:
         _add_columns(table, f"{count} against {found.counts[0]} (95 %)", "efficiency")
     for curve in found.curves:
@@ -400,7 +445,7 @@ def _scaling(found: Scaling) -> Table:
         for point in points:
             cells.append(units.times(point.speed_up if point else None))
             cells.append(units.share_with_interval(point.efficiency if point else None))
-        table.add_row(*map(_text, (curve.arm, *cells)))
+        table.add_row(*map(text, (curve.arm, *cells)))
     return table
 
 
@@ -409,12 +454,12 @@ def _all_reduce(found: AllReduceBlock) -> Table:
     case = found.case
     where = f" on {case.hosts} hosts" if case.hosts > 1 else ""
     together = units.plural(case.processes, "process", "processes") + where
-    table = _table(f"All-reduce of {units.size(found.vector_bytes)}: {names.model(case.model)}, {together}")
-    _add_columns(table, "arm", right=False)
+    table = plain_table(f"All-reduce of {units.size(found.vector_bytes)}: {names.model(case.model)}, {together}")
+    _add_arms(table)
     _add_columns(table, "median", "of launches", "bus bandwidth")
     for row in found.rows:
         spread = f"{units.time(row.lowest_ns)} – {units.time(row.highest_ns)}"
-        table.add_row(*map(_text, (row.arm, units.time(row.median_ns), spread, f"{units.size(row.bus_bytes_per_s)}/s")))
+        table.add_row(*map(text, (row.arm, units.time(row.median_ns), spread, f"{units.size(row.bus_bytes_per_s)}/s")))
     return table
 
 
@@ -424,13 +469,13 @@ def _grid(title: str, results: Iterable[tuple[str, ArmRow, str]]) -> Table:
     for model, row, value in results:
         mark = _MARKS[row.standing][0]
         cells.setdefault(row.arm, {})[model] = f"{mark} {value}" if row.standing == "unequal" else mark or value
-    table = _table(title)
+    table = plain_table(title)
     models = list(dict.fromkeys(model for values in cells.values() for model in values))
-    table.add_column("arm", no_wrap=True)
+    _add_arms(table)
     for model in models:
-        table.add_column(_text(model), justify="right", no_wrap=len(models) <= FEW)
+        table.add_column(text(model), justify="right", no_wrap=len(models) <= FEW)
     for arm, values in cells.items():
-        table.add_row(_text(arm), *(_text(values.get(model, units.NO_VALUE)) for model in models))
+        table.add_row(text(arm), *(text(values.get(model, units.NO_VALUE)) for model in models))
     return table
 
 
@@ -441,10 +486,10 @@ def _cold_total(row: ColdRow, *, narrow: bool) -> str:
 
 
 def _warning(warning: Warning_) -> Text:
-    text = Text().append("Warning: ", "bold yellow")
+    whole = Text().append("Warning: ", "bold yellow")
     if warning.about:
-        text.append(_text(f"{warning.about}: "))
-    text.append(_text(warning.message))
+        whole.append(text(f"{warning.about}: "))
+    whole.append(text(warning.message))
     if warning.remedy:
-        text.append(_text(f"\n  → {warning.remedy}", "dim"))
-    return text
+        whole.append(text(f"\n  → {warning.remedy}", "dim"))
+    return whole

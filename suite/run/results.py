@@ -1,5 +1,6 @@
 """The result of a run: its page beside the record, and its answer in the terminal."""
 
+import shlex
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from suite.compare.types import Comparison
 from suite.history import entry
 from suite.record import files
 from suite.record.schema import Run
-from suite.report import html, terminal
+from suite.report import html, summary, terminal
 from suite.safety import terminals
 from suite.share import run_evidence
 
@@ -38,7 +39,8 @@ def show_result(
     console
         Where to print.
     measured
-        The run has just been measured: its statement is written, and it is entered into the history.
+        The run has just been measured: its statement is written, it is entered into the history, and what is printed
+        fits one screen.
     comparison
         Of the arms of an `ab`, whose answer is shown first; None: the run is a bench.
     sign
@@ -54,11 +56,13 @@ def show_result(
     if comparison is not None:
         comparison_terminal.show(comparison, console)
     else:
-        terminal.show(run, result, console)
+        (summary if measured else terminal).show(run, result, console)
     console.print(f"\nReport: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
     missing = [unproven]
     if measured:
         terminals.say(console, f"Record: {record}")
+        if comparison is None:
+            terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
         missing.append(entry.enter(record.parent, run, result))
     for text in filter(None, missing):
         terminals.say(console, text, "yellow")

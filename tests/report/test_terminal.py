@@ -4,8 +4,10 @@ import pytest
 from rich.console import Console
 
 from suite.analysis import analyse
+from suite.record import files
 from suite.record.schema import Failure, Run, Warning_
 from suite.report import terminal
+from tests.commands import ROOT
 from tests.records_builder import make_run
 
 
@@ -35,6 +37,14 @@ def test_no_figure_is_cut_off(width: int) -> None:
     text = shown(make_run(control="onnxruntime"), width)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_long_name_is_folded_and_no_figure_is_cut_off() -> None:
+    one = files.read(ROOT / "reports" / "20261122-233334-standard-18e8")
+    assert any(arm.id == "tensorflow+frozen=off" for block in one.blocks for arm in block.arms)
+    text = shown(one, 80)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_venv_is_said_in_the_first_lines() -> None:
