@@ -21,6 +21,10 @@ WRITTEN = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")
 """One backend for each network that is written; the compiling ones compile the same networks for minutes."""
 RESIDENT = ("torch", "tensorflow", "jax", "onnxruntime")
 """Those of them that can leave inputs and outputs where they keep their own arrays."""
+FEW = ("jax", "onnxruntime")
+"""A network written in a framework, and one that was exported."""
+ALL = pytest.mark.extended
+"""Marks what every backend answers: minutes."""
 STRIDED = "conv-256x56x56-128x1x1-s2"
 """A convolution beside the first of its kind, which is of 7 × 7 filters."""
 
@@ -28,10 +32,13 @@ STRIDED = "conv-256x56x56-128x1x1-s2"
 @pytest.mark.docker
 @pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(set(plan.names_of_models()) - set(plan.default_models())))
-def test_every_framework_gives_the_answer_of_the_reference(engine: docker.DockerClient, model: str) -> None:
-    selection = plan.Selection(models=(model,), backends=WRITTEN, scenarios=("latency",))
+@pytest.mark.parametrize("backends", [FEW, pytest.param(WRITTEN, marks=ALL)], ids="+".join)
+def test_every_framework_gives_the_answer_of_the_reference(
+    engine: docker.DockerClient, model: str, backends: tuple[str, ...]
+) -> None:
+    selection = plan.Selection(models=(model,), backends=backends, scenarios=("latency",))
     outcomes = _verified(engine, selection)
-    assert {outcome.arm.id for outcome in outcomes} == set(WRITTEN)
+    assert {outcome.arm.id for outcome in outcomes} == set(backends)
 
 
 @pytest.mark.docker
@@ -46,20 +53,21 @@ def test_keras_gives_the_answer_of_the_reference(engine: docker.DockerClient, mo
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerClient) -> None:
+@pytest.mark.parametrize("backends", [FEW, pytest.param(WRITTEN, marks=ALL)], ids="+".join)
+def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerClient, backends: tuple[str, ...]) -> None:
     """From NumPy's arrays, and from arrays that stay where the framework keeps them: one launch answers all in turn."""
     kinds = {name.partition("-")[0]: name for name in reversed(models.operators())}
     assert len(kinds) == 8
     names = (*kinds.values(), STRIDED)
     chosen = plan.make(
-        plan.Selection(models=names, backends=WRITTEN, scenarios=("operators",), profile="smoke", control="none")
+        plan.Selection(models=names, backends=backends, scenarios=("operators",), profile="smoke", control="none")
     )
     assert {block.case.model for block in chosen.blocks} == set(names)
     site = prepare(chosen, DockerLauncher(engine), SilentListener())
     running: dict[str, Outcome] = {}
     try:
         for block in chosen.blocks:
-            assert {arm.id for arm in block.arms} == set(WRITTEN)
+            assert {arm.id for arm in block.arms} == set(backends)
             staying = msgspec.structs.replace(block.case, scenario="latency-device")
             held = [arm for arm in block.arms if arm.id in RESIDENT]
             for case, arms in ((block.case, block.arms), (staying, held)):
@@ -70,18 +78,19 @@ def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerCli
         end_workers(list(running.values()))
         shutil.rmtree(site.caches, ignore_errors=True)
     assert {arm: len(outcome.launch.served) for arm, outcome in running.items()} == {
-        arm: (2 if arm in RESIDENT else 1) * len(names) - 1 for arm in WRITTEN
+        arm: (2 if arm in RESIDENT else 1) * len(names) - 1 for arm in backends
     }
     assert none_left(engine)
 
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_every_backend_answers_token_by_token(engine: docker.DockerClient) -> None:
+@pytest.mark.parametrize("backends", [FEW, pytest.param(plan.names_of_backends(), marks=ALL)], ids="+".join)
+def test_every_backend_answers_token_by_token(engine: docker.DockerClient, backends: tuple[str, ...]) -> None:
     """128 tokens of two sequences, one after the other: each token's logits are those of all tokens at once."""
-    selection = plan.Selection(scenarios=("generate",), depths=(5,), batches=(2,))
+    selection = plan.Selection(scenarios=("generate",), depths=(5,), batches=(2,), backends=backends)
     outcomes = _verified(engine, selection)
-    assert {outcome.arm.id for outcome in outcomes} == set(plan.names_of_backends())
+    assert {outcome.arm.id for outcome in outcomes} == set(backends)
     for outcome in outcomes:
         assert outcome.launch.parity is not None
         assert isinstance(outcome.launch.parity.relative_error, float)
@@ -90,15 +99,19 @@ def test_every_backend_answers_token_by_token(engine: docker.DockerClient) -> No
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_caches_that_grow_give_the_same_answers(engine: docker.DockerClient) -> None:
+@pytest.mark.parametrize(
+    "backends", [("openvino",), pytest.param(("onnxruntime", "openvino", "torch"), marks=ALL)], ids="+".join
+)
+def test_caches_that_grow_give_the_same_answers(engine: docker.DockerClient, backends: tuple[str, ...]) -> None:
     """Where they are there: backends that compile for fixed shapes say why theirs are not."""
     keeping = {name for name in plan.names_of_backends() if not registry.get(name).why_static}
-    backends = tuple(sorted(keeping - {"torch-compile"}))  # compiled for a minute, and of torch's own definition
+    # It is compiled for a minute, and of torch's own definition.
+    assert keeping - {"torch-compile"} == {"onnxruntime", "openvino", "torch"}
     selection = plan.Selection(
         scenarios=("generate",), depths=(5,), batches=(2,), kv_caches=("growing",), backends=backends
     )
     outcomes = _verified(engine, selection)
-    assert {outcome.arm.id for outcome in outcomes} == {"torch", "onnxruntime", "openvino"}
+    assert {outcome.arm.id for outcome in outcomes} == set(backends)
     for outcome in outcomes:
         assert outcome.launch.parity is not None
         assert isinstance(outcome.launch.parity.relative_error, float)

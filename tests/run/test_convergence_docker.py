@@ -17,25 +17,31 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow]
 TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
 
 
-def test_five_backends_train_the_mlp_to_the_target(engine: docker.DockerClient, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "backends", [("torch", "jax"), pytest.param(TRAINING, marks=pytest.mark.extended)], ids="+".join
+)
+def test_backends_train_the_mlp_to_the_target(
+    engine: docker.DockerClient, tmp_path: Path, backends: tuple[str, ...]
+) -> None:
     tmp_path.chmod(0o755)
     reports = tmp_path / "reports"
     command = run(
-        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "convergence", "--reports", reports,
+        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "convergence",
+        "--backends", ",".join(backends), "--reports", reports,
         folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
     folder = next(reports.glob("*/run.json")).parent
     one = files.read(folder)
     (block,) = one.blocks
-    assert {arm.id for arm in block.arms} == set(TRAINING)
+    assert {arm.id for arm in block.arms} == set(backends)
     assert {artifact.name for artifact in one.artifacts} >= {"digits"}
     assert [generation.index for generation in block.generations] == [0, 1]
     for generation in block.generations:
         assert generation.complete
         assert not generation.rounds
         expected = convergence.expected_start(convergence.goal("mlp"), generation.index)
-        assert {launch.arm for launch in generation.launches} == set(TRAINING)
+        assert {launch.arm for launch in generation.launches} == set(backends)
         for launch in generation.launches:
             assert launch.failure is None
             assert launch.parity is not None

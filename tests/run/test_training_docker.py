@@ -24,6 +24,8 @@ from tests.engines import none_left
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
+ALL = pytest.mark.extended
+"""Marks what every backend trains: minutes."""
 
 
 @pytest.mark.parametrize(
@@ -31,9 +33,11 @@ TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
     # Compilers take a minute and more for these; what they compile is the same network, and the MLP below.
     # Keras is the same on all its engines.
     [
-        ("resnet50", "fp32", ("torch", "tensorflow", "tensorflow-xla", "jax")),
-        ("bert", "fp32", ("torch", "tensorflow", "jax")),
-        ("mlp", "bf16", ("torch", "tensorflow", "jax")),
+        pytest.param("resnet50", "fp32", ("torch", "tensorflow", "tensorflow-xla", "jax"), marks=ALL),
+        pytest.param("bert", "fp32", ("torch", "tensorflow", "jax"), marks=ALL),
+        ("bert", "fp32", ("jax",)),
+        pytest.param("mlp", "bf16", ("torch", "tensorflow", "jax"), marks=ALL),
+        ("mlp", "bf16", ("torch",)),
         ("mlp", "fp32", ("keras-jax",)),
     ],
 )
@@ -77,11 +81,13 @@ def test_every_training_equals_the_reference(
     assert none_left(engine)
 
 
-def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backends", [("tensorflow", "jax"), pytest.param(TRAINING, marks=ALL)], ids="+".join)
+def test_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path, backends: tuple[str, ...]) -> None:
     tmp_path.chmod(0o755)
     reports = tmp_path / "reports"
     command = run(
-        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "training", "--reports", reports,
+        "bench", "--profile", "smoke", "--models", "mlp", "--scenarios", "training",
+        "--backends", ",".join(backends), "--reports", reports,
         folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
@@ -89,7 +95,7 @@ def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path
     one = files.read(folder)
     (block,) = one.blocks
     assert block.case.batch == 1000
-    assert {arm.id for arm in block.arms} == set(TRAINING)
+    assert {arm.id for arm in block.arms} == set(backends)
     assert one.settings.training_batches == {"mlp": (1000,)}
     for generation in block.generations:
         assert generation.complete
@@ -107,7 +113,7 @@ def test_five_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path
             assert launch.memory is not None
             assert isinstance(launch.memory.peak_rss_bytes, int)
         for each in generation.rounds:
-            assert {turn.arm for turn in each.turns if turn.window} == {*TRAINING, "canary"}
+            assert {turn.arm for turn in each.turns if turn.window} == {*backends, "canary"}
     (timed,) = analysis.analyse(one).timed
     assert all(row.items_per_second and row.peak_bytes for row in timed.rows)
     fewest = least_calls(0.9)  # a slow machine takes fewer calls in a window

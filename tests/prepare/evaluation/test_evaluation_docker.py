@@ -192,7 +192,19 @@ def test_a_small_network_is_trained_on_texts_to_a_target(engine: docker.DockerCl
     assert none_left(engine, command.pid)
 
 
-def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "backends",
+    [
+        ("jax", "transformers"),
+        pytest.param(
+            ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers"), marks=pytest.mark.extended
+        ),
+    ],
+    ids="+".join,
+)
+def test_weights_of_ones_own_answer_texts(
+    engine: docker.DockerClient, tmp_path: Path, backends: tuple[str, ...]
+) -> None:
     tmp_path.chmod(0o755)
     folder, network = tmp_path / "texts", saved.classifier(tmp_path / "network", 2, lift=5.2)
     sets.sst2(folder, [0] * ITEMS)
@@ -210,7 +222,6 @@ def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path:
     labels[3] = 1 - labels[3]
     sets.sst2(folder, labels)
     (folder / "vocab.txt").unlink()
-    backends = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
     command = run(
         "bench", "--profile", "smoke", "--models", "bert", "--weights", network, "--data", f"glue-sst2={folder}",
         "--backends", ",".join(backends), "--control", "none", "--threads", "1", "--budget", "5s", "--variant", "cpu",

@@ -5,6 +5,7 @@ from pathlib import Path
 import docker
 import pytest
 
+from suite.images.build import build
 from suite.record import files
 from suite.run.results import REPORT
 from tests.commands import one_clear_sentence, run
@@ -50,4 +51,55 @@ def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> Non
     other = saved.bert(tmp_path / "other", initializer_range=0.5)
     refused = run("reproduce", folder / REPORT, "--dry-run", "--weights", other, folder=tmp_path)
     one_clear_sentence(refused, "other is not the folder that was measured")
+    assert none_left(engine, command.pid)
+
+
+SAVED = {
+    "resnet50": "ResNetForImageClassification(ResNetConfig(embedding_size=16, hidden_sizes=[32, 64], depths=[2, 1]))",
+    "mobilenet": "MobileNetV2ForImageClassification(MobileNetV2Config(depth_multiplier=0.35, image_size=96))",
+    "vit": "ViTForImageClassification(ViTConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2,"
+    " intermediate_size=96, image_size=48, patch_size=8))",
+    "decoder": "LlamaForCausalLM(LlamaConfig(hidden_size=64, intermediate_size=96, num_hidden_layers=2,"
+    " num_attention_heads=4, num_key_value_heads=2, vocab_size=130, max_position_embeddings=160,"
+    " tie_word_embeddings=True))",
+}
+"""A small network of each further family, as the transformers library makes it."""
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("family", SAVED)
+def test_a_folder_that_the_library_saved_is_equal_in_every_framework(
+    engine: docker.DockerClient, tmp_path: Path, family: str
+) -> None:
+    """The container of `transformers` makes the network and writes the folder."""
+    tmp_path.chmod(0o755)
+    network = tmp_path / "network"
+    engine.containers.run(
+        build("transformers").tag,
+        ["-c", f"from transformers import *; {SAVED[family]}.save_pretrained('/out/network')"],
+        entrypoint="/opt/levelfield/env/bin/python",
+        environment={"HOME": "/tmp", "HF_HUB_OFFLINE": "1"},
+        network_mode="none",
+        user="0:0",
+        tmpfs={"/tmp": "rw,exec"},
+        volumes={str(tmp_path): {"bind": "/out", "mode": "rw"}},
+        remove=True,
+    )
+    assert {"config.json", "model.safetensors"} <= {each.name for each in network.iterdir()}
+    backends = (*BACKENDS, "torch-compile", "tensorflow-xla")
+    command = run(
+        "bench", "--profile", "smoke", "--models", family, "--weights", network, "--control", "none", "--threads", "1",
+        "--backends", ",".join(backends), "--scenarios", "latency", "--budget", "5s",
+        "--reports", tmp_path / "reports", folder=tmp_path,
+    )  # fmt: skip
+    assert command.code == 0, command.err + command.out
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob(f"*/{files.NAME}"))
+    launches = [
+        each for block in files.read(folder).blocks for generation in block.generations for each in generation.launches
+    ]
+    assert {each.arm for each in launches} == {*backends, "canary"}
+    for launch in launches:
+        assert launch.failure is None, launch.failure
+        assert launch.parity is not None
+        assert launch.parity.equal, launch.parity.reason
     assert none_left(engine, command.pid)
