@@ -35,6 +35,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the marks decide what runs
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files with real containers last, the longest of them first: xdist hands files out in this order.
 
@@ -45,6 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     UsageError
         A test is to run alone, and its file does not say so itself: `noxfile.py` chooses files by that word.
     """
+    _sample(items)
     for path in {item.path for item in items if item.get_closest_marker("alone")}:
         if "mark.alone" not in path.read_text(encoding="utf-8"):
             raise pytest.UsageError(f"{path} has tests that run alone: let it name pytest.mark.alone itself.")
@@ -56,6 +58,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 1 + (LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
     items.sort(key=place)
+
+
+def _sample(items: list[pytest.Item]) -> None:
+    """Move all but so many cases of a sampled test to the extended ones: those that stay are spread over the list."""
+    found: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            found.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in found.values():
+        marker = cases[0].get_closest_marker("sampled")
+        assert marker is not None
+        (kept,) = marker.args
+        staying = {round(place * (len(cases) - 1) / max(kept - 1, 1)) for place in range(kept)}
+        for place, case in enumerate(cases):
+            if place not in staying:
+                case.add_marker(pytest.mark.extended)
 
 
 @pytest.fixture(scope="session")

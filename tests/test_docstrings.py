@@ -12,6 +12,7 @@ Exempt are:
 """
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,6 +77,7 @@ def documented(docstring: str) -> set[str]:
     return {name.strip().lstrip("*\\") for head in heads for name in head.split(",")}
 
 
+@functools.cache
 def protocols() -> set[tuple[str, tuple[str, ...]]]:
     """Name and arguments of each documented method of a protocol, anywhere in the package."""
     found = set()

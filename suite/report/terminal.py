@@ -259,7 +259,13 @@ def _insights(analysis: Analysis) -> Iterator[Text]:
 
 
 def text(content: str, style: str = "") -> Text:
-    """Make a text without control characters: a record must not control the terminal."""
+    """Make a text without control characters: a record must not control the terminal.
+
+    Parameters
+    ----------
+    content, style
+        What to print, and how rich writes it.
+    """
     return Text(printable(content), style)
 
 

@@ -34,6 +34,7 @@ def hostile(folder: Path) -> Path:
     return place
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_nothing_of_it_is_interpreted(tmp_path: Path, words: tuple[str, ...], encoding: str) -> None:

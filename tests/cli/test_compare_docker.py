@@ -25,7 +25,7 @@ def place(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory)
     for _ in range(3):
         for backend, names in sides.items():
             before = {path.name for path in (folder / "reports").glob("*")}
-            command = run("bench", "--models", "mlp", "--backends", backend, "--control", "none", "--budget", "20s",
+            command = run("bench", "--models", "mlp", "--backends", backend, "--control", "none", "--budget", "8s",
                           "--reports", folder / "reports", folder=folder)  # fmt: skip
             assert command.code == 0, command.err + command.out
             (name,) = {path.parent.name for path in (folder / "reports").glob("*/run.json")} - before

@@ -58,6 +58,7 @@ def test_a_step_between_two_lumps_looks_like_a_change(runs: int, about: float) -
     assert false_changes(stepped(lumps, runs)) == pytest.approx(about, abs=0.03)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("runs", [3, 5])
 def test_runs_in_turns_keep_their_promise_wherever_the_step_is(runs: int) -> None:
     allowed = GATE.q + 3 * math.sqrt(GATE.q * (1 - GATE.q) / EXPERIMENTS)
@@ -79,6 +80,7 @@ def test_days_of_their_own_do_no_harm_to_pairs(runs: int) -> None:
     assert called / EXPERIMENTS <= GATE.q
 
 
+@pytest.mark.extended
 def test_over_many_cases_too() -> None:
     """A step moves all cases at once: of ten, some is called changed more often than one alone."""
     lumps = (np.zeros(3), np.full(3, STEP))

@@ -93,6 +93,7 @@ TAIL = POLICY.level / 2
 ERROR = 3 * math.sqrt(TAIL * (1 - TAIL) / EXPERIMENTS)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("launches", [(5, 5), (10, 10), (5, 20), (1, 5), (1, 3)])
 @pytest.mark.parametrize("sd", [0.005, 0.02, 0.05, 0.1])
 def test_at_the_edge_of_the_allowance_neither_verdict_is_said_too_often(launches: tuple[int, int], sd: float) -> None:

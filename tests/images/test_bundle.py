@@ -158,6 +158,7 @@ def test_other_locks_than_the_checkout_s_are_reported(tmp_path: Path) -> None:
     assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ("canary/cpu.lock", "../../etc/passwd")
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The canary's wheels and the tool's own, fetched, bundled, taken in elsewhere, and installed with no network."""

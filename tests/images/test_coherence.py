@@ -120,6 +120,7 @@ def test_a_lock_that_would_mix_releases_is_not_written(checkout: Path, cache: Pa
     assert (folder / "cu13.lock").read_bytes() == before
 
 
+@pytest.mark.extended
 def test_another_version_of_a_cuda_variant_keeps_its_cuda(checkout: Path, cache: Path) -> None:
     current = catalogue.lock("onnxruntime", "cu13").versions
     lock = locks.lock_image("onnxruntime", "cu13", "1.31.0")

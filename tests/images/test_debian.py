@@ -88,6 +88,7 @@ def test_a_version_with_an_epoch_is_a_legal_file_name() -> None:
     assert ":" not in package.file
 
 
+@pytest.mark.extended
 def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
     written = debian.lock_bases()
     assert debian.read_lock() == written

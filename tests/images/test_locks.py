@@ -32,6 +32,7 @@ def test_a_named_version_has_requirements_and_a_lock_of_its_own(checkout: Path) 
     assert catalogue.lock("canary") != lock
 
 
+@pytest.mark.extended
 def test_another_version_holds_everything_else(checkout: Path) -> None:
     """Another NumPy in the current lock than the newest: it is held there, in the named lock too."""
     folder = checkout / "images" / "onnxruntime"

@@ -23,6 +23,7 @@ from tests.upgrade.samples import lost_setting
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+FEW_VIEWS = ((1400, "light"), (390, "dark"))
 EXAMPLE = Path(__file__).parents[2] / "reports"
 
 
@@ -70,21 +71,27 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    "views", [FEW_VIEWS, pytest.param(VIEWS, marks=pytest.mark.extended)], ids=lambda views: f"{len(views)} views"
+)
+@pytest.mark.parametrize(
     "name",
     ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "any two runs", "trends"],
 )
-def test_axe_finds_nothing(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
+def test_axe_finds_nothing(
+    browser: webdriver.Chrome, pages: dict[str, Path], name: str, views: tuple[tuple[int, str], ...]
+) -> None:
     """Each page is loaded once, and then seen in every width and scheme; nothing is wider than the window."""
     show(browser, pages[name])
     open_details(browser)
     found = {}
-    for width, scheme in VIEWS:
+    for width, scheme in views:
         look(browser, width=width, scheme=scheme)
         found[width, scheme] = violations(browser)
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), width
     assert found == {seen: [] for seen in found}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 @pytest.mark.parametrize("view", ["Over time", "Every call", "Quantiles"])
 def test_axe_finds_nothing_in_what_the_script_draws(

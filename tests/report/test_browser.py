@@ -54,6 +54,7 @@ def test_the_verdict_is_what_one_sees_first(browser: webdriver.Chrome, page: Pat
     assert heading.rect["y"] + heading.rect["height"] < 900
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("width", [320, 390, 768, 1280, 2200])
 @pytest.mark.parametrize("opened", [False, True])
 def test_no_width_makes_the_page_scroll_sideways(

@@ -480,6 +480,7 @@ def use_everything(browser: webdriver.Chrome, folder: Path) -> None:
     browser.find_element(By.ID, "c-reset").click()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("variants", [False, True])
 def test_a_hostile_record_stays_text_whatever_is_used(
     browser: webdriver.Chrome, tmp_path: Path, *, variants: bool
@@ -505,6 +506,7 @@ def test_a_hostile_record_stays_text_whatever_is_used(
     assert {file.name for file in tmp_path.iterdir()} == {"report.html", "saved"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 def test_no_width_scrolls_sideways_whatever_is_used(
     browser: webdriver.Chrome, page: Path, tmp_path: Path, width: int

@@ -131,6 +131,7 @@ def test_a_whole_bench(engine: docker.DockerClient, case: Case) -> None:
     assert not list(case.temporary.iterdir())
 
 
+@pytest.mark.extended
 def test_a_run_that_compiles_from_nothing_holds(case: Case) -> None:
     """What compiling imports is not installed; the run and its page are verified, as those of every command are."""
     command = case.run(
@@ -145,7 +146,7 @@ def test_a_run_that_compiles_from_nothing_holds(case: Case) -> None:
 
 
 def test_repeated_runs_are_replicates_of_one_side(engine: docker.DockerClient, case: Case) -> None:
-    command = case.run(*JAX, case.reports, "--repeat", "2", "--seed", "7")
+    command = case.run(*JAX, case.reports, "--scenarios", "latency", "--repeat", "2", "--seed", "7")
     assert command.code == 0, command.err + command.out
     made = sorted((files.read(folder) for folder in case.reports.glob("*-smoke-*")), key=lambda one: one.started)
     assert [one.settings.seed for one in made] == [7, 8]
@@ -160,7 +161,9 @@ def test_repeated_runs_are_replicates_of_one_side(engine: docker.DockerClient, c
 
 def test_runs_of_two_sides_take_turns(engine: docker.DockerClient, case: Case) -> None:
     """The same on both sides: the order of the runs is that of the schedule, and the command that is told compares."""
-    command = case.run(*JAX, case.reports, "--repeat", "2", "--seed", "7", "--alternate", "jax")
+    command = case.run(
+        *JAX, case.reports, "--scenarios", "latency", "--repeat", "2", "--seed", "7", "--alternate", "jax"
+    )
     assert command.code == 0, command.err + command.out
     made = sorted((files.read(folder) for folder in case.reports.glob("*-smoke-*")), key=lambda one: one.started)
     assert [one.settings.seed for one in made] == [7, 8, 9, 10]

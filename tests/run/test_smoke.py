@@ -35,10 +35,14 @@ def check(run: Run, models: tuple[str, ...], backends: tuple[str, ...]) -> None:
 @pytest.mark.docker
 @pytest.mark.browser
 @pytest.mark.slow
-def test_everything_in_containers(tmp_path: Path) -> None:
-    run, page, out, code = once(plan.Selection(profile="smoke", variant="auto"), tmp_path / "reports", "docker")
+@pytest.mark.parametrize(
+    "models", [("mlp",), pytest.param(plan.default_models(), marks=pytest.mark.extended)], ids="+".join
+)
+def test_everything_in_containers(tmp_path: Path, models: tuple[str, ...]) -> None:
+    chosen = plan.Selection(profile="smoke", variant="auto", models=models)
+    run, page, out, code = once(chosen, tmp_path / "reports", "docker")
     assert code == 0, out
-    check(run, plan.default_models(), plan.names_of_backends())
+    check(run, models, plan.names_of_backends())
     images = {image.name: image for image in run.images}
     for name in plan.all_images():
         if name != plan.EXPORTER:

@@ -232,6 +232,7 @@ def many(what: str) -> Any:
     return plain
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", ["cases", "results", "rounds", "windows", "places", "facts"])
 def test_enormous_arrays_are_refused_inside_a_page_and_in_a_record(tmp_path: Path, what: str) -> None:
     record = many(what)

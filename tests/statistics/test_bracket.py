@@ -186,6 +186,7 @@ def _tallies(upgrades: int, **fields: object) -> list[Tally]:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("noise", Noise)
 @pytest.mark.parametrize("boots", [2, 3, 5])
 @pytest.mark.parametrize(("cases", "upgrades"), [(1, 10_000), (40, 1_000)])
@@ -204,6 +205,7 @@ def test_a_new_stack_that_only_scatters_otherwise_is_not_called_slower(boots: in
         _rate_is_at_most(found.drifted, LEVEL)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("trouble", [*STEPS, Trouble.RAMP, *BAD_BOOTS])
 @pytest.mark.parametrize("size", [0.02, -0.05, 0.3])
 @pytest.mark.parametrize("boots", [3, 5])
@@ -219,6 +221,7 @@ def test_one_bad_boot_of_many_cases_makes_no_verdict(trouble: Trouble) -> None:
         _rate_is_at_most(found.slower_or_drifted, LEVEL)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("trouble", [*STEPS, Trouble.RAMP])
 @pytest.mark.parametrize("size", [0.05, -0.05])
 @pytest.mark.parametrize("boots", [3, 5])

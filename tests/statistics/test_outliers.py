@@ -82,6 +82,7 @@ def test_p_values_of_like_nodes_are_uniform() -> None:
         assert (p_values < level).mean() == pytest.approx(level, rel=0.25)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("noise", Noise)
 @pytest.mark.parametrize(
     ("nodes", "cases", "runs", "groups"),

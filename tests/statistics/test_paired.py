@@ -109,6 +109,7 @@ def _rate_is_at_most(wrong: int, trials: int, rate: float) -> None:
     assert wrong <= scipy.stats.binom.ppf(0.999, trials, rate), (wrong, trials)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("boots", "cases", "new"), [(3, 1, 1.0), (3, 5, 1.0), (5, 3, 1.0), (5, 1, 4.0)])
 def test_equal_arms_are_called_different_in_one_percent_of_upgrades(boots: int, cases: int, new: float) -> None:
     rng = np.random.default_rng(boots * 10 + cases)

@@ -31,6 +31,7 @@ def alarms(noise: Noise, earlier: int, new: int, cases: int, *, shift: float = 0
     return float((above > new / 2).any(axis=1).mean())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("cases", [1, 40])
 @pytest.mark.parametrize("new", [1, 2, 3])
 @pytest.mark.parametrize("earlier", [3, 5, 10])

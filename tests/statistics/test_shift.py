@@ -23,6 +23,7 @@ def correlated(rng: np.random.Generator, count: int, correlation: float, *, heav
     return noise
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("correlation", "allowed"), [(0.0, 0.01), (0.3, 0.02), (0.6, 0.04)])
 def test_a_level_that_does_not_move_is_rarely_said_to_have(correlation: float, allowed: float) -> None:
     rng = np.random.default_rng(1)

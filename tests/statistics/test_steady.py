@@ -50,6 +50,7 @@ def _share(found: list[SteadyState], *courses: Course) -> float:
     return sum(counts[course] for course in courses) / len(found)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("n", [6, 8, 12, 30, 100, 1000])
 def test_flat_streams_are_steady_and_hardly_anything_is_left_out(noise: str, n: int) -> None:

@@ -36,6 +36,7 @@ def called_slow(windows: Floats) -> Floats:
     return shares
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("rounds", "arms"), [(2, 7), (2, 2), (4, 3), (6, 2)])
 def test_a_steady_arm_is_rarely_called_slow(rounds: int, arms: int) -> None:
     experiments = 3000
@@ -50,6 +51,7 @@ def test_heavy_tails_raise_no_further_alarms() -> None:
     assert called_slow(windows).mean() <= ALPHA
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("arms", "slow_arms", "least"), [(7, 1, 0.7), (2, 1, 0.6), (7, 7, 0.4), (7, 4, 0.4)])
 def test_a_slow_start_is_found(arms: int, slow_arms: int, least: float) -> None:
     shares = called_slow(blocks(1500, arms=arms, slow=SLOW, slow_arms=slow_arms))
@@ -57,6 +59,7 @@ def test_a_slow_start_is_found(arms: int, slow_arms: int, least: float) -> None:
     assert shares[slow_arms:].max(initial=0.0) <= 0.03  # the others are not accused in its place
 
 
+@pytest.mark.extended
 def test_the_bias_of_a_slow_start_is_halved_where_it_is_found_and_gone_with_more_rounds() -> None:
     """With two rounds the second is all that is left, and nothing shows that it had settled: that is said."""
     for rounds, slow, before, after in ((2, SLOW, 0.15, 0.115), (6, (0.2, 0.1, 0.0, 0.0, 0.0, 0.0), 0.05, 0.005)):

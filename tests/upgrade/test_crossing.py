@@ -148,6 +148,7 @@ def test_without_a_way_back_there_is_an_interaction_without_a_drift() -> None:
     assert effect(found, "interaction").drift is None
 
 
+@pytest.mark.extended
 def test_an_honest_machine_with_equal_arms_is_called_otherwise_in_one_percent_of_upgrades() -> None:
     """All that is judged of five cases: the stack in either arm, the interactions, and the arms."""
     rng = np.random.default_rng(11)

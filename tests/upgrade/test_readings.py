@@ -307,6 +307,7 @@ def at_most(wrong: int, trials: int) -> bool:
     return wrong <= int(scipy.stats.binom.ppf(0.999, trials, Gate().q))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_an_honest_machine_is_called_otherwise_in_one_percent_of_upgrades(count: int) -> None:
     """Five cases and five readings, which share the level of a boot, at the levels that they have."""

@@ -31,7 +31,13 @@ def test_torch_counts_the_same(name: str) -> None:
     assert counter.get_total_flops() == 2 * flops.count(model, BATCH).macs
 
 
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in {"mlp", "resnet50"} else pytest.param(name, marks=pytest.mark.extended)
+        for name in models.names()
+    ],
+)
 def test_the_onnx_file_holds_as_much(name: str, exports: Exports) -> None:
     folder, _ = exports(name)
     proto = onnx.shape_inference.infer_shapes(onnx.load(folder / "model.onnx", load_external_data=False))

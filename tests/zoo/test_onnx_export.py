@@ -49,7 +49,7 @@ def _export_elsewhere(name: str, home: Path) -> dict[str, str]:
     return files
 
 
-@pytest.mark.parametrize("name", ["mlp", "bert"])  # one file, and two
+@pytest.mark.parametrize("name", ["mlp", pytest.param("bert", marks=pytest.mark.extended)])  # one file, and two
 def test_the_digest_does_not_depend_on_the_folder(name: str, exports: Exports, tmp_path: Path) -> None:
     here, first = exports(name)
     elsewhere = tmp_path / "a" / "deeper" / "second"
@@ -84,6 +84,7 @@ def test_a_second_export_replaces_the_first(tmp_path: Path) -> None:
     assert onnx_export.export(model, made, 1, "fp32", tmp_path) == first
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", [name for name in models.names() if models.get(name).quantized])
 def test_eight_bits_are_a_quarter_of_the_size_and_quantised(name: str, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed here")

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(suite.__file__).parents[1]
 
 
-def test_oracles_and_exports_agree_in_their_locked_environment() -> None:
+@pytest.mark.parametrize("marks", ["framework and not extended", pytest.param("framework", marks=pytest.mark.extended)])
+def test_oracles_and_exports_agree_in_their_locked_environment(marks: str) -> None:
     python = environments.make("oracle").python
     result = subprocess.run(
         [
@@ -24,7 +25,7 @@ def test_oracles_and_exports_agree_in_their_locked_environment() -> None:
             "pytest",
             "-q",
             "-m",
-            "framework",
+            marks,
             "-p",
             "no:cacheprovider",
             "--confcutdir=tests/zoo",

@@ -58,6 +58,7 @@ def test_more_is_found_where_the_slowdown_is_larger_and_the_spread_smaller() -> 
     assert found.share(0.01, 0.02) < found.share(0.01, 0.05) < found.share(0.005, 0.05)
 
 
+@pytest.mark.extended
 def test_the_command_writes_a_record_and_its_tables(tmp_path: Path) -> None:
     path = tmp_path / "bracket.json"
     done = CliRunner().invoke(command.main, ["--upgrades", "10", "--seed", "3", "--out", str(path)])

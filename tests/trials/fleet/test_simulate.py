@@ -55,6 +55,7 @@ def test_a_tally_follows_from_its_seed() -> None:
     assert of_size(2000, setting) == 2000
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 def test_the_command_writes_a_record_and_its_tables(tmp_path: Path) -> None:
     path = tmp_path / "fleet.json"

@@ -58,6 +58,7 @@ def test_power_is_what_the_variance_says(long: Table, effect: float) -> None:
     assert found.low <= most
 
 
+@pytest.mark.extended
 def test_until_precise_most_identical_pairs_end_as_same(long: Table) -> None:
     for name, alpha in (("bench --precision-target", 0.05), ("ab", 0.01)):
         finding = apply(rule_of(long, name), long)

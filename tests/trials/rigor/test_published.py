@@ -26,6 +26,7 @@ def record(request: pytest.FixtureRequest) -> tuple[Path, Stream]:
     return path, read(path, Stream)
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 def test_the_findings_and_the_table_are_those_of_the_record(record: tuple[Path, Stream]) -> None:
     path, stream = record
@@ -68,6 +69,7 @@ def test_the_row_of_ab_is_its_rule() -> None:
     assert finding.seconds == pytest.approx(57, abs=0.5)
 
 
+@pytest.mark.extended
 @pytest.mark.slow
 def test_the_replayed_rule_of_ab_is_that_of_the_published_streams() -> None:
     path = FOLDER / "sequential-2026-11-24.json"

@@ -48,6 +48,8 @@ def test_gradients_and_statistics_are_those_of_autograd(name: str, batch: int) -
         assert state[key].numpy() == pytest.approx(value, rel=1e-9), key
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.extended) if name in {"bert", "resnet50"} else name for name in RULES]
+)
 def test_torch_optimizers_follow_the_recipe_and_no_mistake_does(name: str) -> None:
     right_only("torch", name)
