@@ -103,7 +103,7 @@ def lock(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run everything that can fail: formatting, types, rooms, tests.
 
-    `-- fast` leaves engine and browser out; `-- all` adds the studies of the method and the guests in QEMU.
+    `-- fast` leaves engine and browser out; `-- all` adds every backend, every case, studies and guests in QEMU.
     """
     install(session)
     first, *others = _parts(session.posargs)
