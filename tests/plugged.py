@@ -19,6 +19,7 @@ TEMPLATE = ROOT / "docs" / "plugin-template"
 LITERT = ROOT / "plugins" / "litert"
 TVM = ROOT / "plugins" / "tvm"
 MXNET = ROOT / "plugins" / "mxnet"
+NCNN = ROOT / "plugins" / "ncnn"
 
 
 PACKAGES = ("levelfield_", "brings_")

@@ -150,10 +150,10 @@ def test_an_image_without_its_files_says_what_it_needs(folder: Path) -> None:
 
 
 def test_the_version_of_a_plug_ins_framework_is_that_of_its_lock(tmp_path: Path) -> None:
-    projects = (plugged.LITERT, plugged.TVM, plugged.MXNET)
+    projects = (plugged.LITERT, plugged.TVM, plugged.MXNET, plugged.NCNN)
     folders = [plugged.install(project, tmp_path / project.name) for project in projects]
     with plugged.seen(*folders):
-        for name in ("litert", "tvm", "mxnet"):
+        for name in ("litert", "tvm", "mxnet", "ncnn"):
             distribution = registry.get(name).distribution
             assert catalogue.framework(name) == distribution
             assert catalogue.current_version(name) == catalogue.lock(name).versions[distribution]

@@ -31,7 +31,7 @@ _KINDS = (
     (r"libtorch(_cpu|_cuda)?\.so|libtensorflow_(cc|framework)\.|libjax_common\.", "framework"),
     (r"onnxruntime_pybind11_state|libonnxruntime\.|libonnxruntime_providers_(?!shared)", "framework"),
     (r"libopenvino(_intel_[a-z]+_plugin)?\.", "framework"),
-    (r"libmxnet\.", "framework"),
+    (r"libmxnet\.|ncnn\.cpython", "framework"),
 )
 _MARKS = (
     (b"oneDNN v%d.%d.%d", "oneDNN"),

@@ -74,3 +74,39 @@ def test_an_archived_framework_keeps_the_contract_with_the_numpy_that_it_needs(
     assert {"fp32: it answers as the reference does", "fp32: it keeps to 1 thread"} <= {each.name for each in found}
     (settings,) = [each.detail for each in found if each.name == "fp32: it says what it was set to"]
     assert "threads: 1, OpenMP: libgomp (GNU), oneDNN: on" in settings
+
+
+@pytest.mark.parametrize(
+    "model", ["mlp", *(pytest.param(name, marks=pytest.mark.extended) for name in ("resnet50", "mobilenet", "bert"))]
+)
+def test_ncnn_answers_as_the_reference_does(engine: docker.DockerClient, tmp_path: Path, model: str) -> None:
+    tmp_path.chmod(0o755)
+    selection = Selection(
+        profile="smoke", models=(model,), backends=("ncnn", "onnxruntime"), scenarios=("latency",), control="none"
+    )
+    with plugged.seen(plugged.install(plugged.NCNN, tmp_path / "ncnn")):
+        assert not [
+            each for each in check("ncnn", "mlp", DockerLauncher(engine), SilentListener()) if each.state != "passed"
+        ]
+        found = once(selection, tmp_path / "reports", "docker")
+    assert found.code == 0, found.out
+    (block,) = found.run.blocks
+    for launch in (each for generation in block.generations for each in generation.launches):
+        assert launch.failure is None, launch.failure
+        assert launch.parity is not None
+        assert launch.parity.equal, launch.parity.reason
+
+
+def test_a_batch_is_refused_where_ncnn_has_no_dimension_for_it(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    selection = Selection(
+        profile="smoke", models=("mobilenet",), backends=("ncnn", "onnxruntime"), scenarios=("throughput",),
+        batches=(2,), control="none",
+    )  # fmt: skip
+    with plugged.seen(plugged.install(plugged.NCNN, tmp_path / "ncnn")):
+        found = once(selection, tmp_path / "reports", "docker")
+    failures = {each.arm: each.failure for block in found.run.blocks for each in block.generations[0].launches}
+    refused = failures["ncnn"]
+    assert refused is not None
+    assert (refused.kind, "ncnn has no dimension for a batch" in refused.message) == ("unsupported", True)
+    assert failures["onnxruntime"] is None

@@ -42,6 +42,7 @@ pytestmark = pytest.mark.alone
         ("onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", "framework"),
         ("libopenvino_intel_cpu_plugin.so", "framework"),
         ("libmxnet.so", "framework"),
+        ("ncnn.cpython-311-x86_64-linux-gnu.so", "framework"),
         ("libopenvino_onnx_frontend.so.2641", ""),
         ("libtorch_python.so", ""),
         ("libc.so.6", ""),
