@@ -62,6 +62,7 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
     assert [row["operator"] for row in rows if row["result"] == cases[-1]] == ["MatMul"]
 
 
+@pytest.mark.extended
 @pytest.mark.docker
 @pytest.mark.slow
 def test_what_is_compiled_has_names_for_its_kernels(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def test_a_kernel_is_upgraded_and_taken_back(tmp_path: Path) -> None:
     assert verdict.out.index("6.12.0") < verdict.out.index("Case by case")
 
 
+@pytest.mark.extended
 def test_two_arms_are_crossed_with_a_kernel(tmp_path: Path) -> None:
     arms = ["onnxruntime", "onnxruntime+spinning=off"]
     begun = in_boot(tmp_path, 1, "6.1.0", "begin", "both", *PLAN, "--cross", ",".join(arms), "--boots", "1")

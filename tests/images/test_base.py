@@ -133,7 +133,9 @@ def test_a_registry_that_does_not_answer_is_never_replaced(checkout: Path) -> No
     assert not any("Debian" in step for step in steps)
 
 
-@pytest.mark.parametrize(("name", "own"), [("canary", "slim"), ("jax", "slim-trixie")])
+@pytest.mark.parametrize(
+    ("name", "own"), [("canary", "slim"), pytest.param("jax", "slim-trixie", marks=pytest.mark.extended)]
+)
 def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(name: str, own: str, tmp_path: Path) -> None:
     image = build(name)
     base.make(own, tmp_path / "base.tar")

@@ -124,6 +124,7 @@ def right_labels(engine: docker.DockerClient, folder: Path, artifacts: Path) -> 
     return [int(each) for each in reference.run(model, weights.make(model), given).argmax(axis=1)]
 
 
+@pytest.mark.extended
 def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     engine: docker.DockerClient, tmp_path: Path
 ) -> None:

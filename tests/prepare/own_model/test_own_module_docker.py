@@ -63,7 +63,11 @@ def build():
 
 @pytest.mark.parametrize(
     ("content", "backends"),
-    [(TORCH, "torch,torch-compile"), (JAX, "jax"), (TENSORFLOW, "tensorflow,tensorflow-xla")],
+    [
+        (TORCH, "torch,torch-compile"),
+        (JAX, "jax"),
+        pytest.param(TENSORFLOW, "tensorflow,tensorflow-xla", marks=pytest.mark.extended),
+    ],
     ids=["torch", "jax", "tensorflow"],
 )
 def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, content: str, backends: str) -> None:
