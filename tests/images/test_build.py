@@ -115,6 +115,7 @@ def test_nothing_is_built_or_fetched_the_second_time(
     assert estimate(["canary"]).sentence() == "Everything needed is built already."
 
 
+@pytest.mark.extended
 @pytest.mark.alone  # it counts the stages of all builds
 def test_a_build_with_no_cache_gives_the_same_layers_again(
     client: docker.DockerClient, canary: Image, checkout: Path

@@ -130,6 +130,7 @@ def _follows_the_rule(training: TrainingParity) -> None:
     assert 0 < training.errors.update < training.tolerances.update < 1e-5
 
 
+@pytest.mark.extended
 @pytest.mark.alone  # it takes all of the memory that a worker may have
 def test_a_batch_that_does_not_fit_costs_its_own_case_only(engine: docker.DockerClient, tmp_path: Path) -> None:
     """BERT in batches of 1024 would keep some hundred gigabytes for its way back."""

@@ -292,6 +292,7 @@ def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(reports: Pat
     assert len(again.blocks[0].generations) == len(run.blocks[0].generations)
 
 
+@pytest.mark.extended
 def test_those_that_may_be_first_are_launched_again_and_who_is_behind_leaves(reports: Path) -> None:
     slow, slower = (Arm(CANARY, CANARY, ordinal=number, inject="900%") for number in (4, 5))
     made = msgspec.structs.replace(plan("latency", arms=(*ARMS, slow, slower)), profile=STANDARD)

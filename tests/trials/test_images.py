@@ -19,6 +19,7 @@ def test_another_layer_is_not_the_same() -> None:
     assert not msgspec.structs.replace(one, second=("sha256:1", "sha256:3")).same
 
 
+@pytest.mark.extended
 @pytest.mark.docker
 @pytest.mark.slow
 @pytest.mark.alone  # a build removes what others of the same image left dangling

@@ -45,22 +45,27 @@ def apply(session: type[Any], file: Path = FILE, release: str | None = None) -> 
     -----
     In an emulated machine the lines that wait take some 10 µs of their own, 4 % of the MLP's call. So they are part of
     the call under both kernels, with nothing to wait for under one of them, and the wait is a share of both together.
-    What they take is the shortest time between two calls that was spent in neither the call nor the wait.
+    What they take is the shortest time between two calls that was spent in neither the call nor the wait. The wait
+    begins when its length is known: else it would take in the lines that find it, which are there with no wait too.
     """
     longer = share(file, release or os.uname().release)
     if longer is None:
         return
     plain, clock = session.run, time.perf_counter_ns
-    ended, own_ns = clock(), 1 << 62
+    ended, own_ns = 0, 0
 
     def run(self: object, *arguments: object) -> object:
         nonlocal ended, own_ns
         begin = clock()
-        own_ns = min(own_ns, begin - ended)
         answer = plain(self, *arguments)
         now = clock()
-        ended = now + int((now - begin + own_ns) * longer)
-        while clock() < ended:
+        wait_ns = int((now - begin + own_ns) * longer)
+        start = clock()
+        if ended:  # not of the first call: nobody knows what came before it
+            spent_ns = begin - ended + start - now
+            own_ns = min(own_ns or spent_ns, spent_ns)
+        ended = start + wait_ns
+        while wait_ns and clock() < ended:
             pass
         return answer
 

@@ -131,6 +131,7 @@ def node_of(fleet: Fleet, number: int) -> str:
     return ""
 
 
+@pytest.mark.extended
 def test_a_node_that_is_killed_costs_no_finished_round(cluster: str, tmp_path: Path) -> None:
     """All of Ray on the node is killed at once; what measures there has to end by itself."""
     fleet = Fleet("first", tmp_path, cluster)
@@ -159,6 +160,7 @@ def test_a_node_that_is_killed_costs_no_finished_round(cluster: str, tmp_path: P
     fleet.forget()
 
 
+@pytest.mark.extended
 def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
     fleet = Fleet("second", tmp_path, cluster)
     head = fleet.run("--name", "second", "--at-once", "1", *PLAN)
