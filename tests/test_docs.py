@@ -118,7 +118,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_what_only_reads_is_run(text: str, folder: Path) -> None:
     words = shlex.split(text)[1:]
-    published = any(word.startswith(f"reports/{RUN}") for word in words)
+    published = any(word.startswith("reports/20") for word in words)
     done = run(*words, folder=folder / "published" if published else folder)
     assert done.code in (0, 1, 3), done.err + done.out
     assert "Traceback" not in done.err

@@ -41,6 +41,9 @@ NARROW = 110
 NARROW_CONVERGENCE = 150
 """The same for the table of time to accuracy, which has more columns."""
 
+SHORTEST_ARM = 8
+"""Characters of a name that is folded."""
+
 GEOMETRIC_MEAN = "geometric mean"
 """Of the launches' times: what the column of times holds."""
 
@@ -285,7 +288,7 @@ def _add_columns(table: Table, *names: str, right: bool = True) -> None:
 
 def _add_arms(table: Table) -> None:
     """Add the one column that gives way where a terminal is narrow: figures are never cut off."""
-    table.add_column("arm", overflow="fold")
+    table.add_column("arm", overflow="fold", min_width=SHORTEST_ARM)
 
 
 def _ranked(
@@ -349,10 +352,9 @@ def _loadgen(block: LoadGenBlock, analysis: Analysis, *, narrow: bool) -> Table:
     """What LoadGen found, arm by arm, with its own verdict; in SingleStream beside this tool's own percentile."""
     title = f"{sentences.named(block, analysis.loadgen)}, LoadGen {block.scenario}: {loadgen.what(block)}"
     extras: dict[str, Callable[[LoadGenRow], str]] = {"LoadGen\nsays": loadgen.validity}
-    if block.scenario == "SingleStream":
+    if block.scenario == "SingleStream" and not narrow:
         extras["LoadGen’s\nover ours"] = lambda row: units.times(row.against_own)
-        if not narrow:
-            extras["ours"] = lambda row: units.time(row.own_p90_ns)
+        extras["ours"] = lambda row: units.time(row.own_p90_ns)
     heading = block.case.rate_unit if block.case.per_item else "percentile"
     return _ranked(title, block, block.rows, (heading, loadgen.cost), extras)
 

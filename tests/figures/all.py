@@ -7,6 +7,7 @@ from tests.figures import (
     beyond,
     bracket,
     code,
+    driven,
     explained,
     fleets,
     forms,
@@ -48,6 +49,7 @@ FIGURES: list[Figure] = [
     *gates.FIGURES,
     *gpu.FIGURES,
     *beyond.FIGURES,
+    *driven.FIGURES,
     *peers.FIGURES,
 ]
 

@@ -78,3 +78,12 @@ def test_control_characters_cannot_reach_the_terminal() -> None:
     text = shown(make_run(models=("mlp",), failures={("jax", "mlp"): failure}))
     assert "\x1b" not in text
     assert "\x07" not in text
+
+
+def test_in_eighty_columns_every_arm_of_a_loadgen_case_keeps_its_name() -> None:
+    one = files.read(ROOT / "reports" / "20261126-195621-standard-5280")
+    text = shown(one, 80)
+    table = text.partition("LoadGen SingleStream: ")[2].partition("LoadGen SingleStream on")[0]
+    assert "…" not in table
+    for arm in ("litert", "openvino", "mxnet", "jax", "ncnn"):
+        assert f" {arm} " in table
