@@ -2,7 +2,7 @@
 
 import itertools
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TypeAlias
 
 from rich.console import Console, RenderableType
@@ -10,10 +10,12 @@ from rich.text import Text
 
 from suite.analysis.types import (
     Analysis,
+    BlockAnalysis,
     ConvergenceBlock,
     ConvergenceRow,
     LoadGenBlock,
     LoadGenRow,
+    RankedBlock,
     RankedRow,
     Row,
     TimedBlock,
@@ -59,16 +61,21 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     blocks: list[Ranked] = [each for each in analysis.timed if not operators.is_one(each)]
     blocks += [*analysis.convergence, *analysis.loadgen]
     single = operators.table(analysis)
-    if len(blocks) <= MOST_TABLES and (single is None or len(single.lines) <= MOST_OPERATORS):
+    listed = len(blocks) <= MOST_TABLES and (single is None or len(single.lines) <= MOST_OPERATORS)
+    if listed:
         yield from terminal.rankings(run, analysis, columns=columns)
     else:
         if single is not None:
             yield text(f"The times of {units.plural(len(single.lines), 'operator')} are in the report.")
         yield from _verdicts(blocks, analysis)
-        yield from _reasons(blocks)
         if analysis.loadgen:
             yield text(loadgen.NOT_A_RESULT, "yellow")
-    yield from terminal.asked_for(run, analysis, narrow=columns < terminal.NARROW)
+    narrow = columns < terminal.NARROW
+    if not blocks and single is None:
+        yield from terminal.whole_launches(analysis, narrow=narrow)
+    said = {row.reason for block in blocks for row in block.rows} if listed else set()
+    yield from _reasons([*blocks, *analysis.cold, *analysis.memory], said)
+    yield from terminal.asked_for(run, analysis, narrow=narrow)
     yield Text()
     yield from _warnings(analysis.warnings)
 
@@ -127,12 +134,14 @@ def _more(row: RankedRow) -> str:
     return units.NO_VALUE if row.ratio is None else units.behind(row.ratio)[0]
 
 
-def _reasons(blocks: list[Ranked]) -> Iterator[Text]:
-    """Say which arms failed or answered otherwise; a reason that several share is given once."""
+def _reasons(blocks: Sequence[BlockAnalysis], said: Collection[str]) -> Iterator[Text]:
+    """Say which arms failed or answered otherwise; once for all, and nothing that was said."""
+    unranked = {block.unranked_reason for block in blocks if isinstance(block, RankedBlock)}
     reasons: dict[str, dict[str, None]] = {}
     for block in blocks:
         for row in block.rows:
-            if row.reason and row.standing in ("failed", "unequal", "absent") and row.reason != block.unranked_reason:
+            known = not row.reason or row.reason in said or row.reason in unranked
+            if not known and row.standing in ("failed", "unequal", "absent"):
                 reasons.setdefault(row.reason, {})[f"{row.arm} ({names.network(block.case)})"] = None
     for reason, arms in itertools.islice(reasons.items(), MOST_REASONS):
         yield text(f"{sentences.join(list(arms))}: {reason}", "yellow")

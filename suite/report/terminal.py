@@ -83,23 +83,7 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     narrow = columns < NARROW
     yield from head(run, analysis)
     yield from rankings(run, analysis, columns=columns)
-    if analysis.cold:
-        yield Text()
-        title = "Cold start: container or interpreter, import, load and first call"
-        totals = (
-            (sentences.named(cold, analysis.cold), row, _cold_total(row, narrow=narrow))
-            for cold in analysis.cold
-            for row in cold.rows
-        )
-        yield _grid(title, totals)
-    if analysis.memory:
-        yield Text()
-        peaks = (
-            (sentences.named(found, analysis.memory), row, units.size(row.peak_bytes))
-            for found in analysis.memory
-            for row in found.rows
-        )
-        yield _grid("Peak memory", peaks)
+    yield from whole_launches(analysis, narrow=narrow)
     yield from asked_for(run, analysis, narrow=narrow)
     yield from _insights(analysis)
     yield Text()
@@ -172,6 +156,35 @@ def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderab
         yield text(sentences.loadgen(driven, analysis.loadgen), "dim")
     if analysis.loadgen:
         yield text(loadgen.NOT_A_RESULT, "yellow")
+
+
+def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
+    """Yield the tables of cold starts and of peak memory.
+
+    Parameters
+    ----------
+    analysis
+        Of a record.
+    narrow
+        Whether the terminal is too narrow for all columns.
+    """
+    if analysis.cold:
+        yield Text()
+        title = "Cold start: container or interpreter, import, load and first call"
+        totals = (
+            (sentences.named(cold, analysis.cold), row, _cold_total(row, narrow=narrow))
+            for cold in analysis.cold
+            for row in cold.rows
+        )
+        yield _grid(title, totals)
+    if analysis.memory:
+        yield Text()
+        peaks = (
+            (sentences.named(found, analysis.memory), row, units.size(row.peak_bytes))
+            for found in analysis.memory
+            for row in found.rows
+        )
+        yield _grid("Peak memory", peaks)
 
 
 def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:

@@ -44,6 +44,19 @@ def test_of_few_cases_all_arms_are_listed() -> None:
     assert "behind the best" in text
 
 
+def test_without_a_ranking_cold_starts_and_memory_are_listed() -> None:
+    text = shown(make_run(scenarios=("cold-start", "memory")))
+    assert "Cold start: " in text
+    assert "Peak memory" in text
+    assert "Peak memory" not in shown(make_run())
+
+
+def test_an_arm_that_failed_in_a_cold_start_is_named() -> None:
+    failure = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
+    text = shown(make_run(models=("mlp",), scenarios=("cold-start",), failures={("jax", "mlp"): failure}))
+    assert "jax (MLP): It ended with signal 9." in " ".join(text.split())
+
+
 def test_failures_are_reported_once_for_all_cases() -> None:
     failure = Failure(stage="load", kind="out-of-memory", message="It needed more than 4 GiB.")
     text = shown(make_run(failures={("jax", "bert"): failure, ("jax", "mlp"): failure}, unequal=[("torch", "bert")]))
