@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from suite.analysis.types import Analysis, ConvergenceBlock, RankedRow, TimedBlock
+from suite.analysis.types import Analysis, ConvergenceBlock, Estimate, RankedRow, TimedBlock
 from suite.record.schema import Case
 from suite.report import names, operators, sentences, separation, units
 from suite.report.reach import reach
@@ -124,7 +124,7 @@ def _table(title: str, found: Sequence[tuple[Ranked, str]]) -> Table:
         title=title,
         columns=tuple(_column(block, anchor, blocks) for block, anchor in found),
         lines=tuple(lines),
-        end=f"+{units.percent(end)}",
+        end=units.behind(Estimate(1 + end, None, None))[0],
         cut=any(cell.bar is not None and cell.bar.cut for cell in cells),
         joined=any(cell.joined for cell in cells),
         crossed=tuple(f"{names.network(block.case)}: {said}" for block in blocks if (said := sentences.crossed(block))),

@@ -46,6 +46,13 @@ def test_a_slow_arm_is_cut_and_does_not_flatten_the_others() -> None:
     assert table.lines[-1].arm == "torch"
 
 
+def test_where_bars_end_is_written_as_costs_are() -> None:
+    slow = dict.fromkeys(("torch", "jax", "tensorflow", "tensorflow-xla", "openvino"), 8.0)
+    for slower, sign in ((slow, "×"), ({}, "%")):
+        (table,) = of(analyse(make_run(models=("resnet50",), scenarios=("latency",), slower=slower)))
+        assert table.end.endswith(sign), table.end
+
+
 def test_the_best_arm_is_joined_only_where_another_is_not_separated_from_it() -> None:
     (apart,) = of(analyse(make_run(models=("resnet50",), scenarios=("latency",), slower={"openvino": 0.5})))
     assert not apart.joined
