@@ -23,6 +23,10 @@ SHOWN_TABLES = 3
 Ranked: TypeAlias = TimedBlock | ConvergenceBlock
 
 
+_STANDINGS = {"unequal": "not equal", "shown": "not ranked"}
+"""What a cell says of an arm without a rank, where it is not the standing itself."""
+
+
 class Bar(msgspec.Struct, frozen=True):
     """Extra time over the fastest arm; positions are percents of the width."""
 
@@ -145,7 +149,7 @@ def _cell(row: RankedRow | None, block: Ranked, end: float) -> Cell:
     if row is None:
         return Cell(units.NO_VALUE, "")
     if row.ratio is None:
-        return Cell("not equal" if row.standing == "unequal" else row.standing, "")
+        return Cell(_STANDINGS.get(row.standing, row.standing), "")
     relations = {separation.relation(each) for each in block.rows if each.arm != block.best}
     if row.arm == block.best:
         tied = bool(relations & {Relation.EQUAL, Relation.NOT_SEPARATED})

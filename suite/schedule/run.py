@@ -63,7 +63,7 @@ class RunInProgress:
                     break
                 for _ in self._measure_group(group):
                     done += 1
-                    self._listener.done(done / total, self._seconds_left(left[1:]))
+                    self._listener.done(*self._done(done / total, self._seconds_left(left[1:])))
                     left = left[1:]
             else:
                 self._until_precise()
@@ -151,6 +151,15 @@ class RunInProgress:
                     return
                 for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
                     pass
+
+    def _done(self, share: float, seconds_left: float | None) -> tuple[float, float | None]:
+        """Return what is done of the planned generations, and how long the rest takes, with the race that follows."""
+        settings, race_seconds = self._run.settings, self._profile.race_seconds
+        if not settings.races or race_seconds is None or seconds_left is None:
+            return share, seconds_left
+        spent_s = time.monotonic() - self._begun
+        limit_s = race.seconds_for(race_seconds, spent_s + seconds_left, settings.budget_seconds)
+        return min(1.0, spent_s / limit_s), max(0.0, limit_s - spent_s)
 
     def _race(self) -> None:
         """Launch the arms that may be first or second until their leads are precise, or the time is over."""

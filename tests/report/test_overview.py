@@ -75,6 +75,15 @@ def test_arms_without_numbers_say_why_and_stand_last() -> None:
     assert len(table.lines) == 7, "a control is no arm of its own"
 
 
+def test_an_arm_with_too_few_launches_is_not_ranked() -> None:
+    analysis = analyse(make_run(models=("mlp",), scenarios=("latency",)))
+    (block,) = analysis.timed
+    last = msgspec.structs.replace(block.rows[-1], standing="shown", rank=None, ratio=None)
+    fewer = msgspec.structs.replace(block, rows=(*block.rows[:-1], last))
+    (table,) = of(msgspec.structs.replace(analysis, blocks=(fewer,)))
+    assert [line.cells[0].value for line in table.lines if line.arm == last.arm] == ["not ranked"]
+
+
 def test_many_cases_are_divided_by_scenario_and_the_rest_is_folded() -> None:
     analysis = analyse(make_run(scenarios=("latency", "throughput", "training"), rounds=2))
     tables = of(analysis)

@@ -298,9 +298,18 @@ def test_those_that_may_be_first_are_launched_again_and_who_is_behind_leaves(rep
     made = msgspec.structs.replace(plan("latency", arms=(*ARMS, slow, slower)), profile=STANDARD)
     blocks = tuple(msgspec.structs.replace(block, planned_generations=5) for block in made.blocks)
     made = msgspec.structs.replace(made, blocks=blocks)
-    run = Harness(made, reports, options=Options(seed=1, budget_seconds=60.0)).measure()
+    shares: list[float] = []
+
+    class Watching(SilentListener):
+        def done(self, share: float, seconds_left: float | None) -> None:
+            assert seconds_left is not None
+            shares.append(share)
+
+    run = Harness(made, reports, options=Options(seed=1, budget_seconds=60.0)).measure(listener=Watching())
     (block,) = run.blocks
     assert run.settings.races
+    assert shares == sorted(shares), "what is done never becomes less when the race begins"
+    assert shares[4] < 1
     assert {slow.id, slower.id} <= {left.arm for left in block.left}
     assert len(block.generations) > 5
     last = {launch.arm for launch in block.generations[-1].launches}
