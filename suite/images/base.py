@@ -14,7 +14,7 @@ import msgspec
 from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, debian, engine
+from suite.images import architectures, catalogue, debian, engine
 from suite.images.wheels import Progress, digest, silent
 from suite.paths import cache_folder, file_lock, images_root
 
@@ -25,7 +25,6 @@ _INHERITED = ("PATH", "HOME", "TMPDIR")
 OPTIONS = (
     "--variant=minbase",
     "--format=tar",
-    "--architectures=amd64",
     # Documents and translations are not needed to measure; licences stay.
     "--dpkgopt=path-exclude=/usr/share/doc/*",
     "--dpkgopt=path-include=/usr/share/doc/*/copyright",
@@ -36,7 +35,7 @@ OPTIONS = (
     '--customize-hook=rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*',
     '--customize-hook=rm -f "$1"/etc/resolv.conf "$1"/etc/hostname "$1"/etc/apt/apt.conf.d/99mmdebstrap',
 )
-"""How mmdebstrap is called; part of the base's identity."""
+"""How mmdebstrap is called, beside the architecture; part of the base's identity."""
 
 
 class Base(msgspec.Struct, frozen=True):
@@ -54,6 +53,11 @@ class Base(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """For records: which base, and its digest."""
         return f"{self.kind} {self.name} {self.identity}"
+
+
+def _options(lock: debian.BaseLock) -> tuple[str, ...]:
+    first, second, *others = OPTIONS
+    return (first, second, f"--architectures={lock.architecture}", *others)  # in this order: the identity's
 
 
 def name_for(image_name: str, python: str) -> str:
@@ -101,7 +105,8 @@ def describe(name: str, kind: Kind = "debian") -> Base:
         table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
         reference = table[name]["reference"]
         return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
-    made_of = [debian.digest(debian.lock_of(name), name), *debian.package_names(name), *OPTIONS]
+    lock = debian.lock_of(name)
+    made_of = [debian.digest(lock, name), *debian.package_names(name), *_options(lock)]
     identity = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
@@ -161,8 +166,7 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
             'CMD ["/bin/sh"]',
         ]
         try:
-            # Name and tag in one: podman overlooks the parameter `tag`.
-            client.api.import_image_from_file(str(tar), repository=base.reference, changes=changes)
+            engine.import_base(client, tar, base.reference, changes, architectures.current())
         except APIError as error:
             raise LevelfieldError(
                 f"The container engine could not take the {base.name} base: {error.explanation or error}",
@@ -199,9 +203,9 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
     with tempfile.TemporaryDirectory(prefix="levelfield-debs-") as folder:
         repository = Path(folder)
         repository.chmod(0o755)
-        _repository(repository, packages, lock.release)
+        _repository(repository, packages, lock)
         source = f"deb [trusted=yes] copy:{repository} ./"
-        command = ["mmdebstrap", "--quiet", *OPTIONS, f"--include={','.join(debian.package_names(name))}"]
+        command = ["mmdebstrap", "--quiet", *_options(lock), f"--include={','.join(debian.package_names(name))}"]
         command += [lock.release, str(tar), source]
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
             "SOURCE_DATE_EPOCH": str(lock.epoch),
@@ -220,7 +224,7 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
         )
 
 
-def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
+def _repository(folder: Path, packages: tuple[Path, ...], lock: debian.BaseLock) -> None:
     """Write a package repository of exactly these files, under the release's name."""
     paragraphs = []
     for package in packages:
@@ -232,7 +236,8 @@ def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
     (folder / "Packages").write_bytes(index)
     sha256 = hashlib.sha256(index).hexdigest()
     (folder / "Release").write_text(
-        f"Suite: {release}\nCodename: {release}\nArchitectures: amd64 all\nSHA256:\n {sha256} {len(index)} Packages\n",
+        f"Suite: {lock.release}\nCodename: {lock.release}\nArchitectures: {lock.architecture} all\n"
+        f"SHA256:\n {sha256} {len(index)} Packages\n",
         encoding="utf-8",
     )
 
@@ -240,7 +245,7 @@ def _repository(folder: Path, packages: tuple[Path, ...], release: str) -> None:
 def _pull(client: docker.DockerClient, base: Base, progress: Progress) -> None:
     progress(f"pulling {base.reference}")
     try:
-        client.images.pull(base.reference, platform="linux/amd64")
+        client.images.pull(base.reference, platform=architectures.current().platform)
     except (APIError, ImageNotFound) as error:
         raise LevelfieldError(
             f"The base {base.reference} cannot be pulled: {error.explanation or error}",

@@ -54,6 +54,7 @@ def build(
         recipe_sha256=target.recipe_sha256,
         worker_sha256=target.worker_sha256,
         plugins=worker_code.distributions(name),
+        architecture=target.lock.architecture.name,
         size_bytes=int(image.attrs["Size"]),
     )
 

@@ -11,6 +11,8 @@ from packaging.requirements import Requirement
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
+from suite.images import architectures
+from suite.images.architectures import X86_64, Architecture
 from suite.names import unknown
 from suite.paths import cache_folder, images_root
 from suite.plugins import Plugin
@@ -21,9 +23,6 @@ PYTHON = "3.11"
 
 PYTHONS = {PYTHON: "bookworm", "3.13": "trixie"}
 """Every minor version of Python that a lock can be for, with the Debian release whose Python it is."""
-
-MACHINE = "x86_64"
-"""The only machine that locks are resolved for so far."""
 
 BASES = ("slim", "toolchain")
 """What an image can stand on."""
@@ -41,7 +40,9 @@ _PIN = re.compile(
 )
 
 
-_HEADING = re.compile(r"^# Written by `nox -s lock` for Python (?P<python>\S+) on Linux", re.MULTILINE)
+_HEADING = re.compile(
+    r"^# Written by `nox -s lock` for Python (?P<python>\S+) on Linux (?P<architecture>[a-z0-9_]+)", re.MULTILINE
+)
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -55,9 +56,14 @@ class Image(msgspec.Struct, frozen=True):
     framework: str = ""
     """Distribution that it has versions of, where it has requirements beside it; empty: its only requirement."""
     folder: Path = Path()
-    """With its requirements and locks."""
+    """With its requirements, and its locks for x86-64."""
     plugin: Plugin | None = None
     """What brings it; None: it is in this tool's own catalogue."""
+
+    @property
+    def locks(self) -> Path:
+        """Folder of its locks for the architecture that images are made for."""
+        return self.folder.parent / architectures.current().folder / self.name
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -83,6 +89,7 @@ class Lock(msgspec.Struct, frozen=True):
     sha256: str
     pins: tuple[Pin, ...]
     python: str = PYTHON
+    architecture: Architecture = X86_64
 
     @property
     def label(self) -> str:
@@ -177,7 +184,7 @@ def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
     """
     if image_name not in images() and image_name in registry.plugins_of_images():
         return ()
-    folder = image(image_name).folder
+    folder = image(image_name).locks
     return tuple(split_stem(name) for name in sorted(path.stem for path in folder.glob("*.lock")))
 
 
@@ -277,15 +284,22 @@ def source(image_name: str, variant: str = "cpu") -> Path:
 
 
 def _sources(image_name: str) -> dict[str, Path]:
-    """Return the requirements of each variant."""
-    folder = image(image_name).folder
-    paths = (path for path in sorted(folder.glob("*.in")) if "@" not in path.stem)
+    """Return the requirements of each variant; those beside the locks of another architecture replace them."""
+    found = image(image_name)
+    folders = dict.fromkeys((found.folder, found.locks))
+    paths = (path for folder in folders for path in sorted(folder.glob("*.in")) if "@" not in path.stem)
     return {"cpu" if path.stem == "requirements" else path.stem: path for path in paths}
 
 
 def unlocked(image_name: str) -> tuple[str, ...]:
-    """Return the variants that an image has requirements and no lock for: of indexes not reachable everywhere."""
-    return tuple(sorted(_sources(image_name).keys() - {variant for variant, _ in lock_names(image_name)}))
+    """Return the variants that an image has requirements and no lock for: of indexes not reachable everywhere.
+
+    CUDA variants are for x86-64 alone.
+    """
+    possible = set(_sources(image_name))
+    if architectures.current() != X86_64:
+        possible &= {"cpu"}
+    return tuple(sorted(possible - {variant for variant, _ in lock_names(image_name)}))
 
 
 def requirement(image_name: str, variant: str = "cpu") -> str | None:
@@ -396,7 +410,7 @@ def current_version(image_name: str, variant: str = "cpu") -> str | None:
 
 
 def _lock_path(image_name: str, variant: str, version: str | None = None) -> Path:
-    return image(image_name).folder / f"{stem(variant, version)}.lock"
+    return image(image_name).locks / f"{stem(variant, version)}.lock"
 
 
 def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> Lock:
@@ -419,7 +433,10 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     if (variant, version) in known:
         return read(_lock_path(image_name, variant, version))
     if not known:
-        raise LevelfieldError(f"The image {image_name} has no lock.", fix=f"`levelfield lock {image_name}` makes one.")
+        where = f" for {wanted}" if (wanted := architectures.current().name) != X86_64.name else ""
+        raise LevelfieldError(
+            f"The image {image_name} has no lock{where}.", fix=f"`levelfield lock {image_name}` makes one."
+        )
     if version is None or (variant, None) not in known:
         raise unknown(f"lock of {image_name}", stem(variant, version), [stem(*each) for each in known])
     current = current_version(image_name, variant)
@@ -436,7 +453,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
 
 def mixed_folder(image_name: str) -> Path:
     """Return the folder of locks that take some distributions from one lock and some from another."""
-    return cache_folder("locks") / image_name
+    return cache_folder("locks") / architectures.current().folder / image_name
 
 
 def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
@@ -487,6 +504,7 @@ def read(path: Path) -> Lock:
     heading = _HEADING.search(text)
     python = heading["python"] if heading else PYTHON
     _check_python(python)
+    architecture = architectures.named(heading["architecture"]) if heading else X86_64
     return Lock(
         image=path.parent.name,
         variant=variant,
@@ -495,6 +513,7 @@ def read(path: Path) -> Lock:
         sha256=hashlib.sha256(content).hexdigest(),
         pins=pins,
         python=python,
+        architecture=architecture,
     )
 
 
@@ -514,7 +533,10 @@ def write(path: Path, pins: tuple[Pin, ...], python: str = PYTHON) -> None:
         f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
     ]
-    heading = f"# Written by `nox -s lock` for Python {python} on Linux x86_64: each wheel, its size and its hash.\n\n"
+    machine = architectures.current().name
+    heading = (
+        f"# Written by `nox -s lock` for Python {python} on Linux {machine}: each wheel, its size and its hash.\n\n"
+    )
     path.write_text(heading + "".join(lines), encoding="utf-8")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
+from suite.images import architectures
 from suite.images.catalogue import lines_of
 from suite.images.wheels import Progress, check, silent
 from suite.names import unknown
@@ -29,7 +30,6 @@ MIRRORS = "LEVELFIELD_DEBIAN_MIRRORS"
 
 RELEASE = "bookworm"
 """The release that most bases are made of."""
-ARCHITECTURE = "amd64"
 BASES = {"slim": RELEASE, "toolchain": RELEASE, "slim-trixie": "trixie"}
 """Every base, and its Debian release."""
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -73,8 +73,10 @@ class BaseLock(msgspec.Struct, frozen=True):
 
 
 def lock_path(release: str = RELEASE) -> Path:
-    """Return the path of the lock of a release's bases: `base.lock`, `base-trixie.lock`."""
-    return images_root() / ("base.lock" if release == RELEASE else f"base-{release}.lock")
+    """Return the path of the lock of a release's bases: `base.lock`, `base-trixie.lock`, `aarch64/base.lock`."""
+    return (
+        images_root() / architectures.current().folder / ("base.lock" if release == RELEASE else f"base-{release}.lock")
+    )
 
 
 def read_lock(release: str = RELEASE) -> BaseLock:
@@ -94,7 +96,9 @@ def read_lock(release: str = RELEASE) -> BaseLock:
     try:
         return convert(tomllib.loads(path.read_text(encoding="utf-8")), BaseLock)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise LevelfieldError(f"images/{path.name} cannot be read: {error}.", fix="Run `nox -s lock`.") from error
+        raise LevelfieldError(
+            f"images/{path.relative_to(images_root())} cannot be read: {error}.", fix="Run `nox -s lock`."
+        ) from error
 
 
 def lock_of(base: str) -> BaseLock:
@@ -286,7 +290,10 @@ def lock_bases(release: str = RELEASE) -> BaseLock:
             for package in _simulate(options, base):
                 chosen.setdefault(package, set()).add(base)
         packages = _describe(options, chosen, release)
-    lock = BaseLock(release=release, architecture=ARCHITECTURE, epoch=_epoch(packages, release), packages=packages)
+    lock = BaseLock(
+        release=release, architecture=architectures.current().debian, epoch=_epoch(packages, release), packages=packages
+    )
+    lock_path(release).parent.mkdir(parents=True, exist_ok=True)
     lock_path(release).write_text(_toml(lock), encoding="utf-8")
     return lock
 
@@ -301,12 +308,12 @@ def _epoch(packages: tuple[Package, ...], release: str) -> int:
 
 def _private_apt(root: Path, release: str) -> list[str]:
     """Set up an apt of our own, which ignores what is installed here."""
-    addresses = mirrors()
+    addresses, architecture = mirrors(), architectures.current().debian
     keyring = f"signed-by={_KEYRING}" if _KEYRING.is_file() else ""
     sources = [
-        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian']} {release} main",
-        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian']} {release}-updates main",
-        f"deb [arch={ARCHITECTURE} {keyring}] {addresses['debian-security']} {release}-security main",
+        f"deb [arch={architecture} {keyring}] {addresses['debian']} {release} main",
+        f"deb [arch={architecture} {keyring}] {addresses['debian']} {release}-updates main",
+        f"deb [arch={architecture} {keyring}] {addresses['debian-security']} {release}-security main",
     ]
     (root / "sources.list").write_text("\n".join(sources) + "\n", encoding="utf-8")
     (root / "status").touch()
@@ -321,8 +328,8 @@ def _private_apt(root: Path, release: str) -> list[str]:
         "Dir::State::lists": root / "lists",
         "Dir::State::status": root / "status",
         "Dir::Cache": root / "cache",
-        "APT::Architecture": ARCHITECTURE,
-        "APT::Architectures": ARCHITECTURE,
+        "APT::Architecture": architecture,
+        "APT::Architectures": architecture,
         "APT::Sandbox::User": "root",
         # apt counts itself among the essential packages.
         "pkgCacheGen::ForceEssential": ",",

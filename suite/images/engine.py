@@ -15,8 +15,8 @@ from docker.models.images import Image
 from docker.types import Mount
 
 from suite.errors import LevelfieldError
-from suite.images import archive
-from suite.images.catalogue import MACHINE
+from suite.images import architectures, archive
+from suite.images.architectures import Architecture
 from suite.machine import engine as machine_engine
 from suite.machine import owner
 from suite.machine.engine import ENGINE_ERRORS, short
@@ -82,13 +82,64 @@ def open_client(timeout_s: int) -> docker.DockerClient:
 
 
 def check_machine(client: docker.DockerClient) -> None:
-    """Raise a LevelfieldError where the engine runs on another kind of machine than the locks are for."""
-    machine = str(client.info().get("Architecture", ""))
-    if machine not in {MACHINE, "amd64"}:
+    """Raise a LevelfieldError where the engine's processors are not of the kind that images are made for.
+
+    A kind that the environment variable names is left to the engine, which may run it by emulation.
+    """
+    wanted, machine = architectures.current(), _machine(client)
+    if machine not in {wanted.name, wanted.debian} and not os.environ.get(architectures.VARIABLE):
         raise LevelfieldError(
-            f"The images are for {MACHINE}, and the container engine runs on {machine}.",
-            fix="Use an engine on such a machine (DOCKER_HOST), or `--launcher host` with frameworks of your own.",
+            f"The images are for {wanted.name}, and the container engine runs on {machine}.",
+            fix=f"Use an engine on such a machine (DOCKER_HOST), or name its kind in {architectures.VARIABLE}; or "
+            "`--launcher host` with frameworks of your own.",
         )
+
+
+def emulates(client: docker.DockerClient) -> str:
+    """Return the processor that the engine emulates for images, and its own: `aarch64 on x86_64`; empty: none.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    """
+    wanted, machine = architectures.current(), _machine(client)
+    return "" if machine in {wanted.name, wanted.debian} else f"{wanted.name} on {machine}"
+
+
+def _machine(client: docker.DockerClient) -> str:
+    return str(client.info().get("Architecture", ""))
+
+
+def import_base(client: docker.DockerClient, tar: Path, name: str, changes: list[str], wanted: Architecture) -> None:
+    """Make an image of the files of an archive, as an image of a kind of processor.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    tar
+        Root file system.
+    name
+        Of the image, with its tag.
+    changes
+        Instructions of a Dockerfile.
+    wanted
+        Kind of processor of the files.
+    """
+    if not emulates(client):
+        # Name and tag in one: podman overlooks the parameter `tag`.
+        client.api.import_image_from_file(str(tar), repository=name, changes=changes)
+        return
+    # The library's own method has no parameter for the platform.
+    address = f"{client.api.base_url}/v{client.api.api_version}/images/create"
+    query = {"fromSrc": "-", "repo": name, "changes": changes, "platform": wanted.platform}
+    with tar.open("rb") as stream:
+        answer = client.api.post(
+            address, params=query, data=stream, headers={"Content-Type": "application/tar"}, timeout=BUILD_TIMEOUT_S
+        )
+    if not answer.ok:
+        raise APIError(answer.text, response=answer)
 
 
 def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:

@@ -64,6 +64,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
         worker_sha256=worker_code.digest(worker_code.files(name)),
         plugins=worker_code.distributions(name),
         python=full_version,
+        architecture=lock.architecture.name,
         size_bytes=sum(path.lstat().st_size for path in folder.rglob("*")),
     )
     return Environment(image, python=folder / "bin" / "python", worker_code=worker_code.folder(name))
@@ -96,9 +97,9 @@ def find_python(lock: catalogue.Lock) -> tuple[Path, str]:
     LevelfieldError
         There is none (wheels of one minor version do not work with another), or this is another kind of machine.
     """
-    if platform.machine() != catalogue.MACHINE:
+    if platform.machine() != lock.architecture.name:
         raise LevelfieldError(
-            f"The lock of {lock.label} is for {catalogue.MACHINE}, and this machine is {platform.machine()}.",
+            f"The lock of {lock.label} is for {lock.architecture.name}, and this machine is {platform.machine()}.",
             fix="Use `--launcher host` with frameworks of your own, or a machine of that kind.",
         )
     found = _interpreter(lock.python)

@@ -11,7 +11,7 @@ import msgspec
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from suite.errors import LevelfieldError
-from suite.images import base, catalogue, coherence, debian, registries, version_locks, wheels
+from suite.images import architectures, base, catalogue, coherence, debian, registries, version_locks, wheels
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.names import unknown
@@ -125,7 +125,8 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
             ) from error
         packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
     unsized = tuple(_pin(package, python) for package in packages)
-    path = folder / f"{stem}.lock"
+    image.locks.mkdir(parents=True, exist_ok=True)
+    path = image.locks / f"{stem}.lock"
     draft = catalogue.Lock(
         image=image_name, variant=variant, version=version, path=path, sha256="", pins=unsized, python=python
     )
@@ -286,8 +287,9 @@ def _pin(package: dict[str, Any], python: str) -> Pin:
         address = wheel.get("name") or wheel.get("url") or wheel["path"]
         found[address.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
     if not found:
+        machine = architectures.current().name
         raise LevelfieldError(
-            f"{package['name']} {package['version']} has no wheel for Python {python} on Linux x86_64.",
+            f"{package['name']} {package['version']} has no wheel for Python {python} on Linux {machine}.",
             fix="Ask for a version that has one.",
         )
     file = min(found, key=lambda name: (_rank(name, python), -_build_number(name), name))

@@ -55,6 +55,11 @@ def push(
     if not may_redistribute:
         _check_licences([target.lock for target in targets.values()])
     with engine.connect() as client:
+        if kinds := engine.emulates(client):
+            raise LevelfieldError(
+                f"Images are pushed from a machine of their own kind, and this is an emulation ({kinds}).",
+                fix="Build and push them there; locks and recipes are the same.",
+            )
         built = {each: _built(client, each, target) for each, target in targets.items()}
         return tuple(_push(client, each, targets[each], image, registry, progress) for each, image in built.items())
 

@@ -11,8 +11,12 @@ import tomllib
 import msgspec
 
 from suite.errors import LevelfieldError
+from suite.images import architectures
 from suite.paths import images_root
 from suite.safety.conversion import convert
+
+GLIBC_MINOR = 36
+"""Of glibc 2.36 in Debian bookworm, the oldest release of the bases."""
 
 _PUBLIC = "https://pypi.org/simple"
 """The index that pip and uv ask where none is configured."""
@@ -130,7 +134,7 @@ def uv_arguments(found: Settings, *, only_default: bool = False) -> list[str]:
 
 
 def wheel_platform_arguments(python: str) -> list[str]:
-    """Return pip's arguments for wheels that run in the images, whatever Python runs this tool.
+    """Return pip's arguments for wheels that run in the images, whatever Python and machine run this tool.
 
     Parameters
     ----------
@@ -138,13 +142,13 @@ def wheel_platform_arguments(python: str) -> list[str]:
         Minor version of Python that the wheels are for.
     """
     version = "".join(python.split("."))
-    # Debian bookworm, the oldest release of the bases, has glibc 2.36; pip wants every older tag by name.
-    tags = [f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)]
-    tags += ["manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64"]
+    # pip wants every older tag by name.
+    architecture = architectures.current()
+    tags = [*(f"manylinux_2_{minor}" for minor in range(GLIBC_MINOR, 4, -1)), *architecture.old_tags, "linux"]
     arguments = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", python]
     arguments += ["--abi", f"cp{version}", "--abi", "abi3", "--abi", "none"]
     for tag in tags:
-        arguments += ["--platform", tag]
+        arguments += ["--platform", f"{tag}_{architecture.name}"]
     return arguments
 
 

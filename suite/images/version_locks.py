@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, registries, wheels
+from suite.images import architectures, catalogue, registries, wheels
 from suite.images.catalogue import Lock
 from suite.record.references import split_python, with_python
 
@@ -32,7 +32,8 @@ def target(python: str) -> tuple[str, ...]:
     python
         Minor version of Python, such as `3.13`.
     """
-    return ("--python-version", python, "--python-platform", "x86_64-unknown-linux-gnu", "--only-binary", ":all:")
+    machine = f"{architectures.current().name}-manylinux_2_{registries.GLIBC_MINOR}"
+    return ("--python-version", python, "--python-platform", machine, "--only-binary", ":all:")
 
 
 def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
@@ -180,7 +181,7 @@ def no_release(name: str, version: str, python: str) -> LevelfieldError | None:
     if not available or version in available:
         return None
     return LevelfieldError(
-        f"There is no {name} {version} for Python {python} on Linux x86_64.",
+        f"There is no {name} {version} for Python {python} on Linux {architectures.current().name}.",
         fix=f"Near it: {', '.join(nearest(version, available))}.",
     )
 

@@ -15,7 +15,7 @@ from suite.backends import registry
 from suite.backends.replica import LOOPBACK
 from suite.images.base import Kind
 from suite.images.build import build
-from suite.images.engine import USER_PROXIES, open_client
+from suite.images.engine import USER_PROXIES, emulates, open_client
 from suite.images.wheels import Progress
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
@@ -52,6 +52,13 @@ class DockerLauncher:
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
         try:
             return build(image, variant, version, base_kind=self._base, progress=progress)
+        except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+            raise engine_gone(error) from error
+
+    def emulates(self) -> str:
+        """Return the processor that the engine emulates, and its own; empty: none (`suite.images.engine.emulates`)."""
+        try:
+            return emulates(self._client)
         except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
             raise engine_gone(error) from error
 

@@ -195,6 +195,12 @@ def smoke() -> str:
     return "This is a smoke run: it shows that everything works and is equal, and ranks nothing."
 
 
+@_notice("emulated-processor", "Measure on such a processor.")
+def emulated_processor(kinds: str) -> str:
+    """The processor that images are for is emulated; `kinds` is that one and this machine's (`aarch64 on x86_64`)."""
+    return f"The processor was emulated ({kinds}): answers were compared, and no time of this run says anything."
+
+
 @_notice("injected", "Never quote it as a result; run again without --inject.")
 def injected(arms: Iterable[str]) -> str:
     return f"A slowdown was injected into {', '.join(arms)} on purpose: this run tests the method, not the arms."

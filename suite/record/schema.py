@@ -623,6 +623,8 @@ class Image(msgspec.Struct, frozen=True):
     plugins: dict[str, str] = {}
     """Distributions that bring the backend or models that run inside, and their versions (docs/plugins.md)."""
     python: str = ""
+    architecture: str = "x86_64"
+    """Kind of processor that it is for."""
     distributions: dict[str, str] = {}
     """Every installed distribution and its version, as read inside."""
     size_bytes: int | Absent = Absent("not asked")

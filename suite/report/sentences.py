@@ -593,6 +593,7 @@ def time_spent(spent: TimeSpent) -> str:
 
 LABELS = {
     "smoke": "A smoke run: it shows that everything works and computes the same. It ranks nothing.",
+    "emulated": "The processor was emulated: no time in this report says anything about a real one.",
     "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
     "ab": "Two arms were compared with each other: the comparison shows what differs between them.",
     "demonstration": "A demonstration: not to be cited as a result.",

@@ -116,7 +116,12 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, options, resources, machine),
-        labels=(*options.labels, *plan.profile.labels, *(["injected"] if plan.injected else [])),
+        labels=(
+            *options.labels,
+            *plan.profile.labels,
+            *(["injected"] if plan.injected else []),
+            *(["emulated"] if resources.emulated else []),
+        ),
         calibrated=calibration.cited(machine),
         earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
@@ -202,6 +207,8 @@ def _known_beforehand(
         found.append(notices.memory_not_bound(resources.memory_unbound))
     if plan.injected:
         found.append(notices.injected(plan.injected))
+    if resources.emulated:
+        found.append(notices.emulated_processor(resources.emulated))
     if plan.profile.name == "smoke":
         found.append(notices.smoke())
     return tuple(found)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from suite.errors import LevelfieldError
 from suite.hosts.remote import RemoteHosts
 from suite.images import catalogue
 from suite.launchers.docker import DockerLauncher
@@ -71,6 +72,13 @@ def prepare(
     """
     python_file.check_isolated(plan.own, (each.kind for each in (launcher, *launchers.values())))
     watch = Stopwatch()
+    containers = (each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher))
+    emulated = next(filter(None, (each.emulates() for each in containers)), "")
+    if emulated and plan.profile.name != "smoke":
+        raise LevelfieldError(
+            f"The processor of these images is emulated ({emulated}), so that no time says anything.",
+            fix="Use --profile smoke, which compares answers and ranks nothing.",
+        )
     with watch.phase("preparing"):
         gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
         container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
@@ -138,6 +146,7 @@ def prepare(
             trained=trained,
             loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
             hosts=hosts,
+            emulated=emulated,
             watch=watch,
         )
 

@@ -61,6 +61,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """Libraries of MLPerf LoadGen; None: no case is driven by it."""
     hosts: RemoteHosts | None = None
     """Other hosts that train with this one; None: there are none."""
+    emulated: str = ""
+    """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
     """Of this run's time."""
 

@@ -30,7 +30,7 @@ from suite.trials import commands, record
 from suite.trials.exchange.draws import Runs, Spread, Tally, expected, lumps, sessions, spread, tally, turns
 from suite.version import __version__
 
-NO_RESULT = frozenset({"smoke", "injected", "demonstration"})
+NO_RESULT = frozenset({"smoke", "injected", "emulated", "demonstration"})
 """Labels of runs that are no results."""
 FEW_PAIRS = 10
 """Pairs of sessions below which a share of false changes is reported as one of these days alone."""

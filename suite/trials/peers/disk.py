@@ -11,7 +11,7 @@ import docker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from suite.images import catalogue, wheels
+from suite.images import architectures, catalogue, wheels
 from suite.images.recipe import recipe
 from suite.paths import images_root
 from suite.trials.peers.answers import OPTIMUM_BENCHMARK, PYPERF
@@ -22,7 +22,7 @@ ENVIRONMENT = {
     "python_full_version": f"{catalogue.PYTHON}.0",
     "sys_platform": "linux",
     "platform_system": "Linux",
-    "platform_machine": catalogue.MACHINE,
+    "platform_machine": architectures.X86_64.name,
     "os_name": "posix",
     "implementation_name": "cpython",
     "platform_python_implementation": "CPython",
