@@ -91,7 +91,7 @@ def sections(insights: Insights) -> tuple[Section, ...]:
         ),
         Section(
             "Where a larger batch gains nothing",
-            saturation.LEAD,
+            "" if all(map(saturation.all_rise, insights.saturation)) else saturation.LEAD,  # nothing is bold then
             tuple(map(saturation.sentence, insights.saturation)),
             insights.saturation,
         ),

@@ -112,13 +112,18 @@ def colour(name: str) -> str:
     """Return the CSS class that colours a backend: always the same one, and from a fixed set."""
     if name in _BACKENDS and _BACKENDS[name].colours is not None:
         return f"b-{name}"
-    return f"b-spare-{hashlib.sha256(name.encode()).digest()[0] % len(_SPARE_COLOURS)}"
+    return f"b-spare-{_spare(name)}"
+
+
+def _spare(name: str) -> int:
+    """Return which spare colour a backend has: those of this repository's own plug-ins have one each."""
+    return hashlib.sha256(name.encode()).digest()[1] % len(_SPARE_COLOURS)
 
 
 def colour_on_white(name: str) -> str:
-    """Return a backend's colour on light ground, as `#rrggbb`; grey where it has none of its own."""
+    """Return a backend's colour on light ground, as `#rrggbb`."""
     colours = _BACKENDS[name].colours if name in _BACKENDS else None
-    return (colours or _SPARE_COLOURS[0])[0]
+    return (colours or _SPARE_COLOURS[_spare(name)])[0]
 
 
 def colour_styles() -> str:
