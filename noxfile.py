@@ -258,6 +258,12 @@ def loadgen(session: nox.Session) -> None:
 
 
 @nox.session
+def loading(session: nox.Session) -> None:
+    """Measure how long a folder's weights take to load, beside the transformers library: quiet, for ten minutes."""
+    trial(session, "suite.trials.loading", *session.posargs)
+
+
+@nox.session
 def padding(session: nox.Session) -> None:
     """Measure what random padding of the environment does to the variance between launches: quiet, for six minutes."""
     trial(session, "suite.trials.padding", *session.posargs)

@@ -15,6 +15,7 @@ from tests.figures import (
     goals,
     gpu,
     gradient_mean,
+    loading,
     overhead,
     padding,
     peers,
@@ -50,6 +51,7 @@ FIGURES: list[Figure] = [
     *gpu.FIGURES,
     *beyond.FIGURES,
     *driven.FIGURES,
+    *loading.FIGURES,
     *peers.FIGURES,
 ]
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from suite.trials.peers import findings
+from suite.trials.peers.cells import WORKER
 from suite.trials.peers.record import Trial
 from suite.trials.peers.show import markdown
 from suite.trials.record import read
@@ -27,4 +29,26 @@ def figure(line: str) -> Figure:
     return Figure(PAGE, re.sub(r"\d+", "{}", line), partial(re.findall, r"\d+", line))
 
 
-FIGURES = [figure(line) for line in lines()]
+def readme() -> list[str]:
+    """Return the ratios of the README's sentence, and the supervisor's share of a core in per cent."""
+    trial = read(LATEST, Trial) if LATEST is not None else None
+    if trial is None:
+        return []
+    found: dict[str, list[float]] = {}
+    for _, finding in findings.ratios(trial):
+        found.setdefault(finding.contrast.first, []).append(finding.mean_ratio.value)
+    ours = sorted(found.pop(WORKER))
+    others = [found[name][0] for name in ("benchmark_app", "torch.utils.benchmark", "pyperf", "optimum-benchmark")]
+    share = findings.supervisors(trial)["optimum-benchmark"].median
+    return [*(f"{ratio:.2f}" for ratio in (ours[0], ours[-1], *others)), f"{100 * share:.0f}"]
+
+
+FIGURES = [
+    *map(figure, lines()),
+    Figure(
+        "README.md",
+        "Levelfield's worker reported {} to {} times its median, `benchmark_app` {}, `torch.utils.benchmark` {}, "
+        "pyperf {}, and optimum-benchmark {}: its supervisor takes {} % of a core.",
+        readme,
+    ),
+]

@@ -1,19 +1,16 @@
 """What LoadGen costs for each query: differences launch by launch, as numbers and as Markdown."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from suite.report.markdown import table
-from suite.statistics.student import mean_of
-from suite.trials.loadgen.record import Cell, Difference, Finding, Trial, Turn
+from suite.trials.estimates import Estimate, geometric_mean, mean
+from suite.trials.loadgen.record import Cell, Finding, Trial, Turn
 
 GOAL_NS = 5_000.0
 """Wanted: what LoadGen adds to a query."""
-_FEWEST = 2
-"""Launches for an interval."""
 
 
 def analyse(trial: Trial) -> Trial:
@@ -31,7 +28,7 @@ def _finding(cell: Cell, arm: str) -> Finding | None:
         model=cell.case.model,
         arm=arm,
         launches=len(pairs),
-        call_ns=float(np.median([_mean(bare, lambda turn: turn.median_ns) for bare, _ in pairs])),
+        call_ns=float(np.median([_median(bare, lambda turn: turn.median_ns) for bare, _ in pairs])),
         latency_ns=_difference(pairs, lambda turn: turn.median_ns),
         query_ns=_difference(pairs, lambda turn: turn.each_ns),
         p90=_ratio(pairs, lambda turn: turn.p90_ns),
@@ -49,27 +46,17 @@ def _sides(turns: Sequence[Turn], arm: str, launch: int) -> _Sides | None:
     return (bare, driven) if bare and driven else None
 
 
-def _mean(turns: Sequence[Turn], value: Callable[[Turn], float]) -> float:
+def _median(turns: Sequence[Turn], value: Callable[[Turn], float]) -> float:
     """Return the median over a launch's turns."""
     return float(np.median([value(turn) for turn in turns]))
 
 
-def _difference(pairs: Sequence[_Sides], value: Callable[[Turn], float]) -> Difference:
-    return _interval([_mean(driven, value) - _mean(bare, value) for bare, driven in pairs])
+def _difference(pairs: Sequence[_Sides], value: Callable[[Turn], float]) -> Estimate:
+    return mean([_median(driven, value) - _median(bare, value) for bare, driven in pairs])
 
 
-def _ratio(pairs: Sequence[_Sides], value: Callable[[Turn], float]) -> Difference:
-    found = _interval([math.log(_mean(driven, value) / _mean(bare, value)) for bare, driven in pairs])
-    ends = (None if end is None else math.exp(end) for end in (found.low, found.high))
-    return Difference(math.exp(found.value), *ends)
-
-
-def _interval(values: Sequence[float]) -> Difference:
-    found = mean_of(np.asarray(values, dtype=np.float64))
-    if len(values) < _FEWEST:
-        return Difference(found.value, None, None)
-    half = found.half_width(0.95)
-    return Difference(found.value, found.value - half, found.value + half)
+def _ratio(pairs: Sequence[_Sides], value: Callable[[Turn], float]) -> Estimate:
+    return geometric_mean([_median(driven, value) / _median(bare, value) for bare, driven in pairs])
 
 
 def markdown(trial: Trial) -> str:
@@ -89,12 +76,13 @@ def _lines(trial: Trial) -> Iterator[str]:
                 each.model,
                 each.arm,
                 str(each.launches),
-                f"{each.call_ns / 1e3:.1f} µs",
-                _written(each.latency_ns, 1e3, "µs"),
-                _written(each.query_ns, 1e3, "µs"),
-                _written(each.p90, 1.0, "", digits=4),
+                f"{each.call_ns / unit[0]:.1f} {unit[1]}",
+                each.latency_ns.written(unit[1], per=unit[0]),
+                each.query_ns.written(unit[1], per=unit[0]),
+                each.p90.written(digits=4),
             )
             for each in trial.findings
+            for unit in (_unit(each.call_ns),)
         ),
     )
     yield ""
@@ -115,8 +103,6 @@ def _lines(trial: Trial) -> Iterator[str]:
     )
 
 
-def _written(found: Difference, factor: float, unit: str, digits: int = 2) -> str:
-    value = f"{found.value / factor:.{digits}f}{f' {unit}' if unit else ''}"
-    if found.low is None or found.high is None:
-        return value
-    return f"{value} ({found.low / factor:.{digits}f} to {found.high / factor:.{digits}f})"
+def _unit(call_ns: float) -> tuple[float, str]:
+    """Return how many nanoseconds a unit has that fits a call, and its name."""
+    return (1e6, "ms") if call_ns >= 1e6 else (1e3, "µs")

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from suite.record.schema import Case
+from suite.trials.estimates import Estimate
 from suite.trials.record import Measurement
 
 Kind = Literal["bare", "LoadGen"]
@@ -41,14 +42,6 @@ class Cell(msgspec.Struct, frozen=True):
     """In the order they were taken."""
 
 
-class Difference(msgspec.Struct, frozen=True):
-    """Mean over launches of a difference, with its 95 % t interval."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-
 class Finding(msgspec.Struct, frozen=True):
     """One arm: LoadGen less bare calls, launch by launch."""
 
@@ -57,11 +50,11 @@ class Finding(msgspec.Struct, frozen=True):
     launches: int
     call_ns: float
     """Median bare call, median over launches."""
-    latency_ns: Difference
+    latency_ns: Estimate
     """What a query's median latency, as LoadGen reports it, has over a bare call's median."""
-    query_ns: Difference
+    query_ns: Estimate
     """What a query takes in all, from one to the next, over a bare call: LoadGen's whole cost."""
-    p90: Difference
+    p90: Estimate
     """LoadGen's 90th percentile over that of bare calls."""
 
 

@@ -25,7 +25,7 @@ def turn(launch: int, level: float, *, driven: bool) -> Turn:
 
 
 def trial(launches: int) -> Trial:
-    levels = [1e6 * (1 + 0.1 * launch) for launch in range(launches)]
+    levels = [1e5 * (1 + 0.1 * launch) for launch in range(launches)]
     turns = tuple(turn(number, level, driven=driven) for number, level in enumerate(levels) for driven in (False, True))
     cell = Cell(Case("mlp", "loadgen-single-stream", "fp32", 1, 2), ("torch", "jax"), 1.0, "6.0.17", turns)
     return Trial(
