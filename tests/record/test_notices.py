@@ -19,6 +19,7 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.addresses_not_randomised(0),
     lambda: notices.memory_not_bound("the kernel refuses the system call set_mempolicy"),
     notices.smoke,
+    lambda: notices.emulated_processor("aarch64 on x86_64"),
     lambda: notices.injected(["torch#2"]),
     lambda: notices.too_few_launches(2, 5, ["mlp/latency"]),
     lambda: notices.budget_spent(600, 3),

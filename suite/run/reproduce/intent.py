@@ -207,6 +207,8 @@ def _foreign(image: Image) -> Foreign | None:
     if lock.sha256 == image.lock_sha256 and not plugins:
         return None
     same = lock.sha256 == image.lock_sha256
+    if image.architecture != lock.architecture.name:
+        plugins = (f"it is for {image.architecture}, and images here are for {lock.architecture.name}", *plugins)
     return Foreign(
         label,
         image.lock_sha256[:12],

@@ -212,3 +212,11 @@ def test_an_arm_that_only_the_results_name_brings_no_image() -> None:
     block = msgspec.structs.replace(run.blocks[0], arms=(*run.blocks[0].arms, Arm(backend="own", image="evil")))
     with pytest.raises(LevelfieldError, match="There is no backend called 'own'"):
         intent.read(msgspec.structs.replace(run, blocks=(block, *run.blocks[1:])))
+
+
+def test_images_for_another_kind_of_processor_are_not_the_reports() -> None:
+    run = known(record("theirs"))
+    (image, *others) = run.images
+    other = msgspec.structs.replace(image, architecture="aarch64", lock_sha256="a" * 64)
+    (foreign,) = of_images(msgspec.structs.replace(run, images=(other, *others)))
+    assert foreign.differences[0] == "it is for aarch64, and images here are for x86_64"

@@ -1,0 +1,43 @@
+"""Images for another kind of processor are run to compare answers, and for nothing else."""
+
+import shutil
+from pathlib import Path
+
+import docker
+import pytest
+
+from suite.images import engine as engines
+from suite.images.architectures import AARCH64, VARIABLE, X86_64
+from tests.commands import ROOT, one_clear_sentence, run
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture
+def other(engine: docker.DockerClient, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Ask for images of the kind of processor that the engine does not run on."""
+    machine = str(engine.info()["Architecture"])
+    wanted = X86_64 if machine in {AARCH64.name, AARCH64.debian} else AARCH64
+    monkeypatch.setenv(VARIABLE, wanted.name)
+    assert engines.emulates(engine) == f"{wanted.name} on {machine}"
+    return wanted.name
+
+
+@pytest.mark.usefixtures("other")
+def test_what_is_emulated_is_not_measured(tmp_path: Path) -> None:
+    refused = run("bench", "--models", "mlp", "--backends", "onnxruntime", folder=tmp_path)
+    one_clear_sentence(refused, "The processor of these images is emulated")
+    assert "--profile smoke" in refused.err
+
+
+def test_what_is_emulated_is_not_pushed(tmp_path: Path, other: str) -> None:
+    refused = run("push", "localhost:5000/levelfield", "canary", folder=tmp_path)
+    one_clear_sentence(refused, f"this is an emulation ({other} on ")
+
+
+def test_the_published_run_says_that_it_was_emulated(tmp_path: Path) -> None:
+    published = ROOT / "reports" / "20261126-232122-smoke-1625"
+    shutil.copytree(published, tmp_path / published.name)
+    said = run("report", tmp_path / published.name, folder=tmp_path)
+    assert "The processor was emulated (aarch64 on x86_64)" in " ".join(said.out.split())
+    assert "The processor was emulated" in (published / "report.html").read_text(encoding="utf-8")
