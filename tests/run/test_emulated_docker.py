@@ -36,7 +36,7 @@ def test_what_is_emulated_is_not_pushed(tmp_path: Path, other: str) -> None:
 
 
 def test_the_published_run_says_that_it_was_emulated(tmp_path: Path) -> None:
-    published = ROOT / "reports" / "20261126-232122-smoke-1625"
+    published = ROOT / "reports" / "20261127-002231-smoke-e09c"
     shutil.copytree(published, tmp_path / published.name)
     said = run("report", tmp_path / published.name, folder=tmp_path)
     assert "The processor was emulated (aarch64 on x86_64)" in " ".join(said.out.split())
