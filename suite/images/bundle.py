@@ -17,7 +17,7 @@ from typing import IO, cast
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images import archive, base, catalogue, debian, registries, wheels
+from suite.images import architectures, archive, base, catalogue, debian, registries, wheels
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, disk_space, images_root
 from suite.record.references import Reference
@@ -285,6 +285,8 @@ def _other_locks(manifest: Manifest) -> list[str]:
 
 
 def _place_of(parts: list[str]) -> Path:
-    """Return where a lock is here: under `images/`, or in the package of the plug-in that brings the image."""
+    """Return where a lock of this architecture is here: of an image, of a release's bases, or of the tool itself."""
     image = catalogue.images().get(parts[0])
-    return images_root().joinpath(*parts) if image is None else image.folder.joinpath(*parts[1:])
+    if image is not None:
+        return image.locks.joinpath(*parts[1:])
+    return images_root() / (architectures.current().folder if len(parts) == 1 else "") / "/".join(parts)

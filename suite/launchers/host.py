@@ -49,6 +49,7 @@ class HostLauncher(Launcher):
             launcher="host",
             tag=f"host:{image}",
             python=platform.python_version(),
+            architecture=platform.machine(),
             plugins=worker_code.distributions(image),
             unlocked="It ran in the interpreter that Levelfield itself runs in, with whatever is installed there.",
         )

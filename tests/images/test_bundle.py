@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue
+from suite.images import architectures, catalogue, debian
 from suite.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
+from suite.images.wheels import digest
 from suite.paths import images_root
 from suite.record.references import Reference
 from tests.images.bundles import CONTENT, bundle, entry, manifest
@@ -156,6 +157,18 @@ def test_a_file_that_is_no_bundle(tmp_path: Path, spoil: Callable[[Path], object
 def test_other_locks_than_the_checkout_s_are_reported(tmp_path: Path) -> None:
     locks = {"canary/cpu.lock": "0" * 64, "../../etc/passwd": "0" * 64, "jax/cpu.lock": catalogue.lock("jax").sha256}
     assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ("canary/cpu.lock", "../../etc/passwd")
+
+
+@pytest.mark.usefixtures("cache")
+def test_locks_of_another_architecture_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(architectures.VARIABLE, "aarch64")
+    names = {"canary/cpu.lock": catalogue.lock("canary").path, "base.lock": debian.lock_path()}
+    locks = {name: digest(path) for name, path in names.items()}
+    locks["tool/runtime.lock"] = digest(images_root() / "tool" / "runtime.lock")
+    assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ()
+    monkeypatch.delenv(architectures.VARIABLE)
+    if architectures.current() == architectures.X86_64:
+        assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == tuple(names)
 
 
 @pytest.mark.extended
