@@ -22,20 +22,6 @@ Kind: TypeAlias = Literal["debian", "registry"]
 
 _INHERITED = ("PATH", "HOME", "TMPDIR")
 """What making a base takes from the user's environment: the rest could change its bytes."""
-OPTIONS = (
-    "--variant=minbase",
-    "--format=tar",
-    # Documents and translations are not needed to measure; licences stay.
-    "--dpkgopt=path-exclude=/usr/share/doc/*",
-    "--dpkgopt=path-include=/usr/share/doc/*/copyright",
-    "--dpkgopt=path-exclude=/usr/share/man/*",
-    "--dpkgopt=path-exclude=/usr/share/info/*",
-    "--dpkgopt=path-exclude=/usr/share/locale/*",
-    # What would tell this machine from another.
-    '--customize-hook=rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*',
-    '--customize-hook=rm -f "$1"/etc/resolv.conf "$1"/etc/hostname "$1"/etc/apt/apt.conf.d/99mmdebstrap',
-)
-"""How mmdebstrap is called, beside the architecture; part of the base's identity."""
 
 
 class Base(msgspec.Struct, frozen=True):
@@ -55,9 +41,22 @@ class Base(msgspec.Struct, frozen=True):
         return f"{self.kind} {self.name} {self.identity}"
 
 
-def _options(lock: debian.BaseLock) -> tuple[str, ...]:
-    first, second, *others = OPTIONS
-    return (first, second, f"--architectures={lock.architecture}", *others)  # in this order: the identity's
+def _options(architecture: str) -> tuple[str, ...]:
+    """Return how mmdebstrap is called for an architecture, by Debian's name; part of a base's identity."""
+    return (
+        "--variant=minbase",
+        "--format=tar",
+        f"--architectures={architecture}",
+        # Documents and translations are not needed to measure; licences stay.
+        "--dpkgopt=path-exclude=/usr/share/doc/*",
+        "--dpkgopt=path-include=/usr/share/doc/*/copyright",
+        "--dpkgopt=path-exclude=/usr/share/man/*",
+        "--dpkgopt=path-exclude=/usr/share/info/*",
+        "--dpkgopt=path-exclude=/usr/share/locale/*",
+        # What would tell this machine from another.
+        '--customize-hook=rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*',
+        '--customize-hook=rm -f "$1"/etc/resolv.conf "$1"/etc/hostname "$1"/etc/apt/apt.conf.d/99mmdebstrap',
+    )
 
 
 def name_for(image_name: str, python: str) -> str:
@@ -106,7 +105,7 @@ def describe(name: str, kind: Kind = "debian") -> Base:
         reference = table[name]["reference"]
         return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
     lock = debian.lock_of(name)
-    made_of = [debian.digest(lock, name), *debian.package_names(name), *_options(lock)]
+    made_of = [debian.digest(lock, name), *debian.package_names(name), *_options(lock.architecture)]
     identity = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
@@ -205,7 +204,12 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
         repository.chmod(0o755)
         _repository(repository, packages, lock)
         source = f"deb [trusted=yes] copy:{repository} ./"
-        command = ["mmdebstrap", "--quiet", *_options(lock), f"--include={','.join(debian.package_names(name))}"]
+        command = [
+            "mmdebstrap",
+            "--quiet",
+            *_options(lock.architecture),
+            f"--include={','.join(debian.package_names(name))}",
+        ]
         command += [lock.release, str(tar), source]
         environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
             "SOURCE_DATE_EPOCH": str(lock.epoch),

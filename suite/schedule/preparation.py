@@ -72,8 +72,8 @@ def prepare(
     """
     python_file.check_isolated(plan.own, (each.kind for each in (launcher, *launchers.values())))
     watch = Stopwatch()
-    containers = (each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher))
-    emulated = next(filter(None, (each.emulates() for each in containers)), "")
+    container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
+    emulated = container.emulates() if container is not None else ""
     if emulated and plan.profile.name != "smoke":
         raise LevelfieldError(
             f"The processor of these images is emulated ({emulated}), so that no time says anything.",
@@ -81,7 +81,6 @@ def prepare(
         )
     with watch.phase("preparing"):
         gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
-        container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
         if gpu and container is not None:
             listener.say("asking the engine for the GPU")
             container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)

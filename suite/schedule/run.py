@@ -159,7 +159,7 @@ class RunInProgress:
             return share, seconds_left
         spent_s = time.monotonic() - self._begun
         limit_s = race.seconds_for(race_seconds, spent_s + seconds_left, settings.budget_seconds)
-        return min(1.0, spent_s / limit_s), max(0.0, limit_s - spent_s)
+        return _share_and_rest(spent_s, limit_s)
 
     def _race(self) -> None:
         """Launch the arms that may be first or second until their leads are precise, or the time is over."""
@@ -179,7 +179,7 @@ class RunInProgress:
             if not group:
                 return
             for _ in self._measure_group(group, by_variance=True):
-                self._listener.done(min(1.0, spent_s / limit_s), max(0.0, limit_s - spent_s))
+                self._listener.done(*_share_and_rest(spent_s, limit_s))
 
     def _budget_spent(self, group: LaunchGroup, left: LaunchGroup) -> bool:
         budget = self._run.settings.budget_seconds
@@ -202,3 +202,8 @@ class RunInProgress:
             self._warned.add(warning)
             self._journal.write(Warned(warning))
             self._listener.warn(warning)
+
+
+def _share_and_rest(spent_s: float, limit_s: float) -> tuple[float, float]:
+    """Return which share of a time is over, and how many seconds of it are left."""
+    return min(1.0, spent_s / limit_s), max(0.0, limit_s - spent_s)

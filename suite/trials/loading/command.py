@@ -28,7 +28,7 @@ from suite.trials.loading import inside
 from suite.trials.loading.findings import analyse, markdown
 from suite.trials.loading.inside import ANSWER, Loaded, Request
 from suite.trials.loading.record import LIBRARY, Cell, Load, Trial
-from suite.trials.overhead.contestants import Target, python_of, run_program
+from suite.trials.overhead.contestants import Target, last_answer, python_of, run_program
 from suite.trials.peers.workspace import Workspace
 from suite.trials.record import begin
 from suite.trials.workers import launch
@@ -191,11 +191,7 @@ def _library(target: Target, family: str, workspace: Workspace) -> Loaded:
     request = Request(network.network, "/out", inputs=network.inputs)
     command = [python_of(target), "-P", "-c", _code(), msgspec.json.encode(request).decode()]
     output = run_program(target, LIBRARY, command, {"/out": (workspace.out, "ro")}, TIMEOUT_S)
-    lines = [line.removeprefix(ANSWER) for line in output.splitlines() if line.startswith(ANSWER)]
-    try:
-        return msgspec.json.decode(lines[-1], type=Loaded)
-    except (IndexError, msgspec.MsgspecError) as error:
-        raise LevelfieldError(f"{LIBRARY} gave no answer.", fix=f"Its last words: {output[-800:]}") from error
+    return last_answer(output, ANSWER, Loaded, LIBRARY)
 
 
 @click.command(context_settings=commands.SETTINGS)

@@ -187,6 +187,32 @@ def run_program(
     return str(output)
 
 
+def last_answer(output: str, mark: str, kind: type[_R], name: str) -> _R:
+    """Read the last answer in what a program printed.
+
+    Parameters
+    ----------
+    output : str
+        All that it printed.
+    mark : str
+        What lines with an answer begin with; JSON follows.
+    kind : type
+        Of the answer.
+    name : str
+        Of the program, in messages.
+
+    Raises
+    ------
+    LevelfieldError
+        It holds none of this type.
+    """
+    lines = [line.removeprefix(mark) for line in output.splitlines() if line.startswith(mark)]
+    try:
+        return msgspec.json.decode(lines[-1], type=kind)
+    except (IndexError, msgspec.MsgspecError) as error:
+        raise LevelfieldError(f"{name} gave no answer.", fix=f"Its last words: {output[-800:]}") from error
+
+
 class InlineProcess:
     """A plain container of an image, on the same CPUs as the worker, that runs the text of `suite.trials.form_worker`.
 

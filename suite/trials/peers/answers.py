@@ -4,7 +4,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.images.build import build
-from suite.trials.overhead.contestants import Target
+from suite.trials.overhead.contestants import Target, last_answer
 from suite.trials.peers.inside.optimum_benchmark import ANSWER
 
 PYPERF, OPTIMUM_BENCHMARK = "peer-pyperf", "peer-optimum-benchmark"
@@ -51,11 +51,7 @@ def answer_of(output: str, name: str) -> Answer:
     LevelfieldError
         It holds none, or none that can be a time.
     """
-    lines = [line.removeprefix(ANSWER) for line in output.splitlines() if line.startswith(ANSWER)]
-    try:
-        found = msgspec.json.decode(lines[-1], type=Answer)
-    except (IndexError, msgspec.MsgspecError) as error:
-        raise LevelfieldError(f"{name} gave no answer.", fix=f"Its last words: {output[-800:]}") from error
+    found = last_answer(output, ANSWER, Answer, name)
     if not found.median_ns > 0 or found.calls < 1:
         raise LevelfieldError(f"{name} answered that a call takes {found.median_ns} ns, of {found.calls} calls.")
     return found
