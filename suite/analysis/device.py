@@ -8,8 +8,11 @@ import numpy as np
 from suite.analysis import collect, energy
 from suite.record.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 
-MIN_ENERGY_S = 0.5
-"""Energy counters step by some tens of milliseconds' worth: below so much time in all, they mostly show the step."""
+MIN_WINDOW_S = 0.5
+"""Seconds of a window at the least. NVML's counter of energy follows the GPU in steps of up to a tenth of a second
+(arXiv:2312.02741), so that in a shorter window more than a fifth of what it counts may be that of the arm before: in
+windows of 0.1 s identical arms differed by 12 % and one arm's windows by a factor of four (docs/gpu-verification.md).
+"""
 
 
 class DeviceRow(msgspec.Struct, frozen=True):
@@ -22,7 +25,7 @@ class DeviceRow(msgspec.Struct, frozen=True):
     """Joules of the whole GPU for an input: what idles on it meanwhile is in it."""
     power_w: float | Absent
     """Mean over all its windows, by the energy counter; where there is none, the median of what NVML said right after
-    each, which it may have averaged over the last second, and so over others' windows."""
+    each, which it may have averaged over the last second. Absent where windows are too short for either."""
     utilisation: float | Absent
     """Share of time in which some kernel ran, median over windows, over NVML's own sampling period: a sixth of a second
     to a second, in which others' windows may lie."""
@@ -74,7 +77,7 @@ def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
         arm=arm.id,
         backend=arm.backend,
         windows=len(uses),
-        energy_per_item_j=energy.per_item(turns, block.case.items, of_device, MIN_ENERGY_S),
+        energy_per_item_j=energy.per_item(turns, block.case.items, of_device, MIN_WINDOW_S),
         power_w=_power_w(uses),
         utilisation=_over(uses, lambda use: use.utilisation_percent, np.median, 1e-2),
         sm_clock_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.median),
@@ -91,17 +94,34 @@ def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
 
 
 def of_device(turn: Turn) -> tuple[float | Absent, int] | None:
-    """Return the GPU's joules in a turn, and the nanoseconds that they are of; None: not read."""
+    """Return the GPU's joules in a turn, and the nanoseconds that they are of; None: not read.
+
+    They are absent, with the reason, where its window is so short that others' energy would be in them.
+    """
     if turn.device is None:
         return None
-    spent = turn.device.energy_mj
-    return (spent if isinstance(spent, Absent) else spent / 1e3), turn.device.elapsed_ns
+    spent, elapsed_ns = turn.device.energy_mj, turn.device.elapsed_ns
+    if isinstance(spent, Absent):
+        return spent, elapsed_ns
+    return _too_short(turn.device) or spent / 1e3, elapsed_ns
+
+
+def _too_short(use: DeviceUse) -> Absent | None:
+    if use.elapsed_ns >= MIN_WINDOW_S * 1e9:
+        return None
+    return Absent(
+        f"a window of {use.elapsed_ns / 1e9:.2f} s is too short: part of what the counter shows is the energy of the "
+        f"arm before ({MIN_WINDOW_S} s are needed, as in --profile full)"
+    )
 
 
 def _power_w(uses: Sequence[DeviceUse]) -> float | Absent:
+    short = next(filter(None, map(_too_short, uses)), None)
+    if short is not None:
+        return short
     recorded = [(use.energy_mj, use.elapsed_ns) for use in uses if not isinstance(use.energy_mj, Absent)]
     energy_mj, elapsed_ns = sum(energy for energy, _ in recorded), sum(elapsed for _, elapsed in recorded)
-    if energy_mj > 0 and elapsed_ns >= MIN_ENERGY_S * 1e9:
+    if energy_mj > 0:
         return energy_mj * 1e6 / elapsed_ns
     return _over(uses, lambda use: use.power_mw, np.median, 1e-3)
 

@@ -202,7 +202,7 @@ def _sum(block: Block, turns: list[Turn]) -> tuple[float | Absent, tuple[str, ..
     packages = energy.per_item(turns, items, energy.of_packages, energy.MIN_RAPL_S)
     if block.case.device == "cpu":
         return packages, ("the processor",)
-    spent = energy.per_item(turns, items, device.of_device, device.MIN_ENERGY_S)
+    spent = energy.per_item(turns, items, device.of_device, device.MIN_WINDOW_S)
     if isinstance(spent, Absent):
         return spent, ()
     if isinstance(packages, Absent):

@@ -107,6 +107,9 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Why its cache has a fixed size only; empty: it also answers with one that grows."""
     feed: str = "prefetch"
     """How it reads a dataset: a module of `suite.backends.feeds`."""
+    says_by_operators: bool = False
+    """Whether what it says that it computes in follows from the operators that a call dispatches, and so from the model
+    and the precision, and not from kernels chosen by their speed: then one launch of a case is asked on a GPU too."""
     profiler: str = ""
     """What reads its framework's own profile: a module of `suite.backends.profiling`; empty: nothing does."""
     traces: tuple[TraceFormat, ...] = ()

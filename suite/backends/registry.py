@@ -72,6 +72,7 @@ _TORCH = BackendInfo(
         )
     },
     process_bytes=1024 << 20,
+    says_by_operators=True,
     feed="torch_loader",
     profiler="torch",
     traces=("chrome",),

@@ -151,8 +151,7 @@ def _on_gpu(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> Placem
         choice = fit.choices[arm.id]
         variant = choice.variant if request.locked else CUDA
         placed.append(msgspec.structs.replace(arm, variant=variant or CUDA))
-        if request.locked:
-            found += [notices.cuda_misfit(placed[-1].id, text, "") for text in choice.warnings]
+        found += [notices.cuda_misfit(placed[-1].id, text, "") for text in choice.warnings]
     return Placement(tuple(placed), device=CUDA, gpu=fit.gpu.index, warnings=tuple(found))
 
 
@@ -196,13 +195,13 @@ def _choose(arm: Arm, request: DeviceRequest, here: Nvidia, gpu: Gpu) -> Choice:
     why = "" if request.named else _not_for(arm, gpu)
     if why:
         return Choice(None, reason=why, fix="Use another GPU for it.")
+    doubts = tuple(filter(None, (_not_for(arm, gpu),)))  # who names it may try
     if not request.locked:
-        return Choice(CUDA)
+        return Choice(CUDA, warnings=doubts)
     requested = arm.variant if arm.variant != DEFAULT_VARIANT else request.variant
     choice = variants.choose(
         arm.image, here, version=arm.version, requested=None if requested == AUTO else requested, gpu=gpu.index
     )
-    doubts = tuple(filter(None, (_not_for(arm, gpu),)))  # who names it may try
     return msgspec.structs.replace(choice, warnings=(*doubts, *choice.warnings))
 
 

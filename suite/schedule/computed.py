@@ -2,6 +2,7 @@
 
 import msgspec
 
+from suite.backends import registry
 from suite.record.schema import Arm, Case, Computed
 from suite.schedule.resources import RunResources
 from suite.zoo import honesty
@@ -12,7 +13,8 @@ def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | 
 
     On a CPU that follows from the image, the model and the precision, and some frameworks take seconds to say it: it is
     asked of the first launch of each case that is timed in windows, and of others only where no launch was asked. On a
-    GPU a framework chooses algorithms by their speed, so every launch is asked.
+    GPU a framework chooses algorithms by their speed, so every launch is asked of it, but for those that say which
+    operators a call dispatches (torch takes 5 s to say it, docs/gpu-verification.md).
 
     Parameters
     ----------
@@ -21,7 +23,9 @@ def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | 
     case, arm
         A case and an arm of it.
     """
-    return resources.computed.get(_place_of(case, arm)) if case.device == "cpu" else None
+    if case.device != "cpu" and not registry.get(arm.backend).says_by_operators:
+        return None
+    return resources.computed.get(_place_of(case, arm))
 
 
 def remember_computed(resources: RunResources, case: Case, arm: Arm, computed: Computed | None) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse, device, energy, money
+from suite.analysis import analyse, energy, money
 from suite.analysis.types import Estimate
 from suite.record.schema import Absent, Convergence, Launch, Price, Run
 from suite.statistics.student import MIN_LAUNCHES
@@ -96,8 +96,7 @@ def test_where_no_energy_was_measured_the_reason_stands(run: Run) -> None:
         assert all(isinstance(row.cost, Estimate) for row in block.rows), "costs need no counter"
 
 
-def test_a_gpus_energy_comes_first_and_the_processors_is_added(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "MIN_ENERGY_S", 0.1)
+def test_a_gpus_energy_comes_first_and_the_processors_is_added(run: Run) -> None:
     moved = tuple(
         msgspec.structs.replace(block, case=msgspec.structs.replace(block.case, device="cuda")) for block in run.blocks
     )

@@ -72,10 +72,12 @@ def test_a_gpu_of_the_kind_that_the_plug_in_is_made_for(capability: str) -> None
     assert "onnxruntime-tensorrt-rtx@cu13" in arms(made)
 
 
-def test_who_names_a_backend_may_try_it_on_any_gpu() -> None:
-    selection = Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",), scenarios=("latency",))
+@pytest.mark.parametrize(("locked", "variant"), [(True, "cu13"), (False, "cuda")])
+def test_who_names_a_backend_may_try_it_on_any_gpu(locked: bool, variant: str) -> None:
+    names = ("onnxruntime-tensorrt-rtx",)
+    selection = Selection(variant="auto", backends=names, scenarios=("latency",), locked=locked)
     made = make(selection, available=CPUS, here=nvidia())
-    assert arms(made) == {"onnxruntime-tensorrt-rtx@cu13"}
+    assert arms(made) == {f"onnxruntime-tensorrt-rtx@{variant}"}
     assert any("is none of them" in warning.message for warning in made.warnings)
     unsaid = make(selection, available=CPUS, here=nvidia("595.58.03", Gpu(0, "NVIDIA", None)))
     assert not any("is none of them" in warning.message for warning in unsaid.warnings), "what is not known is tried"

@@ -24,9 +24,15 @@ def test_an_arm_is_asked_once_in_what_it_computes() -> None:
     assert known_computed(resources, latency, other) is None
     low = msgspec.structs.replace(memory, precision="bf16")
     assert known_computed(resources, low, arm) is None
-    on_gpu = msgspec.structs.replace(latency, device="cuda")
-    remember_computed(resources, on_gpu, arm, found)
-    assert known_computed(resources, on_gpu, arm) is None, "it may choose others in every launch"
+
+
+def test_on_a_gpu_every_launch_is_asked_of_what_may_choose_other_kernels() -> None:
+    resources = site(plan("memory"))
+    case, found = Case("mlp", "latency", "fp32", 1, 2, device="cuda"), Computed({"fp32": 6}, "what it prints")
+    for arm in (Arm("jax", "jax"), Arm("torch", "torch"), Arm("torch-compile", "torch-compile")):
+        remember_computed(resources, case, arm, found)
+        expected = None if arm.backend == "jax" else found
+        assert known_computed(resources, case, arm) == expected
 
 
 def test_what_a_worker_says_is_recorded_whole() -> None:

@@ -67,13 +67,14 @@ def parities_command(runs: tuple[Path, ...], out: Path) -> None:
 
 @main.command("turns")
 @click.option("--model", default="resnet50", show_default=True, help="Model of both arms.")
+@click.option("--batch", type=click.IntRange(1), default=32, show_default=True, help="Inputs of a call.")
 @click.option("--launches", type=click.IntRange(1), default=2, show_default=True, help="Launches.")
 @click.option("--windows", type=click.IntRange(2), default=10, show_default=True, help="Windows in each phase.")
 @out_option
-def turns_command(model: str, launches: int, windows: int, out: Path) -> None:
+def turns_command(model: str, batch: int, launches: int, windows: int, out: Path) -> None:
     """Compare an arm alone on the GPU with the same worker while another arm takes turns with it."""
     with commands.terminal() as terminal:
-        _keep(out, lambda: turns.measure(model, launches, windows, terminal))
+        _keep(out, lambda: turns.measure(model, batch, launches, windows, terminal))
 
 
 @main.command("faults")

@@ -65,6 +65,7 @@ class Turns(msgspec.Struct, frozen=True):
     """All launches of a model."""
 
     model: str
+    batch: int
     launches: tuple[Launch, ...]
     energy: Energy
     clocks_mhz: dict[str, tuple[int, ...]]
@@ -72,13 +73,15 @@ class Turns(msgspec.Struct, frozen=True):
     temperatures_c: dict[str, tuple[int, ...]]
 
 
-def measure(model: str, launches: int, windows: int, terminal: commands.Terminal) -> Turns:
+def measure(model: str, batch: int, launches: int, windows: int, terminal: commands.Terminal) -> Turns:
     """Take all launches.
 
     Parameters
     ----------
     model : str
         Name of the model, with inputs and outputs on the device.
+    batch : int
+        Inputs of a call. Of one alone the CPU is what takes the time in eager mode, and not the GPU.
     launches, windows : int
         How many launches, and windows of each phase.
     terminal : Terminal
@@ -89,8 +92,10 @@ def measure(model: str, launches: int, windows: int, terminal: commands.Terminal
     LevelfieldError
         No GPU can be used, or an arm cannot be launched there or is not equal to the reference.
     """
+    scenario = "throughput-device" if batch > 1 else "latency-device"
+    batches = (batch,) if batch > 1 else ()
     chosen = commands.selection(
-        (model,), (FIRST, SECOND), scenarios=("latency-device",), variant="auto", gpu="0", locked=False
+        (model,), (FIRST, SECOND), scenarios=(scenario,), batches=batches, variant="auto", gpu="0", locked=False
     )
     found: list[Launch] = []
     with commands.prepared(chosen, terminal, "host") as (plan, resources):
@@ -103,6 +108,7 @@ def measure(model: str, launches: int, windows: int, terminal: commands.Terminal
                 found.append(one)
     return Turns(
         model=model,
+        batch=batch,
         launches=tuple(found),
         energy=energy,
         clocks_mhz=_by_phase(found, "sm_clock_mhz"),
