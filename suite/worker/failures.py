@@ -1,7 +1,9 @@
 """An exception of a framework as a reply: one sentence, its kind, and the traceback for the record."""
 
 import re
+import sys
 import traceback
+from pathlib import Path
 
 from suite.backends import cuda
 from suite.backends.protocol import Unsupported
@@ -31,7 +33,7 @@ def failure(error: Exception, device: str) -> Failed:
     device : str
         Where the worker computes: frameworks lack memory in the same words on a GPU and on a CPU.
     """
-    detail = traceback.format_exc()[-DETAIL_CHARS:]
+    detail = without_folders(traceback.format_exc())[-DETAIL_CHARS:]
     if isinstance(error, MemoryError):
         return Failed("out-of-memory", "The worker ran out of memory.", detail)
     if _OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
@@ -45,3 +47,14 @@ def failure(error: Exception, device: str) -> Failed:
         return Failed("unsupported", text[:500], detail)
     name = "" if isinstance(error, DivergedError) else f"{type(error).__name__}: "  # its words are enough
     return Failed("error", f"{name}{text[:500]}", detail)
+
+
+def without_folders(text: str) -> str:
+    """Return a traceback whose files are named from the folder on that they were imported from.
+
+    Where a person keeps an environment or a checkout is private, and a record is published.
+    """
+    folders = {str(Path(folder)) for folder in sys.path if folder and Path(folder).is_absolute()} - {"/"}
+    for folder in sorted(folders, key=len, reverse=True):
+        text = text.replace(f'"{folder}/', '"')
+    return text

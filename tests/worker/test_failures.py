@@ -1,5 +1,8 @@
 """What frameworks throw on a GPU, and the one sentence that is made of it. The texts are those of their sources."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from suite.backends.cuda import meaning
@@ -89,3 +92,11 @@ def test_other_errors_keep_their_own_words() -> None:
     assert meaning("CUDA error: an illegal memory access was encountered") == ""
     reply = answered(RuntimeError("shapes do not match"))
     assert (reply.kind, reply.message) == ("error", "RuntimeError: shapes do not match")
+
+
+def test_a_traceback_names_no_folder_of_this_machine() -> None:
+    import suite
+
+    detail = answered(RuntimeError("no")).detail
+    assert re.search(r'File "(tests/)?worker/test_failures.py", line', detail)
+    assert str(Path(suite.__file__).parent.parent) not in detail
