@@ -40,10 +40,10 @@ _GRAPH = {
 class ONNXRuntime:
     """One session, operators one after the other, all graph optimisations (`graph=` asks for fewer).
 
-    On CUDA it is unverified (see `suite.backends.cuda`). There a session that would leave any operator to the CPU is
-    refused: ONNX Runtime falls back without a word, for a whole model or for single operators. Its Python layer has
-    another fallback: where a session cannot be made on CUDA, or fails there, it makes one on the CPU and tries again.
-    That is off too (`enable_fallback`), so that what really went wrong, such as too little memory, is what is reported.
+    On CUDA a session that would leave any operator to the CPU is refused: ONNX Runtime falls back without a word, for a
+    whole model or for single operators. Its Python layer has another fallback: where a session cannot be made on CUDA,
+    or fails there, it makes one on the CPU and tries again. That is off too (`enable_fallback`), so that what really
+    went wrong, such as too little memory, is what is reported.
 
     References
     ----------

@@ -7,20 +7,13 @@ from functools import cache
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from suite.analysis import analyse
-from suite.analysis.launch_levels import level_matrix
 from suite.backends import registry
-from suite.record import files
-from suite.record.schema import Absent, Run
-from suite.statistics.arrays import Floats
-from suite.statistics.ending import EndedBy
-from suite.statistics.student import fewest_launches
+from suite.record.schema import Absent
 from suite.trials.device_clock import BARE, OURS, compare
-from suite.zoo import models
 from suite.zoo.parity import TOLERANCES
-from tests.figures import prints, records
+from tests.figures import gpu_again, prints, records
 from tests.figures.checking import Figure
 
 PAGE = "docs/gpu-verification.md"
@@ -52,7 +45,7 @@ def _setup() -> list[object]:
     return [
         facts["device 0 name"],
         facts["driver"],
-        dt.date.fromisoformat(day).strftime("%-d %B %Y"),
+        f"{dt.date.fromisoformat(day).day} and {gpu_again.day():%-d %B %Y}",
         versions["torch"].python,
         installed["torch"].split("+")[0],
         installed["jax"],
@@ -65,11 +58,6 @@ def _setup() -> list[object]:
 def _settings() -> list[object]:
     (launches,) = {len(block.generations) for block in records.run(SETTINGS).blocks}
     return [launches]
-
-
-def _operators() -> list[object]:
-    found = {one["case"].split("/")[0] for one in _trial("parities")["answers"] if "/operators/" in one["case"]}
-    return ["one" if len(found) == 1 else len(found), len(models.operators())]
 
 
 def _facts() -> list[object]:
@@ -132,7 +120,7 @@ def _identical() -> list[object]:
     control = analyse(records.run(AA)).identical
     assert control is not None
     (block,) = records.run(AA).blocks
-    return [block.case.batch, f"{control.ratio.value:.3f}", len(block.generations), fewest_launches(EndedBy.PLAN)]
+    return [block.case.batch, f"{control.ratio.value:.3f}", len(block.generations)]
 
 
 def _errors(precision: str) -> list[object]:
@@ -191,21 +179,6 @@ def _left() -> list[object]:
     return [fault["done"].split("all but ")[1].split(" of")[0]]
 
 
-def _injected() -> list[object]:
-    run = files.read(records.TRIALS / "gpu-inject-2026-11-26.json")
-    (block,) = run.blocks
-    levels = level_matrix(block)
-    ratio = statistics.geometric_mean([float(value) for value in _ratios(run, levels)])
-    (amount,) = {arm.inject for arm in block.arms if arm.inject}
-    return [amount.removesuffix("%"), f"{ratio:.3f}", prints.in_words(len(block.generations))]
-
-
-def _ratios(run: Run, levels: Floats) -> list[float]:
-    names = [arm.id for arm in run.blocks[0].arms]
-    first, second = names.index("torch@cuda"), names.index("torch@cuda#2")
-    return [float(value) for value in np.exp(levels[:, second] - levels[:, first])]
-
-
 FIGURES = [
     Figure(
         PAGE,
@@ -214,7 +187,6 @@ FIGURES = [
         _setup,
     ),
     Figure(PAGE, "CUDA graphs, JAX; {} launches, so nothing is ranked", _settings),
-    Figure(PAGE, "Operators on the GPU: {} of {} was measured, equal", _operators),
     Figure(PAGE, "releases it runs; {} of {} facts by NVML are those of `nvidia-smi`", _facts),
     Figure(PAGE, "multiplied for {} seconds: {} W by NVML's energy counter, {} W by the samples", _power),
     Figure(PAGE, "products of bf16 {}, fp16 {}, TF32 {} and fp32 {} TFLOP/s; copies {} TB/s", _ceilings),
@@ -224,7 +196,7 @@ FIGURES = [
         "of {} arms of cases in fp32, TF32, bf16 and fp16 all are equal to the reference but {} that did",
         _but,
     ),
-    Figure("docs/gpu.md", "JAX on one {} (driver {}, {}), without", lambda: _setup()[:3]),
+    Figure("docs/gpu.md", "ONNX Runtime on one {} (driver {}, {}), without", lambda: _setup()[:3]),
     Figure(PAGE, "| The other {} | the MLP in TF32", _unequal),
     Figure(PAGE, "refused for ResNet-50 and BERT (errors {} and {}, the gate is {})", _hidden),
     Figure(
@@ -233,7 +205,7 @@ FIGURES = [
         "{} ({}–{}) times `torch.utils.benchmark`, {} ({}–{}) times CUDA's own events",
         _clock,
     ),
-    Figure(PAGE, "batch {} on the device: {} after {} launches; a verdict takes {}", _identical),
+    Figure(PAGE, "In an earlier one, batch {}: {} after {} |", _identical),
     Figure(
         PAGE,
         "In fp16 the errors were {} to {}, in TF32 {} to {}, in bf16 {} to {}. The gates of TF32 and fp16 had been "
@@ -243,5 +215,4 @@ FIGURES = [
     Figure(PAGE, "loads for some {} s in every launch, JAX for {} to {} s and once for {} s", _starting),
     Figure(PAGE, "held {} GB (torch) and up to {} GB (JAX); the allowances before a model are {} and {} GB", _memory),
     Figure(PAGE, "BERT ran in the {} that another process had left", _left),
-    Figure(PAGE, "with {} % injected, the ratio was {} after {} launches", _injected),
 ]
