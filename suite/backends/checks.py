@@ -91,8 +91,10 @@ def require_decoding(backend: str, source: DecodingSource, options: Options) -> 
     decoding = model.decoding
     if decoding is None:
         raise Unsupported(f"{source.model} does not answer token by token.")
-    if options.precision != "fp32" or options.device != "cpu":
-        raise Unsupported(f"{backend} answers token by token in fp32 on the CPU alone here.")
+    devices = registry.get(backend).decodes
+    if options.precision != "fp32" or options.device not in devices:
+        where = "the CPU alone" if devices == ("cpu",) else " and ".join(devices)
+        raise Unsupported(f"{backend} answers token by token in fp32 on {where} here.")
     if source.growing and (reason := registry.get(backend).no_growing_cache):
         raise Unsupported(reason)
     return model, decoding

@@ -101,8 +101,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it can train: frameworks can, runtimes that read a finished model cannot."""
     mixed: dict[str, dict[str, Way]] = {}
     """How it trains in precisions below fp32, by device and precision; in fp32 whatever trains does."""
-    decodes: bool = False
-    """Whether it can answer token by token, with a cache: then it has `load_decoding`."""
+    decodes: tuple[str, ...] = ()
+    """Devices on which it can answer token by token, with a cache: where there is any, it has `load_decoding`."""
     why_static: str = ""
     """Why its cache has a fixed size only; empty: it also answers with one that grows."""
     feed: str = "prefetch"

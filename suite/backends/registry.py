@@ -65,7 +65,7 @@ _TORCH = BackendInfo(
     ways=_NATIVE,
     trains=True,
     mixed={"cpu": {"bf16": _AUTOCAST}, "cuda": {"bf16": _AUTOCAST, "fp16": _AUTOCAST_FP16}},
-    decodes=True,
+    decodes=("cpu", "cuda"),
     why_not={
         ("cpu", "int8"): (
             "PyTorch's static quantisation (torch.ao.quantization) is deprecated for torchao, which is not locked here"
@@ -93,7 +93,7 @@ _TENSORFLOW = BackendInfo(
     ways=_NATIVE,
     trains=True,
     mixed=_MIXED,
-    decodes=True,
+    decodes=("cpu",),
     why_static="its definition is traced for fixed shapes",
     why_not={
         ("cpu", "int8"): "TensorFlow quantises after training for LiteRT (TensorFlow Lite), which is another runtime"
@@ -163,7 +163,7 @@ _BUILT_IN = {
             ways=_NATIVE,
             trains=True,
             mixed=_MIXED,
-            decodes=True,
+            decodes=("cpu", "cuda"),
             why_static=_XLA_STATIC,
             why_not={("cpu", "int8"): "JAX has no static quantisation after training of its own"},
             process_bytes=1280 << 20,
@@ -189,7 +189,7 @@ _BUILT_IN = {
                 ("cpu", "bf16"): "ONNX Runtime's CPU provider has no bf16 kernels for convolutions and matrix products"
             },
             process_bytes=1024 << 20,
-            decodes=True,
+            decodes=("cpu",),
             profiler="onnxruntime",
             traces=("chrome",),
             settings={"graph": ("all", "extended", "basic", "off"), "spinning": ("on", "off")},
@@ -211,7 +211,7 @@ _BUILT_IN = {
                     "int8": _QDQ,
                 }
             },
-            decodes=True,
+            decodes=("cpu",),
             profiler="openvino",
             settings={"hint": ("latency", "throughput")},
             colours=("#bd3a7c", "#f083b8"),

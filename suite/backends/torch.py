@@ -154,7 +154,7 @@ class Torch:
         return layers.caller(self._torch, module.to(memory_format=self._torch.channels_last), names)
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
-        """Build the network and its caches on the CPU; raises `Unsupported` elsewhere."""
+        """Build the network and its caches on the device."""
         from suite.backends.decoding import torch as decoding
         from suite.zoo import torch_module
 
@@ -163,9 +163,9 @@ class Torch:
         prepared = [f"{name}={self._options.settings[name]}" for name in _PREPARED if name in self._options.settings]
         if self._compiled is None and prepared:
             raise Unsupported(f"{self.name} prepares nothing that answers token by token: leave {prepared[0]} out.")
-        network = torch_module.load(model, source.weights)
+        network = torch_module.load(model, source.weights).to(self._device)
         compiled = partial(self._compiled, dynamic=source.growing) if self._compiled is not None else None
-        return decoding.decoder(self._torch, network, caches, source, compiled)
+        return decoding.decoder(self._torch, network, caches, source, compiled, self._device)
 
     _compiled: Callable[..., Any] | None = None
     """Compiles a function of tensors, whose sizes may change with `dynamic=True`; None: it is run eagerly."""

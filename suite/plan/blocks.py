@@ -171,7 +171,7 @@ def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
     if case.trains or case.converges:
         arms = tuple(arm for arm in arms if registry.get(arm.backend).trains)
     if case.definition.decodes:
-        arms = tuple(arm for arm in arms if registry.get(arm.backend).decodes)
+        arms = tuple(arm for arm in arms if case.device in registry.get(arm.backend).decodes)
     if case.converges:
         return Block(case=case, arms=arms, planned_generations=profile.seeds)
     if case.definition.driven:

@@ -35,6 +35,7 @@ def models_of(
     models: Sequence[str],
     scenarios: Sequence[Scenario],
     arms: Sequence[Arm],
+    device: str,
 ) -> dict[str, tuple[int, ...]]:
     """Return the models among those of the run that answer token by token, each with its depths.
 
@@ -46,6 +47,8 @@ def models_of(
         Its name: depths where the user named none.
     models, scenarios, arms
         All of the run.
+    device
+        Where the arms compute.
 
     Raises
     ------
@@ -66,11 +69,12 @@ def models_of(
         raise LevelfieldError(
             f"{', '.join(refused)} does not answer token by token.", fix=f"Ask for {', '.join(decoders())}."
         )
-    if not any(registry.get(arm.backend).decodes for arm in arms):
+    if not any(device in registry.get(arm.backend).decodes for arm in arms):
         names = ", ".join(dict.fromkeys(arm.backend for arm in arms))
+        others = ", ".join(name for name in names_of_backends() if device in registry.get(name).decodes)
         raise LevelfieldError(
-            f"{names} keeps no cache of keys and values here.",
-            fix=f"Ask for {', '.join(name for name in names_of_backends() if registry.get(name).decodes)}.",
+            f"{names} keeps no cache of keys and values {'here' if device == 'cpu' else 'on a GPU'}.",
+            fix=f"Ask for {others}{'' if device == 'cpu' else ', or for the CPU: --variant cpu'}.",
         )
     found: dict[str, tuple[int, ...]] = {}
     for name in models:

@@ -266,7 +266,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     divided = processes.divisions(selection, together)
-    depths = decoding.models_of(selection, profile.name, models, requested, arms)
+    depths = decoding.models_of(selection, profile.name, models, requested, arms, placement.device)
     cached = next((sizes[each.name] for each in requested if each.decodes), {})
     decoding.check_room({name: cached[name] for name in depths}, worker_memory.limit_bytes())
     measured = cases(
@@ -318,11 +318,6 @@ def _arranged(available: Sequence[int] | Topology | None) -> Topology:
 
 
 def _check_device(requested: Sequence[Scenario], placement: Placement) -> None:
-    decodes = next((each.name for each in requested if each.decodes), None)
-    if placement.gpu is not None and decodes is not None:
-        raise LevelfieldError(
-            f"{decodes} is measured on the CPU alone.", fix="Leave --gpu and --variant out, or ask for other scenarios."
-        )
     on_device = next((each.name for each in requested if each.on_device), None)
     if placement.gpu is None and on_device is not None:
         raise LevelfieldError(

@@ -211,6 +211,16 @@ def test_the_host_launcher_takes_what_cuda_there_is() -> None:
     assert made.warnings == ()
 
 
+def test_token_by_token_on_a_gpu_by_those_that_can() -> None:
+    made = make(Selection(variant="auto", scenarios=("decode",)), available=CPUS, here=nvidia())
+    assert {block.case.device for block in made.blocks} == {"cuda"}
+    assert arms(made) == {"torch@cu13", "torch-compile@cu13", "jax@cu13"}
+    named = Selection(variant="auto", backends=("onnxruntime",), scenarios=("decode",))
+    with pytest.raises(LevelfieldError, match="onnxruntime keeps no cache of keys and values on a GPU") as refused:
+        make(named, available=CPUS, here=nvidia())
+    assert "torch, torch-compile, jax, or for the CPU: --variant cpu" in refused.value.fix
+
+
 def test_device_scenarios_have_names_of_their_own() -> None:
     of_one_call = tuple(name for name in scenarios.NAMES if not scenarios.get(name).decodes)
     selection = Selection(variant="auto", backends=("jax",), models=("mlp",), scenarios=of_one_call)

@@ -16,8 +16,9 @@ def decoder(
     decoding: Decoding,
     source: DecodingSource,
     compiled: Callable[[Any], Any] | None,
+    device: str = "cpu",
 ) -> Decoder:
-    """Return a decoder on the CPU.
+    """Return a decoder. On CUDA it is unverified: caches stay there, tokens and answers are copied in every call.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ def decoder(
         Batch and numbers of tokens, and whether caches grow.
     compiled : callable
         Compiles the timed function; prompts that only fill a cache are computed eagerly. None: nothing is compiled.
+    device : str
+        Where the network is, and its caches.
     """
     shapes = decoding.empty_shapes(source.batch, growing=source.growing).values()
     eager = network.grown if source.growing else network.cached
@@ -39,12 +42,13 @@ def decoder(
 
     def new_cache() -> list[Any]:
         with inference_mode():
-            return [torch.zeros(shape) for shape in shapes]
+            return [torch.zeros(shape, device=device) for shape in shapes]
 
     def extend(cache: list[Any], input_ids: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.float32]:
         call = timed if start >= source.prompt else eager
         with inference_mode():
-            return call(from_numpy(input_ids), arange(start, start + input_ids.shape[1]), cache).numpy()  # type: ignore[no-any-return]
+            positions = arange(start, start + input_ids.shape[1], device=device)
+            return call(from_numpy(input_ids).to(device), positions, cache).cpu().numpy()  # type: ignore[no-any-return]
 
     if compiled is not None:
         cache = new_cache()
