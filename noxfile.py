@@ -175,6 +175,15 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def pages(session: nox.Session) -> None:
+    """Render every published report anew, as this version writes it, and verify it; their records stay as they are."""
+    install(session)
+    for record in sorted((HERE / "reports").glob("*/run.json")):
+        session.run("levelfield", "report", str(record.parent), silent=True)
+        session.run("levelfield", "verify", str(record.parent), silent=True)
+
+
+@nox.session
 def screenshots(session: nox.Session) -> None:
     """Take the README's picture of a published report anew, as this version renders it; needs Chromium."""
     install(session)

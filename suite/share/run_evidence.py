@@ -88,6 +88,9 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
 def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence, str]:
     """Return what the page of an earlier run carries; with a key, its statement is made and signed again.
 
+    Another version may put less of the record into the page. A statement of this record that names what an earlier
+    page held is made again where it is not signed; a signed one is left as it is, since only its signer can.
+
     Parameters
     ----------
     record
@@ -95,7 +98,7 @@ def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = N
     run, result
         The record, and the analysis of it.
     key
-        File of a key to sign with; None: statement and signature are read, not made.
+        File of a key to sign with; None: it is not signed.
 
     Returns
     -------
@@ -110,8 +113,21 @@ def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = N
         The key does not sign; statement and signature are then as they were.
     """
     if key is None:
-        return evidence_of(record, run, result), ""
+        found = evidence_of(record, run, result)
+        if found.statement or not _states(record):
+            return found, ""
+        if (record.parent / statement.SIGNATURE).exists():
+            return found, (
+                "Its signed statement is of a page that another version wrote, and not of this one: sign it again with "
+                "--sign, or take that version."
+            )
     return _write(record.parent, run, result, key, must_sign=True)
+
+
+def _states(record: Path) -> bool:
+    """Return whether a statement lies beside a record that is of exactly this file."""
+    stated = statement.read(content_of(record.parent / statement.NAME, statement.MAX_BYTES) or b"")
+    return stated is not None and stated.record_sha256 == hashlib.sha256(files.content_of(record)).hexdigest()
 
 
 def evidence_of(record: Path, run: Run, result: Analysis) -> Evidence:

@@ -78,3 +78,25 @@ def test_the_statement_names_no_path_of_this_machine(tmp_path: Path) -> None:
     text = (folder / statement.NAME).read_text() + (folder / "sbom" / "canary-cpu.cdx.json").read_text()
     assert str(tmp_path.parent) not in text
     assert json.loads((folder / statement.NAME).read_text())["_type"]
+
+
+def test_a_page_of_another_version_gets_a_statement_of_its_own_unless_one_is_signed(tmp_path: Path) -> None:
+    """Another version may carry less of the record in its page, whose digest the statement names."""
+    ada, _ = key(tmp_path)
+    folder = leave(small(), tmp_path / "run", ada)
+    older = (folder / statement.NAME).read_bytes().replace(_inside(folder).encode(), b"0" * 64)
+    (folder / statement.NAME).write_bytes(older)
+    rendered = CliRunner().invoke(report, [str(folder)])
+    assert rendered.exit_code == 0
+    assert "sign it again with --sign" in " ".join(rendered.output.split())
+    assert (folder / statement.NAME).read_bytes() == older
+    (folder / statement.SIGNATURE).unlink()
+    assert CliRunner().invoke(report, [str(folder)]).exit_code == 0
+    (stated,) = (each for each in check(folder / "report.html").checks if each.topic == "statement")
+    assert stated.state == "holds"
+
+
+def _inside(folder: Path) -> str:
+    found = statement.read((folder / statement.NAME).read_bytes())
+    assert found is not None
+    return found.inside_sha256
