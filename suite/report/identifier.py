@@ -1,4 +1,4 @@
-"""Names such as `onnxruntime/bert/latency/fp32` in narrow columns: lines end after a separator, never within a part."""
+"""Names such as `onnxruntime/bert/latency/fp32` in narrow columns: lines end after a separator, never within a word."""
 
 import re
 
@@ -8,10 +8,14 @@ from rich.measure import Measurement
 from rich.text import Text
 
 _PART = re.compile(r"[^/+, ]+[/+, ]*|[/+, ]+")
+_WORD = re.compile(r"[^@=#-]+[@=#-]*|[@=#-]+")
+"""What a part that is too long for a line is divided into."""
 
 
 class Identifier:
     """A name that is wrapped between its parts: `tensorflow@2.18.1+frozen=on` after the plus, not after the `2`.
+
+    Where a part is longer than a line, it is wrapped after `@`, `=`, `#` or a hyphen.
 
     Parameters
     ----------
@@ -24,10 +28,11 @@ class Identifier:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in lines(self._name, options.max_width):
-            yield from console.render(Text(line), options)
+            yield from console.render(Text(line, overflow="fold"), options)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        longest = max((cell_len(part.rstrip()) for part in _PART.findall(self._name)), default=0)
+        words = (word for part in _PART.findall(self._name) for word in _WORD.findall(part))
+        longest = max((cell_len(word.rstrip()) for word in words), default=0)
         return Measurement(longest, cell_len(self._name)).with_maximum(options.max_width)
 
 
@@ -39,10 +44,12 @@ def lines(name: str, width: int) -> list[str]:
     name
         The name.
     width
-        Columns of a line. A part that is longer has a line of its own.
+        Columns of a line. A word that is longer has a line of its own.
     """
+    parts = _PART.findall(name)
+    fitting = (_WORD.findall(part) if cell_len(part.rstrip()) > width else [part] for part in parts)
     found = [""]
-    for part in _PART.findall(name):
+    for part in (piece for pieces in fitting for piece in pieces):
         if found[-1] and cell_len(found[-1] + part.rstrip()) > width:
             found[-1] = found[-1].rstrip(" ")
             found.append("")

@@ -31,6 +31,7 @@ from suite.errors import printable
 from suite.record.schema import Absent, Run, Warning_
 from suite.report import accuracy, costs, insights, loadgen, names, operators, sentences, separation, units
 from suite.report.costs import CostTable
+from suite.report.identifier import Identifier
 from suite.report.operators import OperatorTable
 from suite.report.separation import IN_THESE_MINUTES
 
@@ -42,7 +43,7 @@ NARROW_CONVERGENCE = 150
 """The same for the table of time to accuracy, which has more columns."""
 
 SHORTEST_ARM = 8
-"""Characters of a name that is folded."""
+"""Columns that names keep in the narrowest terminal."""
 
 GEOMETRIC_MEAN = "geometric mean"
 """Of the launches' times: what the column of times holds."""
@@ -248,7 +249,7 @@ def _accuracy(title: str, headings: Sequence[str], lines: Sequence[accuracy.Line
         table.add_column(text(heading), justify="right")
     for line in lines:
         cells = (f"{value} ({interval})" if interval else value for value, interval in line.cells)
-        table.add_row(*map(text, (line.arm, line.precision, *cells)))
+        table.add_row(_arm(line.arm), *map(text, (line.precision, *cells)))
     return table
 
 
@@ -259,7 +260,7 @@ def _costs(found: CostTable) -> Table:
         table.add_column(text(f"{heading} (95 %)"), justify="right", no_wrap=True)
     for line in found.lines:
         cells = (f"{value} ({bounds})" if bounds else value for value, bounds in line.cells)
-        table.add_row(*map(text, (line.arm, *cells)))
+        table.add_row(_arm(line.arm), *map(text, cells))
     return table
 
 
@@ -301,7 +302,11 @@ def _add_columns(table: Table, *names: str, right: bool = True) -> None:
 
 def _add_arms(table: Table) -> None:
     """Add the one column that gives way where a terminal is narrow: figures are never cut off."""
-    table.add_column("arm", overflow="fold", min_width=SHORTEST_ARM)
+    table.add_column("arm", min_width=SHORTEST_ARM)
+
+
+def _arm(name: str) -> Identifier:
+    return Identifier(printable(name))
 
 
 def _ranked(
@@ -321,7 +326,7 @@ def _ranked(
         mark, style = _MARKS[row.standing]
         table.add_row(
             text("" if row.rank is None else str(row.rank)),
-            text(row.arm),
+            _arm(row.arm),
             text(cost[1](row)),
             text(mark, style) if mark else text(separation.behind(row, block)),
             *(text(write(row)) for write in extras.values()),
@@ -440,7 +445,8 @@ def _tradeoff(found: Tradeoff, *, narrow: bool) -> Table:
             errors.append(_known(parity.top_1, units.percent) if parity else units.NO_VALUE)
         computed = "" if narrow or parity is None else parity.computed_in + (" (emulated)" if parity.emulated else "")
         table.add_row(
-            *map(text, (row.arm, level.precision, sentences.cost(row, case), units.times(level.speed_up), *errors)),
+            _arm(row.arm),
+            *map(text, (level.precision, sentences.cost(row, case), units.times(level.speed_up), *errors)),
             text(" ".join(filter(None, (computed, mark))), style),
             style=_row_style(row.standing),
         )
@@ -466,7 +472,7 @@ def _scaling(found: Scaling) -> Table:
         for point in points:
             cells.append(units.times(point.speed_up if point else None))
             cells.append(units.share_with_interval(point.efficiency if point else None))
-        table.add_row(*map(text, (curve.arm, *cells)))
+        table.add_row(_arm(curve.arm), *map(text, cells))
     return table
 
 
@@ -480,7 +486,8 @@ def _all_reduce(found: AllReduceBlock) -> Table:
     _add_columns(table, "median", "of launches", "bus bandwidth")
     for row in found.rows:
         spread = f"{units.time(row.lowest_ns)} – {units.time(row.highest_ns)}"
-        table.add_row(*map(text, (row.arm, units.time(row.median_ns), spread, f"{units.size(row.bus_bytes_per_s)}/s")))
+        rate = f"{units.size(row.bus_bytes_per_s)}/s"
+        table.add_row(_arm(row.arm), *map(text, (units.time(row.median_ns), spread, rate)))
     return table
 
 
@@ -496,7 +503,7 @@ def _grid(title: str, results: Iterable[tuple[str, ArmRow, str]]) -> Table:
     for model in models:
         table.add_column(text(model), justify="right", no_wrap=len(models) <= FEW)
     for arm, values in cells.items():
-        table.add_row(text(arm), *(text(values.get(model, units.NO_VALUE)) for model in models))
+        table.add_row(_arm(arm), *(text(values.get(model, units.NO_VALUE)) for model in models))
     return table
 
 

@@ -10,7 +10,9 @@ def test_a_name_is_broken_between_its_parts_only() -> None:
     assert lines("tensorflow@2.18.1+frozen=on", 20) == ["tensorflow@2.18.1+", "frozen=on"]
     assert lines("onnxruntime/bert/latency/fp32", 17) == ["onnxruntime/bert/", "latency/fp32"]
     assert lines("toy, concurrent 2, output tokens", 18) == ["toy, concurrent 2,", "output tokens"]
-    assert lines("tensorflow@2.18.1", 5) == ["tensorflow@2.18.1"]
+    assert lines("tensorflow@2.18.1", 5) == ["tensorflow@", "2.18.1"]
+    assert lines("keras-tensorflow+frozen=off", 12) == ["keras-", "tensorflow+", "frozen=off"]
+    assert lines("torch@cuda", 10) == ["torch@cuda"]
     assert lines("", 5) == [""]
 
 

@@ -47,6 +47,13 @@ def test_a_long_name_is_folded_and_no_figure_is_cut_off() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_long_name_is_folded_between_its_words() -> None:
+    one = files.read(ROOT / "reports" / "20261126-195621-standard-5280")
+    text = shown(one, 80)
+    assert "onnxruntime" in text
+    assert not [line for line in text.splitlines() if line.strip() in {"e", "me", "time", "ow", "low"}], "half a word"
+
+
 def test_a_venv_is_said_in_the_first_lines() -> None:
     first = "\n".join(shown(make_run(launcher="venv")).splitlines()[:3])
     assert "in virtual environments, not in containers" in first
