@@ -16,6 +16,7 @@ from suite.run import ab
 from suite.statistics.ending import EndedBy
 from suite.statistics.student import fewest_launches
 from suite.trials.device_clock import BARE, OURS, compare
+from suite.trials.gpu.turns import LONG_WINDOW_NS
 from suite.zoo import models
 from tests.figures import prints, records
 from tests.figures.checking import Figure
@@ -179,7 +180,13 @@ def _other_operators() -> list[object]:
 def _onnxruntime() -> list[object]:
     found = {one["case"].split("/")[2]: one for one in _answers("resnet50/latency-device/")}
     (version,) = {one["framework"] for one in found.values() if one["arm"] == "onnxruntime@cuda"}
-    return [version, *(_power(found[precision]["relative_error"]) for precision in ("fp32", "tf32", "fp16"))]
+    (release,) = {one["CUDA it was made for"].partition(".")[0] for one in _torch_settings()}
+    return [version, release, *(_power(found[precision]["relative_error"]) for precision in ("fp32", "tf32", "fp16"))]
+
+
+def _torch_settings() -> list[dict[str, str]]:
+    """Return what torch, whose libraries ONNX Runtime took, said of itself."""
+    return [row.settings for arm, row in _rows("fp32").items() if arm.startswith("torch")]
 
 
 def _fallback() -> list[object]:
@@ -226,13 +233,9 @@ def _energy() -> list[object]:
     found = [statistics.fmean(joules[arm]) for arm in ("jax@cuda", "jax@cuda#2")]
     again = joules["jax@cuda#2"]
     turns = _trial("turns")["energy"]
-    values = [*(f"{value:.3f}" for value in (*found, min(again), max(again)))]
-    return [
-        "0.1",
-        *values,
-        *(f"{turns[each]:.2f}" for each in ("short_windows_j", "long_window_j")),
-        device.MIN_WINDOW_S,
-    ]
+    values = [f"{value:.3f}" for value in (*found, min(again), max(again))]
+    values += [f"{turns[each]:.2f}" for each in ("short_windows_j", "long_window_j")]
+    return ["0.1", *values, prints.in_words(LONG_WINDOW_NS / 1e9), device.MIN_WINDOW_S]
 
 
 def _beside() -> list[object]:
@@ -288,14 +291,14 @@ FIGURES = [
     Figure(PAGE, "| {} of {} operators and MobileNetV2, by torch and JAX", lambda: _operators()[:2]),
     Figure(PAGE, "equal, errors below {}", lambda: _operators()[2:]),
     Figure(PAGE, "The other {} operators, and how near", _other_operators),
-    Figure(PAGE, "| {} for CUDA 13, ResNet-50: equal in fp32 ({}), TF32 ({}) and fp16 ({})", _onnxruntime),
+    Figure(PAGE, "| {} for CUDA {}, ResNet-50: equal in fp32 ({}), TF32 ({}) and fp16 ({})", _onnxruntime),
     Figure(PAGE, "it took the system's {}, answered the same", _fallback),
     Figure(PAGE, "torch took {} s of every launch to say", lambda: _steps()[:1]),
     Figure(PAGE, "its first call takes {} s, with cuDNN's search", lambda: _steps()[1:]),
     Figure(
         PAGE,
         "whose windows last {} s, identical arms of JAX took {} and {} J an image, and windows of one arm from {} to "
-        "{} J. A call of torch took {} J in short windows and {} J in one of four seconds "
+        "{} J. A call of torch took {} J in short windows and {} J in one of {} seconds "
         "([turns](../reports/trials/gpu-turns-2026-11-27.json)). The report now shows neither energy nor power where "
         "windows are shorter than {} s",
         _energy,

@@ -91,7 +91,7 @@ def test_axe_finds_nothing(
     assert found == {seen: [] for seen in found}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 @pytest.mark.parametrize("view", ["Over time", "Every call", "Quantiles"])
 def test_axe_finds_nothing_in_what_the_script_draws(

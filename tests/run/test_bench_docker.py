@@ -177,6 +177,7 @@ def test_runs_of_two_sides_take_turns(engine: docker.DockerClient, case: Case) -
     assert none_left(engine, command.pid)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "count"), [(Started, 1), (LaunchDone, 2), (TurnTaken, 2), (RoundDone, 3)])
 def test_a_killed_run_is_taken_up_again(engine: docker.DockerClient, case: Case, kind: type[Any], count: int) -> None:
     """While the first workers load, while they warm up, within a round, and in the second generation."""

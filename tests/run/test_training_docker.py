@@ -35,7 +35,7 @@ ALL = pytest.mark.extended
     [
         pytest.param("resnet50", "fp32", ("torch", "tensorflow", "tensorflow-xla", "jax"), marks=ALL),
         pytest.param("bert", "fp32", ("torch", "tensorflow", "jax"), marks=ALL),
-        ("bert", "fp32", ("jax",)),
+        ("resnet50", "fp32", ("jax",)),
         pytest.param("mlp", "bf16", ("torch", "tensorflow", "jax"), marks=ALL),
         ("mlp", "bf16", ("torch",)),
         ("mlp", "fp32", ("keras-jax",)),

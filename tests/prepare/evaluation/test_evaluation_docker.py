@@ -196,7 +196,7 @@ def test_a_small_network_is_trained_on_texts_to_a_target(engine: docker.DockerCl
 @pytest.mark.parametrize(
     "backends",
     [
-        ("jax", "transformers"),
+        pytest.param(("jax", "transformers"), marks=pytest.mark.extended),
         pytest.param(
             ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers"), marks=pytest.mark.extended
         ),
