@@ -292,7 +292,9 @@ def _parity_style(analysis: Analysis) -> str:
 
 def plain_table(title: str) -> Table:
     """Return a table without lines between its columns."""
-    return Table(title=text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    return Table(
+        title=text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+    )
 
 
 def _add_columns(table: Table, *names: str, right: bool = True) -> None:
