@@ -97,12 +97,7 @@ def _hidden() -> list[object]:
     refused = [found[model, True] for model in ("resnet50", "bert")]
     assert not any(one["equal"] for one in refused)
     (gate,) = {one["tolerance"] for one in refused}
-    return [*(_power_of_ten(one["relative_error"]) for one in refused), f"{gate:.0e}".replace("e-0", "e-")]
-
-
-def _power_of_ten(value: float) -> str:
-    mantissa, exponent = f"{value:.1e}".split("e")
-    return f"{mantissa}e{int(exponent)}"
+    return [*(prints.power_of_ten(one["relative_error"]) for one in refused), f"{gate:.0e}".replace("e-0", "e-")]
 
 
 def _clock() -> list[object]:
@@ -130,7 +125,7 @@ def _errors(precision: str) -> list[object]:
         for one in _trial("parities")["answers"]
         if one["equal"] and any(one["case"].startswith(case) for case in cases)
     ]
-    return [_power_of_ten(min(found)), _power_of_ten(max(found))]
+    return [prints.power_of_ten(min(found)), prints.power_of_ten(max(found))]
 
 
 def _all_errors() -> list[object]:

@@ -145,8 +145,8 @@ def _accuracy() -> list[object]:
     return [
         f"{100 * trained.target:.0f}",
         prints.in_words(len(steps)),
-        _power(errors["torch@cuda"]),
-        _power(errors["jax@cuda"]),
+        prints.power_of_ten(errors["torch@cuda"]),
+        prints.power_of_ten(errors["jax@cuda"]),
     ]
 
 
@@ -155,11 +155,6 @@ def _answers(part: str) -> list[dict[str, Any]]:
     assert found
     assert all(one["equal"] for one in found)
     return found
-
-
-def _power(value: float) -> str:
-    mantissa, exponent = f"{value:.1e}".split("e")
-    return f"{mantissa}e{int(exponent)}"
 
 
 def _operators() -> list[object]:
@@ -181,7 +176,11 @@ def _onnxruntime() -> list[object]:
     found = {one["case"].split("/")[2]: one for one in _answers("resnet50/latency-device/")}
     (version,) = {one["framework"] for one in found.values() if one["arm"] == "onnxruntime@cuda"}
     (release,) = {one["CUDA it was made for"].partition(".")[0] for one in _torch_settings()}
-    return [version, release, *(_power(found[precision]["relative_error"]) for precision in ("fp32", "tf32", "fp16"))]
+    return [
+        version,
+        release,
+        *(prints.power_of_ten(found[precision]["relative_error"]) for precision in ("fp32", "tf32", "fp16")),
+    ]
 
 
 def _torch_settings() -> list[dict[str, str]]:

@@ -71,3 +71,9 @@ def ratio(interval: Interval, decimals: int = 3) -> tuple[str, str, str]:
     assert interval.low is not None
     assert interval.high is not None
     return tuple(f"{each:.{decimals}f}" for each in (interval.value, interval.low, interval.high))  # type: ignore[return-value]
+
+
+def power_of_ten(value: float) -> str:
+    """`2.6e-7`: two digits, and no zeros in the exponent."""
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}"

@@ -1,4 +1,4 @@
-"""A registry with TLS and a login, as a company has one: its certificate and its password are the engine's matter."""
+"""A registry with TLS and a login: the container engine checks the certificate and sends the password."""
 
 import base64
 import ipaddress
