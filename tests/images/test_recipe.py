@@ -54,7 +54,7 @@ def test_what_an_environment_is_made_of_changes_its_tag(checkout: Path, change: 
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(_append("images/worker.Dockerfile"), id="recipe"),
+        pytest.param(_append("images/worker.toml"), id="recipe"),
         pytest.param(_append("suite/worker/messages.py"), id="worker"),
         pytest.param(_append("suite/zoo/__init__.py"), id="zoo"),
         pytest.param(_append("suite/backends/new.py"), id="new backend"),
