@@ -62,7 +62,7 @@ def connect() -> Iterator[docker.DockerClient]:
 
 
 def open_client(timeout_s: int) -> docker.DockerClient:
-    """Return a client of the engine that `DOCKER_HOST` or the current context names; the caller closes it.
+    """Return a client of the engine that `docker` uses (`suite.machine.engine.address`); the caller closes it.
 
     Parameters
     ----------
