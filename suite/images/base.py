@@ -18,7 +18,7 @@ from suite.errors import LevelfieldError
 from suite.images import architectures, catalogue, debian, engine, loading
 from suite.images.layer import Layer
 from suite.images.wheels import Progress, digest, silent
-from suite.paths import cache_folder, file_lock, images_root
+from suite.paths import cache_folder, file_lock, images_root, temporary_folder
 
 Kind: TypeAlias = Literal["debian", "registry"]
 
@@ -156,10 +156,10 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
         _pull(client, base, progress)
         return
     guard = cache_folder("downloads") / "base.lock"
-    with file_lock(guard), tempfile.TemporaryDirectory(prefix="base-", dir=cache_folder("downloads")) as name:
+    with file_lock(guard), temporary_folder("base") as folder:
         if not exists(client, base):  # no other build made it meanwhile
             engine.check_machine(client)
-            _load(client, base, Path(name), progress)
+            _load(client, base, folder, progress)
 
 
 def _load(client: docker.DockerClient, base: Base, folder: Path, progress: Progress) -> None:

@@ -1,6 +1,5 @@
 """Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused."""
 
-import tempfile
 from pathlib import Path
 
 import docker
@@ -9,7 +8,7 @@ from docker.models.images import Image as EngineImage
 from suite.images import archive, base, catalogue, engine, layer, loading, wheels, worker_code
 from suite.images.recipe import ENVIRONMENT, Recipe, recipe
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, disk_space, file_lock, images_root
+from suite.paths import cache_folder, disk_space, file_lock, images_root, temporary_folder
 from suite.record.schema import Image
 
 _INSTALLED = "/opt/levelfield/env"
@@ -72,8 +71,8 @@ def _made(client: docker.DockerClient, target: Recipe, *, use_cache: bool, progr
         image = engine.find(client, target.tag, target.identity) if use_cache else None
         if image is None:  # no other process has built it meanwhile
             engine.sweep(client)
-            with tempfile.TemporaryDirectory(prefix="building-", dir=cache_folder("downloads")) as name:
-                _load(client, target, Path(name), use_cache=use_cache, progress=progress)
+            with temporary_folder("building") as folder:
+                _load(client, target, folder, use_cache=use_cache, progress=progress)
             image = client.images.get(target.tag)
         return image
 

@@ -3,13 +3,12 @@
 Layers and configuration are ours and hold no times: two builds of the same image give the same archive, byte for byte.
 """
 
-import tempfile
 from pathlib import Path
 
 from suite.errors import LevelfieldError
 from suite.images import engine, loading, sbom
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, disk_space
+from suite.paths import disk_space, temporary_folder
 from suite.record.schema import Image
 
 
@@ -44,10 +43,10 @@ def export_image(image: Image, folder: Path, *, progress: Progress = silent) -> 
             folder.mkdir(parents=True, exist_ok=True)
             with (
                 engine.connect() as client,
-                tempfile.TemporaryDirectory(prefix="saving-", dir=cache_folder("downloads")) as name,
+                temporary_folder("saving") as temporary,
                 partial.open("wb") as stream,
             ):
-                saved, layers = loading.saved(client, image.tag, Path(name))
+                saved, layers = loading.saved(client, image.tag, temporary)
                 stream.writelines(loading.archive([saved], layers))
             partial.replace(target)
             (folder / f"{stem}{sbom.SUFFIX}").write_bytes(sbom.of_record(image))

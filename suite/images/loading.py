@@ -26,7 +26,7 @@ from docker.errors import DockerException, ImageNotFound
 
 from suite.errors import LevelfieldError
 from suite.images.archive import EPOCH
-from suite.paths import cache_folder
+from suite.paths import temporary_folder
 
 _CHUNK_BYTES = 1024 * 1024
 _CREATED = dt.datetime.fromtimestamp(EPOCH, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -92,8 +92,8 @@ def load(client: docker.DockerClient, images: Sequence[Image], files: Mapping[st
     """
     problem = _try(client, images, files)
     if problem and below:
-        with tempfile.TemporaryDirectory(prefix="layers-", dir=cache_folder("downloads")) as folder:
-            problem = _try(client, images, {**saved(client, below, Path(folder))[1], **files})
+        with temporary_folder("layers") as folder:
+            problem = _try(client, images, {**saved(client, below, folder)[1], **files})
     if problem:
         raise LevelfieldError(
             f"The container engine did not take the image {images[-1].tag}: {problem}.",
