@@ -11,7 +11,7 @@ import msgspec
 from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, debian, engine, unpacking
+from suite.images import architectures, catalogue, debian, debian_archives, engine, unpacking
 from suite.images.layer import Layer
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, file_lock, images_root
@@ -158,7 +158,7 @@ def make(name: str, tar: Path, *, progress: Progress = silent) -> Layer:
         A package cannot be fetched or unpacked.
     """
     lock = debian.lock_of(name)
-    packages = debian.fetch(lock, name, progress=progress)
+    packages = debian_archives.fetch(lock, name, progress=progress)
     progress(f"unpacking {len(packages)} Debian packages of the {name} base")
     with tar.open("wb") as target:
         return unpacking.unpack(packages, lock.epoch, target)
