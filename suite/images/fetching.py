@@ -248,7 +248,7 @@ def reason_of(error: RequestException) -> Reason:
     cause = error.args[0] if error.args else None
     if isinstance(error, ProxyError):
         return Reason.PROXY
-    if isinstance(error, SSLError):
+    if isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
         return Reason.CERTIFICATE
     if isinstance(error, Timeout) or isinstance(cause, urllib3.exceptions.ReadTimeoutError):
         return Reason.SLOW
