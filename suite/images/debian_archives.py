@@ -19,6 +19,7 @@ from suite.paths import cache_folder, file_lock, images_root
 
 MIRRORS = "LEVELFIELD_DEBIAN_MIRRORS"
 """Environment variable: two addresses, of `debian` and of `debian-security`, which are asked before all others."""
+_APT = Path("/etc/apt")
 _SECURITY = "debian-security"
 _SUITES = {*BASES.values(), "stable", "oldstable", "testing", "unstable", "sid"}
 _LATER = (dt.timedelta(), dt.timedelta(days=1), dt.timedelta(days=7))
@@ -31,13 +32,8 @@ class _Public(msgspec.Struct, frozen=True, rename="kebab"):
     snapshot: str
 
 
-def mirrors(root: Path = Path("/")) -> dict[str, tuple[str, ...]]:
+def mirrors() -> dict[str, tuple[str, ...]]:
     """Return the addresses of each archive, in the order in which they are asked.
-
-    Parameters
-    ----------
-    root
-        Root of the file system with the configuration of apt.
 
     Raises
     ------
@@ -51,20 +47,11 @@ def mirrors(root: Path = Path("/")) -> dict[str, tuple[str, ...]]:
         raise LevelfieldError(
             f"{MIRRORS} names {len(chosen)} addresses.", fix="Name two: of debian and of debian-security."
         )
-    named = dict(zip(own, chosen, strict=True)) if chosen else {}
-    of_host = tuple(_of_host(root))
-    return {
-        archive: tuple(
-            dict.fromkeys(
-                [
-                    *([named[archive]] if named else []),
-                    *(address for its, address in of_host if its == archive),
-                    own[archive],
-                ]
-            )
-        )
-        for archive in own
-    }
+    named = tuple(zip(own, chosen, strict=True)) if chosen else ()
+    found: dict[str, dict[str, None]] = {archive: {} for archive in own}
+    for archive, address in (*named, *_of_host(), *own.items()):
+        found[archive][address] = None
+    return {archive: tuple(each) for archive, each in found.items()}
 
 
 def _public() -> _Public:
@@ -72,10 +59,9 @@ def _public() -> _Public:
     return msgspec.convert(tomllib.loads(content)["debian"], _Public)
 
 
-def _of_host(root: Path) -> Iterator[tuple[str, str]]:
+def _of_host() -> Iterator[tuple[str, str]]:
     """Yield archive and address of the Debian archives that the machine's apt is configured with (sources.list(5))."""
-    folder = root / "etc/apt"
-    for file in (folder / "sources.list", *sorted((folder / "sources.list.d").glob("*"))):
+    for file in (_APT / "sources.list", *sorted((_APT / "sources.list.d").glob("*"))):
         try:
             text = file.read_text(encoding="utf-8", errors="replace")
         except OSError:

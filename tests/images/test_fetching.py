@@ -3,10 +3,7 @@ import shutil
 import socket
 import ssl
 import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -17,74 +14,10 @@ from suite.errors import LevelfieldError
 from suite.images import fetching
 from suite.images.fetching import Reason, Wanted
 from suite.images.wheels import silent
+from tests.servers import FileServer
 
 CONTENT = bytes(range(256)) * 1600
 LOST = "Lock again."
-
-
-class Server(ThreadingHTTPServer):
-    """A mirror: what it has, how it misbehaves, and what it was asked."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.files: dict[str, bytes] = {}
-        self.kind = "application/octet-stream"
-        self.code = 200
-        self.cut_bytes: int | None = None
-        """Where answers end too early, the first time."""
-        self.delay_s = 0.0
-        self.asked: list[tuple[str, str]] = []
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        server, wanted = self.server, self.headers.get("Range", "")
-        server.asked.append((self.path, wanted))
-        time.sleep(server.delay_s)
-        content = server.files.get(self.path)
-        if content is None:
-            self.send_error(404)
-            return
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        self.send_response(206 if wanted else server.code)
-        self.send_header("Content-Type", server.kind)
-        self.send_header("Content-Length", str(len(content) - start))
-        self.end_headers()
-        if self.command == "GET":
-            end, server.cut_bytes = server.cut_bytes, None
-            self.wfile.write(content[start:end])
-
-    do_HEAD = do_GET  # noqa: N815  (the name is the library's)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is the library's)
-        pass
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[], Server]]:
-    """Start servers that end with the test."""
-    running: list[tuple[Server, threading.Thread]] = []
-
-    def start() -> Server:
-        server = Server()
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        running.append((server, thread))
-        return server
-
-    yield start
-    for server, thread in running:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture
@@ -98,12 +31,12 @@ def _fetch(wanted: Wanted, *addresses: str, timeout_s: float = 5.0) -> None:
     fetching.fetch([file], lost=LOST, progress=silent, timeout_s=(timeout_s, timeout_s))
 
 
-def _with(server: Server, content: bytes = CONTENT) -> str:
+def _with(server: FileServer, content: bytes = CONTENT) -> str:
     server.files["/pool/tiny.deb"] = content
     return f"{server.address}/pool/tiny.deb"
 
 
-def test_the_first_address_that_has_the_file_gives_it(serve: Callable[[], Server], wanted: Wanted) -> None:
+def test_the_first_address_that_has_the_file_gives_it(serve: Callable[[], FileServer], wanted: Wanted) -> None:
     lost, other, page, good, last = (serve() for _ in range(5))
     page.kind = "text/html; charset=utf-8"
     addresses = [f"{lost.address}/pool/tiny.deb", _with(other, CONTENT[::-1]), _with(page), _with(good), _with(last)]
@@ -113,7 +46,7 @@ def test_the_first_address_that_has_the_file_gives_it(serve: Callable[[], Server
     assert list(wanted.path.parent.iterdir()) == [wanted.path]
 
 
-def test_an_answer_that_breaks_off_is_continued(serve: Callable[[], Server], wanted: Wanted) -> None:
+def test_an_answer_that_breaks_off_is_continued(serve: Callable[[], FileServer], wanted: Wanted) -> None:
     server = serve()
     server.cut_bytes = 300_000
     _fetch(wanted, _with(server))
@@ -122,7 +55,7 @@ def test_an_answer_that_breaks_off_is_continued(serve: Callable[[], Server], wan
 
 
 def test_what_was_begun_elsewhere_is_begun_again_where_it_does_not_fit(
-    serve: Callable[[], Server], wanted: Wanted
+    serve: Callable[[], FileServer], wanted: Wanted
 ) -> None:
     server = serve()
     (wanted.path.parent / ".tiny.deb.partial").write_bytes(b"login required")
@@ -131,7 +64,7 @@ def test_what_was_begun_elsewhere_is_begun_again_where_it_does_not_fit(
     assert [wanted for _, wanted in server.asked] == ["bytes=14-", ""]
 
 
-def test_no_more_than_the_locked_size_is_taken(serve: Callable[[], Server], wanted: Wanted) -> None:
+def test_no_more_than_the_locked_size_is_taken(serve: Callable[[], FileServer], wanted: Wanted) -> None:
     server = serve()
     with pytest.raises(LevelfieldError, match="another file than the locked one at 127"):
         _fetch(wanted, _with(server, CONTENT + b"more"))
@@ -139,7 +72,7 @@ def test_no_more_than_the_locked_size_is_taken(serve: Callable[[], Server], want
 
 
 def test_a_host_that_cannot_be_reached_is_not_asked_for_every_file(
-    serve: Callable[[], Server], wanted: Wanted, tmp_path: Path
+    serve: Callable[[], FileServer], wanted: Wanted, tmp_path: Path
 ) -> None:
     slow, good = serve(), serve()
     slow.delay_s = 0.3
@@ -168,7 +101,7 @@ def _closed() -> str:
     ],
 )
 def test_what_a_server_answers_is_told_apart(
-    code: int, kind: str, content: bytes, reason: Reason, fix: str, serve: Callable[[], Server], wanted: Wanted
+    code: int, kind: str, content: bytes, reason: Reason, fix: str, serve: Callable[[], FileServer], wanted: Wanted
 ) -> None:
     server = serve()
     server.code, server.kind = code, kind
@@ -178,7 +111,7 @@ def test_what_a_server_answers_is_told_apart(
 
 
 def test_why_no_server_answers_is_told_apart(
-    serve: Callable[[], Server], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = serve()
     slow.delay_s = 0.5
@@ -198,7 +131,7 @@ def test_why_no_server_answers_is_told_apart(
 
 
 def test_several_reasons_are_all_said_and_the_one_that_can_be_mended_has_the_fix(
-    serve: Callable[[], Server], wanted: Wanted
+    serve: Callable[[], FileServer], wanted: Wanted
 ) -> None:
     lost = serve()
     with pytest.raises(LevelfieldError) as caught:
@@ -210,7 +143,7 @@ def test_several_reasons_are_all_said_and_the_one_that_can_be_mended_has_the_fix
 
 
 def test_the_environment_names_the_proxy(
-    serve: Callable[[], Server], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = serve()
     proxy.files["http://mirror.invalid/tiny.deb"] = CONTENT
@@ -221,7 +154,7 @@ def test_the_environment_names_the_proxy(
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl that makes a certificate")
 def test_certificates_come_from_the_environment(
-    serve: Callable[[], Server], wanted: Wanted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
         monkeypatch.delenv(name, raising=False)
@@ -242,7 +175,7 @@ def test_certificates_come_from_the_environment(
 
 
 def test_a_folder_that_may_not_be_written_is_said(
-    serve: Callable[[], Server], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = msgspec.structs.replace(wanted, path=Path("/proc/self/tiny.deb"))
     with pytest.raises(LevelfieldError, match=r"/proc/self/\.tiny\.deb\.partial cannot be written") as caught:
@@ -250,14 +183,14 @@ def test_a_folder_that_may_not_be_written_is_said(
     assert "LEVELFIELD_CACHE" in caught.value.fix
 
 
-def test_a_full_disk_is_said(small_disk: Path, serve: Callable[[], Server], wanted: Wanted) -> None:
+def test_a_full_disk_is_said(small_disk: Path, serve: Callable[[], FileServer], wanted: Wanted) -> None:
     content = bytes(100_000)
     file = msgspec.structs.replace(wanted, path=small_disk / "tiny.deb", size_bytes=len(content))
     with pytest.raises(LevelfieldError, match="The disk is full"):
         _fetch(file, _with(serve(), content))
 
 
-def test_a_file_is_asked_for_without_fetching_it(serve: Callable[[], Server], wanted: Wanted) -> None:
+def test_a_file_is_asked_for_without_fetching_it(serve: Callable[[], FileServer], wanted: Wanted) -> None:
     server = serve()
     address = _with(server)
     with requests.Session() as opened:
