@@ -62,15 +62,17 @@ def name_for(image_name: str, python: str) -> str:
     return name
 
 
-def describe(name: str, kind: Kind = "debian") -> Base:
+def describe(name: str, kind: Kind = "debian", lock: debian.BaseLock | None = None) -> Base:
     """Return the identity of a base, without making it.
 
     Parameters
     ----------
     name
         A name of `suite.images.debian.BASES`.
-    kind : {"debian", "registry"}
+    kind
         Made here from locked Debian packages, or pulled by digest from a registry.
+    lock
+        The Debian packages; None: those that this checkout locks.
 
     Raises
     ------
@@ -81,8 +83,8 @@ def describe(name: str, kind: Kind = "debian") -> Base:
         table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
         reference = table[name]["reference"]
         return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
-    lock = debian.lock_of(name)
-    identity = hashlib.sha256(f"{debian.digest(lock, name)}\n{unpacking.RULES}".encode()).hexdigest()
+    packages = debian.digest(lock or debian.lock_of(name), name)
+    identity = hashlib.sha256(f"{packages}\n{unpacking.RULES}".encode()).hexdigest()
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
 
@@ -149,15 +151,20 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
             ) from error
 
 
-def make(name: str, tar: Path, *, progress: Progress = silent) -> Layer:
+def make(name: str, tar: Path, lock: debian.BaseLock | None = None, *, progress: Progress = silent) -> Layer:
     """Write the base `name` as a tar archive; the same packages give the same bytes on every machine.
+
+    Parameters
+    ----------
+    lock
+        The Debian packages; None: those that this checkout locks.
 
     Raises
     ------
     LevelfieldError
         A package cannot be fetched or unpacked.
     """
-    lock = debian.lock_of(name)
+    lock = lock or debian.lock_of(name)
     packages = debian_archives.fetch(lock, name, progress=progress)
     progress(f"unpacking {len(packages)} Debian packages of the {name} base")
     with tar.open("wb") as target:

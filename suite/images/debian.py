@@ -55,6 +55,11 @@ class BaseLock(msgspec.Struct, frozen=True):
         """Return the packages of one base."""
         return tuple(package for package in self.packages if base in package.bases)
 
+    def only(self, base: str) -> "BaseLock":
+        """Return the lock of one base alone."""
+        packages = tuple(msgspec.structs.replace(package, bases=(base,)) for package in self.packages_of(base))
+        return msgspec.structs.replace(self, packages=packages)
+
 
 def lock_path(release: str = RELEASE) -> Path:
     """Return the path of the lock of a release's bases: `base.lock`, `base-trixie.lock`, `aarch64/base.lock`."""

@@ -16,6 +16,7 @@ from suite.images import fetching
 from suite.images.debian import BASES, BaseLock, Package, missing
 from suite.images.wheels import Progress, check, silent
 from suite.paths import cache_folder, file_lock, images_root
+from suite.safety.conversion import convert
 
 MIRRORS = "LEVELFIELD_DEBIAN_MIRRORS"
 """Environment variable: two addresses, of `debian` and of `debian-security`, which are asked before all others."""
@@ -56,7 +57,7 @@ def mirrors() -> dict[str, tuple[str, ...]]:
 
 def _public() -> _Public:
     content = (images_root() / "indexes.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(content)["debian"], _Public)
+    return convert(tomllib.loads(content)["debian"], _Public)
 
 
 def _of_host() -> Iterator[tuple[str, str]]:

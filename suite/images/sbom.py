@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from cyclonedx.model import HashAlgorithm, HashType, Property
@@ -29,6 +29,9 @@ FOLDER = "sbom"
 SUFFIX = ".cdx.json"
 PROPERTY = "levelfield:"
 """Prefix of the names of our own properties."""
+RELEASE, ARCHITECTURE, EPOCH_S = "base_release", "base_architecture", "base_epoch_s"
+PLACE, SIZE_BYTES, INSTALLED_BYTES = "place", "size_bytes", "installed_bytes"
+"""Names of those from which `suite.images.reported_base` reads a base back."""
 _MADE = dt.datetime.fromtimestamp(EPOCH, dt.UTC)
 _UNSAFE = re.compile(r"[^A-Za-z0-9@._+-]")
 
@@ -61,13 +64,13 @@ def of_record(image: Image) -> bytes:
     lock = catalogue.lock(image.name, variant, version)
     if lock.sha256 != image.lock_sha256:
         raise _another(f"lock of {image.name} {image.variant}")
-    packages: tuple[debian.Package, ...] = ()
+    packages: debian.BaseLock | None = None
     kind, _, rest = image.base.partition(" ")
     name, _, identity = rest.partition(" ")
     if kind == "debian":
         if base.describe(name).identity != identity:
             raise _another(f"base {name}")
-        packages = debian.lock_of(name).packages_of(name)
+        packages = debian.lock_of(name).only(name)
     return make(
         lock,
         packages,
@@ -87,7 +90,7 @@ def _another(what: str) -> LevelfieldError:
 
 def make(
     lock: catalogue.Lock,
-    packages: Iterable[debian.Package] = (),
+    packages: debian.BaseLock | None = None,
     *,
     plugins: Mapping[str, str] = {},
     base_label: str = "",
@@ -101,7 +104,8 @@ def make(
     lock
         The Python distributions; their hashes are those of the wheels.
     packages
-        Debian packages of the base; none for a virtual environment or a base of a registry.
+        Debian packages of the base, all that it takes to make it again; None: a virtual environment, or a base of a
+        registry.
     plugins
         Versions of the distributions whose code stands beside the suite's, by name. They have no hash: what of them is
         in the image counts for its identity (`suite.images.worker_code`).
@@ -115,7 +119,6 @@ def make(
     bytes
         JSON that ends with a newline.
     """
-    packages = tuple(packages)
     stem = catalogue.stem(lock.variant, lock.version)
     facts = {
         "lock_sha256": lock.sha256,
@@ -123,6 +126,8 @@ def make(
         "recipe_sha256": recipe_sha256,
         "python": python if not base_label else "",
     }
+    if packages is not None:
+        facts |= {RELEASE: packages.release, ARCHITECTURE: packages.architecture, EPOCH_S: str(packages.epoch)}
     root = Component(
         name=f"levelfield/{lock.image}",
         version=stem,
@@ -130,7 +135,8 @@ def make(
         bom_ref=f"levelfield/{lock.image}:{stem}",
         properties=[Property(name=PROPERTY + name, value=value) for name, value in facts.items() if value],
     )
-    parts = [*(_wheel(pin) for pin in lock.pins), *(_package(package) for package in packages)]
+    parts = [_wheel(pin) for pin in lock.pins]
+    parts += [_package(package) for package in packages.packages] if packages is not None else []
     parts += [_plugin(name, version) for name, version in sorted(plugins.items())]
     named = "\n".join([root.name, stem, *facts.values(), *(str(part.bom_ref.value) for part in parts)])
     bill = Bom(
@@ -144,28 +150,41 @@ def make(
 
 
 def _wheel(pin: catalogue.Pin) -> Component:
-    return _component(pin, PackageURL(type="pypi", name=pin.name, version=pin.version))
+    return _component(
+        PackageURL(type="pypi", name=pin.name, version=pin.version),
+        [HashType(alg=HashAlgorithm.SHA_256, content=pin.sha256)],
+        {"file": pin.file},
+    )
 
 
 def _plugin(name: str, version: str) -> Component:
-    address = PackageURL(type="pypi", name=name, version=version)
-    return Component(name=name, version=version, type=ComponentType.LIBRARY, purl=address, bom_ref=address.to_string())
+    return _component(PackageURL(type="pypi", name=name, version=version), [], {})
 
 
 def _package(package: debian.Package) -> Component:
-    qualifiers = {"arch": package.architecture}
-    return _component(package, PackageURL("deb", "debian", package.name, package.version, qualifiers))
+    return _component(
+        PackageURL("deb", "debian", package.name, package.version, {"arch": package.architecture}),
+        [
+            HashType(alg=HashAlgorithm.SHA_256, content=package.sha256),
+            HashType(alg=HashAlgorithm.SHA_1, content=package.sha1),
+        ],
+        {
+            PLACE: f"{package.archive}/{package.path}",
+            SIZE_BYTES: str(package.size_bytes),
+            INSTALLED_BYTES: str(package.installed_bytes),
+        },
+    )
 
 
-def _component(file: catalogue.Pin | debian.Package, address: PackageURL) -> Component:
+def _component(address: PackageURL, hashes: list[HashType], facts: Mapping[str, str]) -> Component:
     return Component(
-        name=file.name,
-        version=file.version,
+        name=address.name,
+        version=address.version,
         type=ComponentType.LIBRARY,
         purl=address,
         bom_ref=address.to_string(),
-        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=file.sha256)],
-        properties=[Property(name=f"{PROPERTY}file", value=file.file)],
+        hashes=hashes,
+        properties=[Property(name=PROPERTY + name, value=value) for name, value in facts.items()],
     )
 
 
