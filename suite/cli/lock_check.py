@@ -7,9 +7,11 @@ from rich.console import Console
 
 from suite.cli.answers.locked import CheckedLocks
 from suite.cli.answers.printing import print_json
-from suite.images import lock_check
+from suite.images import base_check, lock_check
+from suite.images.base_check import CheckedBase
 from suite.images.lock_check import Checked, Outdated, Vulnerable
 from suite.record.references import parse
+from suite.report.units import plural
 from suite.safety import terminals
 
 FOUND, NO_ANSWER = 1, 2
@@ -39,13 +41,19 @@ def run(names: Sequence[str], advisory_file: Path | None, *, as_json: bool) -> i
         As in `suite.images.lock_check.check`.
     """
     progress = terminals.console(stderr=True)
-    found = lock_check.check(
-        (parse(name) for name in names), advisory_file, progress=lambda text: terminals.say(progress, text, "dim")
-    )
+
+    def say(text: str) -> None:
+        terminals.say(progress, text, "dim")
+
+    found = lock_check.check((parse(name) for name in names), advisory_file, progress=say)
+    bases = () if names else base_check.check(progress=say)
     code = _exit_code(found)
-    _show(found, terminals.console(stderr=as_json), searched=advisory_file is not None)
+    console = terminals.console(stderr=as_json)
+    _show(found, console, searched=advisory_file is not None)
+    for base in bases:
+        _show_base(base, console)
     if as_json:
-        print_json(CheckedLocks(1, code, found))
+        print_json(CheckedLocks(1, code, found, bases))
     return code
 
 
@@ -71,6 +79,20 @@ def _show(found: Sequence[Checked], console: Console, *, searched: bool) -> None
     terminals.say(console, said)
     if not searched:
         terminals.say(console, "Vulnerabilities were not looked for: name a file in the OSV format with --advisories.")
+
+
+def _show_base(base: CheckedBase, console: Console) -> None:
+    terminals.say(
+        console, f"Debian {base.release} {base.architecture}, locked {plural(base.age_days, 'day')} ago", "bold"
+    )
+    for names, said in (
+        (base.archived, "no longer at mirrors, and fetched from Debian's archive of all files"),
+        (base.unknown, "not known, since a mirror does not answer"),
+    ):
+        if names:
+            terminals.say(console, f"  {plural(len(names), 'package')} {said}: {', '.join(names)}", "yellow")
+    if not (base.archived or base.unknown):
+        terminals.say(console, "  all packages are at mirrors")
 
 
 def _problem(text: str) -> str:

@@ -28,6 +28,11 @@ class Package(msgspec.Struct, frozen=True):
     bases: tuple[str, ...]
 
     @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.name} {self.version}"
+
+    @property
     def file(self) -> str:
         """File name in the cache; the colon of a version is escaped as apt does it."""
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"

@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from suite.cli.main import cli
-from suite.images import catalogue, lock_check
+from suite.images import base_check, catalogue, lock_check
+from suite.images.base_check import CheckedBase
 from suite.images.lock_check import Checked, Outdated, Vulnerable
 from tests.commands import one_clear_sentence, run
 
@@ -37,6 +38,7 @@ def test_what_is_found_decides_the_exit_code(
     checked: Checked, code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_check, "check", lambda *_, **__: (checked,))
+    monkeypatch.setattr(base_check, "check", lambda **_: ())
     result = CliRunner().invoke(cli, ["lock", "--check"])
     assert result.exit_code == code
     assert said in result.output
@@ -46,6 +48,20 @@ def test_what_is_found_decides_the_exit_code(
     (lock,) = json.loads(result.stdout)["locks"]
     assert lock["image"] == "jax"
     assert [each["newest"] for each in lock["outdated"] or ()] == [each.newest for each in checked.outdated or ()]
+
+
+def test_packages_that_only_the_archive_has_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = CheckedBase("bookworm", "amd64", 31, ("libssl3 3.0.15-1",), ())
+    monkeypatch.setattr(lock_check, "check", lambda *_, **__: ())
+    monkeypatch.setattr(base_check, "check", lambda **_: (base,))
+    result = CliRunner().invoke(cli, ["lock", "--check"])
+    assert result.exit_code == 0
+    said = " ".join(result.output.split())
+    assert "Debian bookworm amd64, locked 31 days ago" in said
+    assert "1 package no longer at mirrors, and fetched from Debian's archive of all files: libssl3 3.0.15-1" in said
+    result = CliRunner().invoke(cli, ["lock", "--check", "--json"])
+    assert json.loads(result.stdout)["bases"][0]["archived"] == ["libssl3 3.0.15-1"]
+    assert CliRunner().invoke(cli, ["lock", "--check", "canary"]).output.count("Debian") == 0
 
 
 def test_the_command_changes_nothing(tmp_path: Path) -> None:

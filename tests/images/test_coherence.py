@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, coherence, debian, locks, variants
+from suite.images import catalogue, coherence, debian_resolving, locks, variants
 from suite.images.catalogue import PYTHON, Lock, Pin
 
 ALL = [
@@ -162,7 +162,7 @@ def test_an_index_that_does_not_answer_leaves_a_variant_without_a_lock_and_says_
     assert "127.0.0.1" not in caught.value.message
     # Locking everything goes on without it.
     (checkout / "images" / "catalogue.toml").write_text('[tensorrt]\nbase = "slim"\npurpose = "p"\n')
-    monkeypatch.setattr(debian, "lock_bases", lambda _release: None)
+    monkeypatch.setattr(debian_resolving, "lock_bases", lambda _release: None)
     monkeypatch.setattr(locks, "lock_tool", lambda: None)
     said: list[str] = []
     locks.relock(progress=said.append)

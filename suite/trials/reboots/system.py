@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images import debian, registries
+from suite.images import debian, debian_archives, registries
 from suite.images.wheels import Progress
 from suite.launchers.choice import choose
 from suite.launchers.host import HostLauncher
@@ -121,7 +121,7 @@ def _identity() -> str:
 
 
 def _debian(root: Path) -> None:
-    mirrors = debian.mirrors()
+    mirrors = {archive: addresses[0] for archive, addresses in debian_archives.mirrors().items()}
     suites = (
         (mirrors["debian"], debian.RELEASE),
         (mirrors["debian"], f"{debian.RELEASE}-updates"),
