@@ -364,6 +364,8 @@ class Noise(msgspec.Struct, frozen=True):
     frequency_khz: int | Absent = Absent("not asked")
     temperature_mc: int | Absent = Absent("not asked")
     throttled: int | Absent = Absent("not asked")
+    quota_throttled: int | Absent = Absent("not asked")
+    """In how many periods a control group's quota stopped the supervisor's groups, which are often the workers' too."""
     package_energy_uj: int | Absent = Absent("not asked")
     """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, by all processes."""
 
