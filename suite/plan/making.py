@@ -31,6 +31,7 @@ from suite.plan.types import Plan, Selection, why_absent
 from suite.prepare.own_model import store, support
 from suite.prepare.own_weights import store as own_weights
 from suite.record import notices
+from suite.record.references import is_cuda_build
 from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
 from suite.zoo import models as zoo
@@ -299,7 +300,12 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         training_batches=sizes.get("training", {}),
         decoding_batches={name: cached[name] for name in depths},
         gpu=placement.gpu,
-        warnings=(*placement.warnings, *left_out, *notices.of_cpus(len(arranged.allowed), arranged.quota)),
+        warnings=(
+            *placement.warnings,
+            *left_out,
+            *(notices.cuda_build(arm.id) for arm in arms if is_cuda_build(arm.variant, arm.version)),
+            *notices.of_cpus(len(arranged.allowed), arranged.quota),
+        ),
         own=own,
         own_weights=selection.own_weights,
     )

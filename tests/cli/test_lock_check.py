@@ -61,5 +61,6 @@ def test_the_command_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
     one_clear_sentence(run("lock", "canary", "--json", folder=tmp_path), "belong to --check")
+    one_clear_sentence(run("lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes")
     command = run("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
     one_clear_sentence(command, "cannot be read", "OSV's format")

@@ -14,6 +14,7 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.unlocked("torch", "the current interpreter was asked for"),
     lambda: notices.cpu_quota(1.5, 2),
     notices.one_cpu,
+    lambda: notices.cuda_build("torch@2.14.1-cuda"),
     lambda: notices.throttled_by_quota(7, 1.5),
     lambda: notices.machine_changed(["cpu, microcode: 1 became 2"]),
     lambda: notices.journal_damaged([3, 7]),
