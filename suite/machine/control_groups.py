@@ -7,6 +7,7 @@ from further up is not shown to it.
 
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import msgspec
 
@@ -49,20 +50,20 @@ def limits(root: Path = ROOT) -> Facts:
     }
 
 
-def throttling_files(root: Path = ROOT) -> list[Path]:
-    """Return the files that count how often a quota stopped this process's groups; none where no group has a quota."""
-    return [group / "cpu.stat" for group in groups("cpu", root) if _quota(group) is not None]
+def throttling_files(root: Path = ROOT, process: int | Literal["self"] = "self") -> list[Path]:
+    """Return the files that count how often a quota stopped a process's groups; none where no group has a quota."""
+    return [group / "cpu.stat" for group in groups("cpu", root, process) if _quota(group) is not None]
 
 
-def groups(controller: str, root: Path = ROOT) -> list[Path]:
-    """Return the folders of this process's groups that may hold limits of a controller, its own group's first.
+def groups(controller: str, root: Path = ROOT, process: int | Literal["self"] = "self") -> list[Path]:
+    """Return the folders of a process's groups that may hold limits of a controller, its own group's first.
 
     Parameters
     ----------
     controller
         Such as `cpu`. Where both versions are mounted, a controller belongs to one of them.
     """
-    content = text(root / "proc/self/cgroup")
+    content = text(root / f"proc/{process}/cgroup")
     own: dict[str, PurePosixPath] = {}
     for line in () if isinstance(content, Absent) else content.splitlines():
         _, names, group = line.split(":", 2)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from suite.machine import control_groups
+from suite.machine.signals import Signals, difference
 from suite.record.schema import Absent
 from tests.machine.folders import V2, write
 
@@ -147,14 +148,13 @@ from suite.machine.topology import read
 from suite.plan import cpu_pinning
 print(read().quota, *cpu_pinning.counts((), cpu_pinning.pool((), read())))
 """
-THROTTLING = """
+BUSY = """
 import time
-from suite.machine.signals import Signals, difference
-with Signals() as signals:
-    before, end = signals.snapshot({}), time.process_time() + 0.05
-    while time.process_time() < end:
-        pass
-    print(difference(before, signals.snapshot({}), None).quota_throttled)
+end = time.process_time() + 0.05
+while time.process_time() < end:
+    pass
+print("done", flush=True)
+input()
 """
 
 
@@ -169,5 +169,18 @@ def test_a_real_quota_of_a_parent_group_limits_the_threads() -> None:
     assert inside(1.5, LIMITS) == "1.5 1"
 
 
-def test_the_throttling_of_a_real_parent_group_is_counted() -> None:
-    assert int(inside(0.05, THROTTLING)) > 0, "so little that a busy machine gives more"
+def test_throttling_of_a_worker_by_a_real_quota_above_its_group_is_counted() -> None:
+    program = [sys.executable, "-c", f"{ENTER}print('in', flush=True)\ninput()\n{BUSY}"]
+    with parent_with_quota(0.05) as lower, Signals() as signals:
+        pipe, command = subprocess.PIPE, [*program, str(lower)]
+        with subprocess.Popen(command, text=True, bufsize=1, stdin=pipe, stdout=pipe) as worker:
+            assert worker.stdin is not None
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "in\n"
+            before = signals.snapshot({"arm": worker.pid})
+            worker.stdin.write("\n")
+            assert worker.stdout.readline() == "done\n"
+            noise = difference(before, signals.snapshot({"arm": worker.pid}), "arm")
+            worker.stdin.write("\n")
+    assert isinstance(noise.quota_throttled, int)
+    assert noise.quota_throttled > 0, "so little that a busy machine gives more"
