@@ -157,7 +157,9 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
 @click.option(
     "--find-links", metavar="PLACE", multiple=True, help="The same for a folder of wheels, or a page of links to some."
 )
-@click.option("--check", is_flag=True, help="Change nothing: list what is outdated or vulnerable in the locks.")
+@click.option(
+    "--check", is_flag=True, help="Change nothing: list what is outdated, withdrawn or vulnerable in the locks."
+)
 @click.option(
     "--advisories",
     metavar="FILE",
@@ -178,7 +180,7 @@ def lock(
 
     Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one, and
     `torch@2.14.1-cuda` one of its CUDA build, to be measured on the CPU. With --check the exit code is 1 if something
-    is outdated or vulnerable, and 2 if the package index gave no answer.
+    is outdated, withdrawn or vulnerable, and 2 if the package index gave no answer.
     """
     from suite.images.locks import relock
     from suite.images.registries import Places

@@ -137,8 +137,14 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
     str
         Empty on success; otherwise the program's complaint, without addresses.
     """
-    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments]
-    result = subprocess.run(
+    result = run_uv(sources, output, ["--quiet", *arguments])
+    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+
+
+def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+    """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
+    return subprocess.run(
         [*command, "--output-file", str(output), *map(str, sources)],
         capture_output=True,
         text=True,
@@ -146,7 +152,6 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
         env={**os.environ, **registries.settings().environment},
         cwd=sources[0].parent,
     )
-    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
 
 
 def _with_cuda(image_name: str, variant: str) -> list[str]:

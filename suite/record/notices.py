@@ -119,7 +119,7 @@ def cpu_quota(quota: float, allowed: int) -> str:
     """Control groups allow less CPU time than there are CPUs."""
     return (
         f"A control group has a quota of {quota:.3g} CPUs on {allowed}: what takes more is stopped for the rest of a "
-        "period, often 0.1 s. No more threads than that are used unless --threads says otherwise."
+        "period, often 0.1 s. The default of --threads is within the quota, and at least 1."
     )
 
 
