@@ -1,4 +1,4 @@
-"""`levelfield lock --check`: what is outdated or vulnerable in locks, for people and as JSON."""
+"""`levelfield lock --check`: what is outdated, withdrawn or vulnerable in locks, for people and as JSON."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from suite.report.units import plural
 from suite.safety import terminals
 
 FOUND, NO_ANSWER = 1, 2
-"""Exit codes: something is outdated or vulnerable; the package index gave no answer."""
+"""Exit codes: something is outdated, withdrawn or vulnerable; the package index gave no answer."""
 
 
 def run(names: Sequence[str], advisory_file: Path | None, *, as_json: bool) -> int:
@@ -58,7 +58,7 @@ def run(names: Sequence[str], advisory_file: Path | None, *, as_json: bool) -> i
 
 
 def _exit_code(found: Sequence[Checked]) -> int:
-    if any(each.outdated or each.vulnerable for each in found):
+    if any(each.outdated or each.withdrawn or each.vulnerable for each in found):
         return FOUND
     return NO_ANSWER if any(each.problem for each in found) else 0
 
@@ -66,6 +66,7 @@ def _exit_code(found: Sequence[Checked]) -> int:
 def _show(found: Sequence[Checked], console: Console, *, searched: bool) -> None:
     for each in found:
         lines = [(_problem(each.problem), "yellow")] if each.problem else []
+        lines += [(f"{one.name} {one.locked}: {one.reason}", "red") for one in each.withdrawn]
         lines += [(_vulnerable(one), "red") for one in each.vulnerable or ()]
         lines += [(_outdated(one), "") for one in each.outdated or ()]
         if lines:
@@ -74,7 +75,8 @@ def _show(found: Sequence[Checked], console: Console, *, searched: bool) -> None
             terminals.say(console, f"  {text}", style or None)
     outdated = sum(len(each.outdated or ()) for each in found)
     vulnerable = sum(len(each.vulnerable or ()) for each in found)
-    said = f"{len(found)} locks: {outdated} outdated distributions"
+    withdrawn = sum(len(each.withdrawn) for each in found)
+    said = f"{len(found)} locks: {outdated} outdated distributions, {withdrawn} withdrawn"
     said += f", {vulnerable} known vulnerabilities." if searched else "."
     terminals.say(console, said)
     if not searched:

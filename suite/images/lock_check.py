@@ -1,4 +1,4 @@
-"""What is old or known to be vulnerable in locks: `levelfield lock --check`."""
+"""What is old, withdrawn or known to be vulnerable in locks: `levelfield lock --check`."""
 
 import re
 import tempfile
@@ -14,6 +14,7 @@ from suite.errors import LevelfieldError
 from suite.images import advisories, catalogue, locks, registries, version_locks
 from suite.images.catalogue import Lock
 from suite.images.wheels import Progress, silent
+from suite.images.withdrawn import Withdrawn, withdrawn
 from suite.paths import images_root
 from suite.record.references import Reference
 
@@ -55,6 +56,8 @@ class Checked(msgspec.Struct, frozen=True):
     """None: no file of advisories was named."""
     problem: str = ""
     """Why the index gave no answer; empty where it did."""
+    withdrawn: tuple[Withdrawn, ...] = ()
+    """What the index no longer has, or has yanked."""
 
 
 def check(
@@ -102,6 +105,12 @@ def _locks(chosen: tuple[Reference, ...]) -> Iterator[Lock]:
 
 def _checked(lock: Lock, known: dict[str, tuple[advisories.Advisory, ...]] | None, progress: Progress) -> Checked:
     outdated, problem = None, ""
+    gone: tuple[Withdrawn, ...] = ()
+    progress(f"asking whether all that {lock.label} holds is still there")
+    try:
+        gone = withdrawn(lock)
+    except LevelfieldError as error:
+        problem = error.message
     if lock.version is None:
         progress(f"asking for newer versions of what {lock.label} holds")
         try:
@@ -115,6 +124,7 @@ def _checked(lock: Lock, known: dict[str, tuple[advisories.Advisory, ...]] | Non
         outdated=outdated,
         vulnerable=None if known is None else tuple(_vulnerable(lock, known)),
         problem=problem,
+        withdrawn=gone,
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from suite.errors import LevelfieldError
 from suite.images import architectures, catalogue, registries, wheels
 from suite.images.catalogue import Lock
-from suite.record.references import split_python, with_python
+from suite.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
 
 NEAREST = 3
 """Versions that are suggested in place of one that does not exist."""
@@ -94,6 +94,8 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
             fix="Change its requirements.in, and lock it again.",
         )
     local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
+    if is_cuda_build(variant, version):
+        of_framework, local = of_framework.removesuffix(CUDA_BUILD), ""
     # Of what every worker needs the names alone: the lock that is held has their versions.
     shared = [line.partition("==")[0].strip() for line in catalogue.of_workers(image_name, variant)]
     roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *catalogue.beside(image_name, variant)]
@@ -104,7 +106,7 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
         source.write_text("\n".join(roots) + "\n", encoding="utf-8")
         pinned, problem = _resolved(source, held, arguments)
     if problem:
-        raise _failure(image_name, name, version, problem, variant)
+        raise _failure(image_name, name, version, problem, variant, local)
     return pinned
 
 
@@ -135,8 +137,14 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
     str
         Empty on success; otherwise the program's complaint, without addresses.
     """
-    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments]
-    result = subprocess.run(
+    result = run_uv(sources, output, ["--quiet", *arguments])
+    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+
+
+def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+    """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
+    return subprocess.run(
         [*command, "--output-file", str(output), *map(str, sources)],
         capture_output=True,
         text=True,
@@ -144,7 +152,6 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
         env={**os.environ, **registries.settings().environment},
         cwd=sources[0].parent,
     )
-    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
 
 
 def _with_cuda(image_name: str, variant: str) -> list[str]:
@@ -155,12 +162,20 @@ def _with_cuda(image_name: str, variant: str) -> list[str]:
     return held + [f"-c {(source.parent / line[2:].strip()).resolve()}" for line in lines if line.startswith("-c")]
 
 
-def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
-    of_framework, _ = split_python(version)
-    if (
-        missing := no_release(name, of_framework or "", catalogue.python_for(image_name, variant, version))
-    ) is not None:
+def _failure(image_name: str, name: str, version: str, problem: str, variant: str, local: str) -> LevelfieldError:
+    of_framework = (split_python(version)[0] or "").removesuffix(CUDA_BUILD)
+    python = catalogue.python_for(image_name, variant, version)
+    if (missing := no_release(name, of_framework, python)) is not None:
         return missing
+    if local:
+        machine = architectures.current().name
+        return LevelfieldError(
+            f"No CPU build of {name} {of_framework} ({name}=={of_framework}{local}) for Python {python} on Linux "
+            f"{machine} was found: {_last(problem)}",
+            fix="Name an index that has it (--index URL), or a folder of wheels or a page of links to them "
+            "(--find-links PLACE); or lock the CUDA build, to measure it on the CPU under that name: levelfield lock "
+            f"{image_name}{suffix(variant, with_python(f'{of_framework}{CUDA_BUILD}', split_python(version)[1]))}.",
+        )
     fix = "Choose another version."
     if variant != "cpu":
         fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from suite.errors import LevelfieldError
 from suite.images import registries
 from suite.images.catalogue import Lock, Pin
+from suite.images.registries import Places
 from suite.paths import cache_folder
 from suite.safety import untrusted
 
@@ -35,13 +36,15 @@ def missing(lock: Lock) -> tuple[Pin, ...]:
     return tuple(pin for pin in lock.pins if not (folder / pin.file).is_file())
 
 
-def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
+def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Progress = silent) -> tuple[Path, ...]:
     """Return the wheels of a lock, fetched if need be, each with the hash that the lock names.
 
     Parameters
     ----------
     lock : Lock
         What to fetch.
+    places
+        Where to look beside the user's own places and, where none are named, the public indexes.
     progress : callable
         Called with a short line on what is being fetched.
 
@@ -61,7 +64,7 @@ def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
         size = f"{sum(pin.size_bytes for pin in absent) / 1e6:.0f} MB"
         size = f"{size} and {unsized} of unknown size" if unsized else size
         progress(f"fetching {len(absent)} wheels of {lock.label}, {size}")
-        _download(absent, lock.variant, lock.python)
+        _download(absent, lock.variant, lock.python, places)
     progress(f"checking {len(lock.pins)} wheels of {lock.label}")
     return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)
 
@@ -96,7 +99,7 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _download(pins: Iterable[Pin], variant: str, python: str) -> None:
+def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) -> None:
     # A version with a local part (2.13.0+cpu) is never on the default index; requested separately, it does not make the
     # others wait, and a public extra index is used only for what no other index has.
     groups: dict[bool, list[Pin]] = {False: [], True: []}
@@ -105,9 +108,9 @@ def _download(pins: Iterable[Pin], variant: str, python: str) -> None:
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache_folder("downloads")) as name:
         folder = Path(name)
         for group in filter(None, groups.values()):
-            problem = _fetch_pins(group, folder, (), python)
-            extra = tuple(index.url for index in registries.indexes(variant))
-            if problem and extra and "No matching distribution" in problem:
+            problem = _fetch_pins(group, folder, places, python)
+            extra = Places(tuple(index.url for index in registries.indexes(variant)))
+            if problem and extra.indexes and places == registries.NOWHERE_ELSE and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
                 raise _failure(group, problem)
@@ -138,12 +141,10 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     return (result.stderr or "it said nothing") if result.returncode else ""
 
 
-def _fetch_pins(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...], python: str) -> str:
+def _fetch_pins(pins: list[Pin], folder: Path, places: Places, python: str) -> str:
     requirements = folder / "requirements.txt"
     requirements.write_text("".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in pins))
-    arguments = ["--no-cache-dir", *registries.wheel_platform_arguments(python)]
-    for url in extra_indexes:
-        arguments += ["--extra-index-url", url]
+    arguments = ["--no-cache-dir", *registries.wheel_platform_arguments(python), *places.pip_arguments]
     return pip_download(requirements, folder, arguments)
 
 

@@ -1,13 +1,13 @@
 """Room to run in: disk, memory, and the CPUs this process may use."""
 
-import os
 import shutil
 from pathlib import Path
 
 from suite.machine import topology
+from suite.machine.control_groups import limits
 from suite.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
 from suite.machine.reading import ROOT, kibibytes, online, table
-from suite.machine.system import limits
+from suite.record import notices
 from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent
 
@@ -74,10 +74,8 @@ def memory(needs: Needs, root: Path = ROOT) -> Finding:
 
 
 def cpus(root: Path = ROOT) -> Finding:
-    """Say how many CPUs there are, and whether a mask or a quota takes some away."""
-    present = online(root)
-    allowed = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else present
-    return cpus_allowed(present, allowed, limits(root)["CPU limit"])
+    """Say how many CPUs there are, and what a mask, a control group's set or a quota takes away."""
+    return cpus_allowed(online(root), topology.read(root))
 
 
 def nodes(root: Path = ROOT) -> list[Finding]:
@@ -89,32 +87,17 @@ def nodes(root: Path = ROOT) -> list[Finding]:
     return [ok("NUMA", f"{len(found)} nodes ({listed}). Workers are pinned within one, unless --cpus says otherwise.")]
 
 
-def cpus_allowed(present: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:
-    """Check the CPUs that this process may use.
+def cpus_allowed(present: tuple[int, ...], arranged: topology.Topology) -> Finding:
+    """Check the CPUs that this process may use; of several faults the one that distorts most is named.
 
     Parameters
     ----------
     present
         Numbers of the CPUs that are online.
-    allowed
-        Numbers of those that this process may run on (its affinity).
-    quota
-        Limit of the control group in CPUs' worth of time; anything but a number: no limit.
-
-    Returns
-    -------
-    Finding
-        A warning where the quota is below the number of allowed CPUs, or where only one CPU is online and allowed.
     """
-    topic = "CPUs"
-    if isinstance(quota, float | int) and quota < len(allowed):
-        message = (
-            f"A control group allows {quota:g} CPUs' worth of time on {len(allowed)} CPUs: workers get stopped midway."
-        )
-        return warn(topic, message, "Lift the quota (docker run --cpus, cpu.max), or ask for fewer --threads.")
+    topic, allowed = "CPUs", arranged.allowed
+    for notice in notices.of_cpus(len(allowed), arranged.quota):
+        return warn(topic, notice.message, notice.remedy)
     if len(allowed) < len(present):
         return ok(topic, f"{len(allowed)} of {len(present)} may be used ({as_text(allowed)}).")
-    if len(allowed) == 1:
-        message = "There is only one: supervisor and workers share it, and every figure has both in it."
-        return warn(topic, message, "Use a machine with at least two CPUs.")
     return ok(topic, f"{len(present)} ({as_text(present)}).")

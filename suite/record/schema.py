@@ -365,6 +365,8 @@ class Noise(msgspec.Struct, frozen=True):
     frequency_khz: int | Absent = Absent("not asked")
     temperature_mc: int | Absent = Absent("not asked")
     throttled: int | Absent = Absent("not asked")
+    quota_throttled: int | Absent = Absent("not asked")
+    """In how many periods quotas stopped control groups of the supervisor or a worker."""
     package_energy_uj: int | Absent = Absent("not asked")
     """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, by all processes."""
 

@@ -10,6 +10,7 @@ from suite.cli.main import cli
 from suite.images import base_check, catalogue, lock_check
 from suite.images.base_check import CheckedBase
 from suite.images.lock_check import Checked, Outdated, Vulnerable
+from suite.images.withdrawn import Withdrawn
 from tests.commands import one_clear_sentence, run
 
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
@@ -19,7 +20,7 @@ BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\
 @pytest.mark.parametrize(
     ("checked", "code", "said"),
     [
-        (Checked("jax", "cpu", "3.13", (), None), 0, "1 locks: 0 outdated distributions."),
+        (Checked("jax", "cpu", "3.13", (), None), 0, "1 locks: 0 outdated distributions, 0 withdrawn."),
         (
             Checked("jax", "cpu", "3.13", (OLD,), None),
             1,
@@ -30,8 +31,13 @@ BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\
             1,
             "  numpy 2.4.6 has PYSEC-2026-1 (CVE-2026-1), fixed in 2.4.7: It",
         ),
+        (
+            Checked("jax", "cpu", "3.13", (), None, withdrawn=(Withdrawn("jax", "0.10.2", "It is yanked: bad."),)),
+            1,
+            "  jax 0.10.2: It is yanked: bad.",
+        ),
         (Checked("jax", "cpu", "3.13", None, None, "No index."), 2, "  No index."),
-        (Checked("jax", "cpu@0.10.2", "3.13", None, None), 0, "1 locks: 0 outdated distributions."),
+        (Checked("jax", "cpu@0.10.2", "3.13", None, None), 0, "1 locks: 0 outdated distributions, 0 withdrawn."),
     ],
 )
 def test_what_is_found_decides_the_exit_code(
@@ -77,5 +83,6 @@ def test_the_command_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
     one_clear_sentence(run("lock", "canary", "--json", folder=tmp_path), "belong to --check")
+    one_clear_sentence(run("lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes")
     command = run("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
     one_clear_sentence(command, "cannot be read", "OSV's format")

@@ -82,6 +82,10 @@ TOOLKIT = ("cuda-toolkit", "13.2.2")
         (_lock(("cuda-toolkit", "12.8.1")), "a lock of cu13 holds CUDA 12.8.1"),
         (_lock(("torch", "2.15.0")), "does not say its CUDA release"),
         (_lock(("nvidia-cuda-runtime", "13.2.86"), variant="cpu"), "a lock for the CPU holds CUDA 13.2"),
+        (
+            msgspec.structs.replace(_lock(("torch", "2.14.1"), variant="cpu"), version="2.14.1-cuda"),
+            "its name is that of a CUDA build, and it holds no CUDA",
+        ),
     ],
 )
 def test_a_lock_is_refused(lock: Lock, says: str) -> None:

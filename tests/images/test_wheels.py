@@ -7,6 +7,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.images import wheels
 from suite.images.catalogue import Lock, Pin
+from suite.images.registries import Places
 
 FILE = "tiny-1.0-py3-none-any.whl"
 
@@ -97,19 +98,19 @@ def test_a_wheel_that_nobody_has_is_named_without_any_address(
 def test_a_public_index_is_asked_only_for_what_nobody_else_has(
     index: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, ...]] = []
+    asked: list[Places] = []
     real = wheels._fetch_pins
 
-    def watched(pins: list[Pin], folder: Path, extra: tuple[str, ...], python: str) -> str:
-        asked.append(extra)
-        return real(pins, folder, extra, python)
+    def watched(pins: list[Pin], folder: Path, places: Places, python: str) -> str:
+        asked.append(places)
+        return real(pins, folder, places, python)
 
     monkeypatch.setattr(wheels, "_fetch_pins", watched)
     wheels.fetch(_lock(_make_wheel(index)))
-    assert asked == [()]
+    assert asked == [Places()]
     elsewhere = _make_wheel(tmp_path / "elsewhere")
     renamed = elsewhere.rename(elsewhere.with_name("tiny-1.0+cpu-py3-none-any.whl"))
     with pytest.raises(LevelfieldError):
         wheels.fetch(_lock(renamed, version="1.0+cpu", file=renamed.name))
-    assert asked[1] == ()
-    assert len(asked[2]) == 1
+    assert asked[1] == Places()
+    assert len(asked[2].indexes) == 1

@@ -7,8 +7,8 @@ import pytest
 
 from suite.machine import room
 from suite.machine.findings import Needs
-from suite.record.schema import Absent
-from tests.machine.folders import write
+from suite.machine.topology import Topology
+from tests.machine.folders import V2, write
 from tests.machine.recorded import machine
 
 
@@ -36,7 +36,7 @@ def test_memory_is_what_is_available_within_the_limit(
         {
             "proc/meminfo": f"MemTotal: 1 kB\nMemAvailable: {available_kb} kB\n",
             "proc/self/cgroup": "0::/job\n",
-            "sys/fs/cgroup/cgroup.controllers": "memory",
+            "proc/self/mountinfo": V2,
             "sys/fs/cgroup/job/memory.max": limit,
         },
     )
@@ -50,14 +50,16 @@ def test_memory_that_is_not_told_is_no_zero(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("there", "allowed", "quota", "state", "words"),
     [
-        ((0, 1), (0, 1), "none", "ok", "2 (0-1)"),
-        ((0, 1, 2, 3), (2, 3), "none", "ok", "2 of 4 may be used (2-3)"),
-        ((0, 1), (0, 1), 0.5, "warn", "0.5 CPUs' worth"),
-        ((0,), (0,), Absent("no control groups"), "warn", "only one"),
+        ((0, 1), (0, 1), None, "ok", "2 (0-1)"),
+        ((0, 1, 2, 3), (2, 3), None, "ok", "2 of 4 may be used (2-3)"),
+        ((0, 1), (0, 1), 0.5, "warn", "quota of 0.5 CPUs on 2"),
+        ((0,), (0,), None, "warn", "Only one CPU"),
+        ((0, 1), (1,), None, "warn", "Only one CPU"),
+        ((0, 1, 2, 3), (2, 3), 2.0, "ok", "2 of 4 may be used (2-3)"),
     ],
 )
-def test_cpus(there: tuple[int, ...], allowed: tuple[int, ...], quota: object, state: str, words: str) -> None:
-    finding = room.cpus_allowed(there, allowed, quota)
+def test_cpus(there: tuple[int, ...], allowed: tuple[int, ...], quota: float | None, state: str, words: str) -> None:
+    finding = room.cpus_allowed(there, Topology(allowed=allowed, quota=quota))
     assert finding.state == state
     assert words in finding.message
 
