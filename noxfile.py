@@ -210,99 +210,99 @@ def faults(session: nox.Session) -> None:
 @nox.session
 def overhead(session: nox.Session) -> None:
     """Compare the harness with a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour."""
-    trial(session, "suite.trials.overhead", *session.posargs)
+    trial(session, "studies.overhead", *session.posargs)
 
 
 @nox.session
 def peers(session: nox.Session) -> None:
     """Compare optimum-benchmark, benchmark_app, torch.utils.benchmark and pyperf with Levelfield: quiet, 20 minutes."""
-    trial(session, "suite.trials.peers", *session.posargs)
+    trial(session, "studies.peers", *session.posargs)
 
 
 @nox.session
 def folklore(session: nox.Session) -> None:
     """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
-    trial(session, "suite.trials.folklore", *session.posargs)
+    trial(session, "studies.folklore", *session.posargs)
 
 
 @nox.session
 def rigor(session: nox.Session) -> None:
     """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
-    trial(session, "suite.trials.rigor", *session.posargs)
+    trial(session, "studies.rigor", *session.posargs)
 
 
 @nox.session
 def exchange(session: nox.Session) -> None:
     """Say from runs of several days how often a comparison calls a change that is none: `nox -s exchange -- RUNS`."""
-    trial(session, "suite.trials.exchange", *session.posargs)
+    trial(session, "studies.exchange", *session.posargs)
 
 
 @nox.session
 def bracket(session: nox.Session) -> None:
     """Simulate how often the verdict on an upgrade is wrong, and what so many boots can find: ten minutes or so."""
-    trial(session, "suite.trials.bracket", *session.posargs)
+    trial(session, "studies.bracket", *session.posargs)
 
 
 @nox.session
 def fleet(session: nox.Session) -> None:
     """Simulate how often the verdict on a fleet is wrong; `-- flipped-bit`: flip bits; `-- whole`: run one with Ray."""
     if session.posargs[:1] == ["flipped-bit"]:
-        trial(session, "suite.trials.flipped_bit", *session.posargs[1:])
+        trial(session, "studies.flipped_bit", *session.posargs[1:])
     elif session.posargs[:1] == ["whole"]:
-        trial(session, "suite.trials.fleet_whole", *session.posargs[1:], lock="dev.lock")  # with Ray
+        trial(session, "studies.fleet_whole", *session.posargs[1:], lock="dev.lock")  # with Ray
     else:
-        trial(session, "suite.trials.fleet", *session.posargs)
+        trial(session, "studies.fleet", *session.posargs)
 
 
 @nox.session
 def spin(session: nox.Session) -> None:
     """Measure whether one arm's spinning threads reach the next arm's timed calls: a quiet machine for six minutes."""
-    trial(session, "suite.trials.spin", *session.posargs)
+    trial(session, "studies.spin", *session.posargs)
 
 
 @nox.session
 def loadgen(session: nox.Session) -> None:
     """Measure what MLPerf LoadGen adds to every query inside the worker: a quiet machine for half an hour."""
-    trial(session, "suite.trials.loadgen", *session.posargs)
+    trial(session, "studies.loadgen", *session.posargs)
 
 
 @nox.session
 def loading(session: nox.Session) -> None:
     """Measure how long a folder's weights take to load, beside the transformers library: quiet, for ten minutes."""
-    trial(session, "suite.trials.loading", *session.posargs)
+    trial(session, "studies.loading", *session.posargs)
 
 
 @nox.session
 def padding(session: nox.Session) -> None:
     """Measure what random padding of the environment does to the variance between launches: quiet, for six minutes."""
-    trial(session, "suite.trials.padding", *session.posargs)
+    trial(session, "studies.padding", *session.posargs)
 
 
 @nox.session
 def trials(session: nox.Session) -> None:
     """Try `levelfield ab` on nothing, on a known slowdown and on released versions: a quiet machine for some hours."""
-    trial(session, "suite.trials.upgrades", *session.posargs)
+    trial(session, "studies.upgrades", *session.posargs)
 
 
 @nox.session
 def upgrade(session: nox.Session) -> None:
     """Try `levelfield upgrade` on a machine in QEMU that reboots into another kernel: as root, in 35 minutes."""
-    trial(session, "suite.trials.reboots", *session.posargs)
+    trial(session, "studies.reboots", *session.posargs)
 
 
 @nox.session
 def regressions(session: nox.Session) -> None:
     """Try `levelfield ab` on released versions that are known to differ, or not to; `-- classify` comes before."""
-    trial(session, "suite.trials.regressions", *(session.posargs or ["run"]))
+    trial(session, "studies.regressions", *(session.posargs or ["run"]))
 
 
 @nox.session
 def images(session: nox.Session) -> None:
     """Build every CPU image twice from nothing, and compare the layers: ten minutes or so."""
-    trial(session, "suite.trials.images", *session.posargs)
+    trial(session, "studies.images", *session.posargs)
 
 
 @nox.session
 def calibrate(session: nox.Session) -> None:
     """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
-    trial(session, "suite.trials.calibrate", *session.posargs)
+    trial(session, "studies.calibrate", *session.posargs)

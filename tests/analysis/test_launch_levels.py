@@ -7,6 +7,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from studies.rigor.ours import levels_of
+from studies.rigor.record import Stream
+from studies.rigor.table import lay_out
+from studies.tests.rigor.streams import Machine, stream
 from suite.analysis import analyse
 from suite.analysis.launch_levels import launch_levels, level_matrix, reduce
 from suite.compare.ab.comparison import compare_arms
@@ -18,12 +22,8 @@ from suite.report import sentences
 from suite.schedule import pacing
 from suite.statistics.ending import EndedBy
 from suite.statistics.ratios import ratio_interval
-from suite.trials.rigor.ours import levels_of
-from suite.trials.rigor.record import Stream
-from suite.trials.rigor.table import lay_out
 from tests.compare.ab import pairs
 from tests.records_builder import make_run
-from tests.trials.rigor.streams import Machine, stream
 
 TARGET = 0.01
 SHAPES: list[dict[str, Any]] = [

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
 
+from studies.bracket.draws import BAD_BOOTS, STEPS, Noise, Tally, Trouble
+from studies.bracket.record import Reach, Record, beside, called_slower_or_faster, drifts, honest, worst
+from studies.bracket.simulate import BOOTS, MANY, SPREADS_OF_CURVE, WANTED
+from studies.record import read
 from suite.statistics.bracketing import DRIFT_SHARE, LEAST_BOOTS
 from suite.statistics.proportions import Proportion
-from suite.trials.bracket.draws import BAD_BOOTS, STEPS, Noise, Tally, Trouble
-from suite.trials.bracket.record import Reach, Record, beside, called_slower_or_faster, drifts, honest, worst
-from suite.trials.bracket.simulate import BOOTS, MANY, SPREADS_OF_CURVE, WANTED
-from suite.trials.record import read
 from suite.upgrade.readings import SHARE
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS

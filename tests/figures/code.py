@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from studies.padding.command import LAUNCHES, TOGETHER
 from suite.analysis.insights import saturation
 from suite.analysis.race import LEAD_PRECISION
 from suite.plan.profiles import PROFILES
@@ -19,7 +20,6 @@ from suite.statistics.multiple import DEFAULT_Q
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.verdicts import DEFAULT_MARGIN
 from suite.statistics.windows import TAILS, least_calls
-from suite.trials.padding.command import LAUNCHES, TOGETHER
 from suite.upgrade.unit import SETTLE_S
 from suite.worker import converging
 from suite.zoo import flops, honesty, models, onnx_quantize, own_images

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from studies.loadgen.findings import markdown
+from studies.loadgen.record import Trial
+from studies.record import read
 from suite.report import loadgen, sentences, units
-from suite.trials.loadgen.findings import markdown
-from suite.trials.loadgen.record import Trial
-from suite.trials.record import read
 from tests.figures import records
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS

@@ -2,13 +2,13 @@
 
 from functools import cache, partial
 
+from studies import flipped_bit
+from studies.fleet.record import Record
+from studies.fleet_whole import record as whole
+from studies.record import read
 from suite.plan import CANARY
 from suite.statistics.peers import FEWEST_PEERS
 from suite.statistics.proportions import Proportion
-from suite.trials import flipped_bit
-from suite.trials.fleet.record import Record
-from suite.trials.fleet_whole import record as whole
-from suite.trials.record import read
 from tests.figures import prints
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS

@@ -3,12 +3,12 @@
 import math
 from functools import partial
 
+from studies.record import read
+from studies.regressions.record import Record, summary
 from suite.analysis import launch_levels
 from suite.analysis.time_spent import summarise
 from suite.statistics.proportions import proportion
 from suite.statistics.variance import split_variance
-from suite.trials.record import read
-from suite.trials.regressions.record import Record, summary
 from tests.figures import prints, records
 from tests.figures.checking import Figure
 from tests.figures.records import DEFAULT, DEFAULT_AGAIN, TRIALS

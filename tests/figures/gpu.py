@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from studies.device_clock import BARE, OURS, compare
 from suite.analysis import analyse
 from suite.backends import registry
 from suite.record.schema import Absent
-from suite.trials.device_clock import BARE, OURS, compare
 from suite.zoo.parity import TOLERANCES
 from tests.figures import gpu_again, prints, records
 from tests.figures.checking import Figure

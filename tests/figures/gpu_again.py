@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from studies.device_clock import BARE, OURS, compare
+from studies.gpu.turns import LONG_WINDOW_NS
 from suite.analysis import device
 from suite.analysis.types import Row
 from suite.compare.types import Row as Compared
@@ -15,8 +17,6 @@ from suite.record.schema import Absent, Run
 from suite.run import ab
 from suite.statistics.ending import EndedBy
 from suite.statistics.student import fewest_launches
-from suite.trials.device_clock import BARE, OURS, compare
-from suite.trials.gpu.turns import LONG_WINDOW_NS
 from suite.zoo import models
 from tests.figures import prints, records
 from tests.figures.checking import Figure

@@ -7,8 +7,8 @@ from tests.figures.records import TRIALS
 
 
 def _ratio() -> list[object]:
-    from suite.trials.gradient_mean.command import Record, markdown
-    from suite.trials.record import read
+    from studies.gradient_mean.command import Record, markdown
+    from studies.record import read
 
     text = markdown(read(TRIALS / "gradient-mean-2026-11-25.json", Record))
     found = re.search(r"takes ([\d.]+) times as long \(([\d.]+)–([\d.]+)", text)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from suite.trials.loading.findings import markdown
-from suite.trials.loading.record import Trial
-from suite.trials.record import read
+from studies.loading.findings import markdown
+from studies.loading.record import Trial
+from studies.record import read
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS
 

@@ -2,12 +2,12 @@
 
 from functools import cache
 
+from studies.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, main
+from studies.overhead.findings import find, pooled
+from studies.overhead.record import Cell, Contrast, Finding, Interval, Limit, Trial
+from studies.overhead.show import counts, farthest
 from suite.report import names
 from suite.statistics.ending import EndedBy
-from suite.trials.overhead.command import contrasts_with_bare_loop, contrasts_with_benchmark_app, main
-from suite.trials.overhead.findings import find, pooled
-from suite.trials.overhead.record import Cell, Contrast, Finding, Interval, Limit, Trial
-from suite.trials.overhead.show import counts, farthest
 from tests.figures import prints, records
 from tests.figures.checking import Figure
 

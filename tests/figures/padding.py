@@ -1,8 +1,8 @@
 """Figures of the padding trial: what a random length of the environment does to the variance between launches."""
 
-from suite.trials.padding.findings import find
-from suite.trials.padding.record import Finding, Trial
-from suite.trials.record import read
+from studies.padding.findings import find
+from studies.padding.record import Finding, Trial
+from studies.record import read
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS
 

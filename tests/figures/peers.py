@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from suite.trials.peers import findings
-from suite.trials.peers.cells import WORKER
-from suite.trials.peers.record import Trial
-from suite.trials.peers.show import markdown
-from suite.trials.record import read
+from studies.peers import findings
+from studies.peers.cells import WORKER
+from studies.peers.record import Trial
+from studies.peers.show import markdown
+from studies.record import read
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS
 

@@ -2,10 +2,10 @@
 
 import datetime as dt
 
+from studies.overhead.record import Interval
 from suite.analysis.types import Estimate
 from suite.report import units
 from suite.statistics.proportions import Proportion
-from suite.trials.overhead.record import Interval
 from tests.figures.pages import number_in_words
 
 _TIMES = {"µs": 1e3, "ms": 1e6, "s": 1e9}

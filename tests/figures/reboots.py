@@ -3,8 +3,8 @@
 from functools import cache
 from statistics import median
 
-from suite.trials.reboots.record import Record, Series
-from suite.trials.record import read
+from studies.reboots.record import Record, Series
+from studies.record import read
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS
 

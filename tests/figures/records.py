@@ -2,17 +2,17 @@
 
 from functools import cache
 
+from studies import images
+from studies.folklore import findings, forms
+from studies.folklore.record import Folklore, Row
+from studies.overhead.record import Trial
+from studies.record import read
+from studies.rigor.record import Finding, Stream, Tally, Variance
+from studies.upgrades import record as upgrades_record
 from suite.analysis import analyse
 from suite.analysis.types import Analysis, ConvergenceRow
 from suite.record import files
 from suite.record.schema import Run
-from suite.trials import images
-from suite.trials.folklore import findings, forms
-from suite.trials.folklore.record import Folklore, Row
-from suite.trials.overhead.record import Trial
-from suite.trials.record import read
-from suite.trials.rigor.record import Finding, Stream, Tally, Variance
-from suite.trials.upgrades import record as upgrades_record
 from tests.commands import ROOT
 
 REPORTS = ROOT / "reports"
@@ -55,7 +55,7 @@ def stream(name: str) -> Stream:
 
 @cache
 def rules(name: str) -> dict[str, Finding]:
-    """Return what every rule makes of a stream; `tests/trials/rigor/test_published.py` judges it again."""
+    """Return what every rule makes of a stream; `studies/tests/rigor/test_published.py` judges it again."""
     return {finding.rule: finding for finding in stream(name).findings}
 
 

@@ -4,9 +4,9 @@ import statistics
 from collections import Counter
 from functools import cache
 
-from suite.trials.record import read
-from suite.trials.regressions.record import DIFFERENT, Classes, Outcome, Record, Summary, summary
-from suite.trials.regressions.rule import Class
+from studies.record import read
+from studies.regressions.record import DIFFERENT, Classes, Outcome, Record, Summary, summary
+from studies.regressions.rule import Class
 from tests.figures import prints
 from tests.figures.checking import Figure
 from tests.figures.records import TRIALS

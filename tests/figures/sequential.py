@@ -5,14 +5,14 @@ from functools import cache, partial
 
 import numpy as np
 
+from studies.record import read
+from studies.regressions.record import Record, summary
+from studies.rigor import rules
+from studies.rigor.sequential import BUDGETS, draw_levels, verdicts
+from studies.rigor.sequential_record import Counted, Noise, Replay, Sequential, Simulation, Windows
 from suite.statistics.ending import EndedBy
 from suite.statistics.proportions import Proportion
 from suite.statistics.student import FIRST_LOOK, half_width, two_sided_p
-from suite.trials.record import read
-from suite.trials.regressions.record import Record, summary
-from suite.trials.rigor import rules
-from suite.trials.rigor.sequential import BUDGETS, draw_levels, verdicts
-from suite.trials.rigor.sequential_record import Counted, Noise, Replay, Sequential, Simulation, Windows
 from tests.figures import prints
 from tests.figures.checking import Figure
 from tests.figures.records import QUIET, TRIALS

@@ -2,10 +2,10 @@
 
 from functools import cache, partial
 
+from studies.record import read
+from studies.spin.findings import SLOW, verdicts
+from studies.spin.record import Rule, Trial, Verdict
 from suite.statistics.proportions import Proportion
-from suite.trials.record import read
-from suite.trials.spin.findings import SLOW, verdicts
-from suite.trials.spin.record import Rule, Trial, Verdict
 from tests.figures import prints
 from tests.figures.checking import Figure
 from tests.figures.records import SPIN, TRIALS

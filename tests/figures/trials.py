@@ -8,6 +8,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from studies.rigor.races import races
+from studies.rigor.record import Finding
+from studies.rigor.show import table_lines
+from studies.rigor.table import lay_out
 from suite.compare.types import Movement
 from suite.run.explain.difference import Difference
 from suite.statistics.levels import levels_of_windows
@@ -15,10 +19,6 @@ from suite.statistics.proportions import Proportion, proportion
 from suite.statistics.stopping import DEFAULT_TARGET
 from suite.statistics.student import MIN_LAUNCHES
 from suite.statistics.undisturbed import counted_rounds
-from suite.trials.rigor.races import races
-from suite.trials.rigor.record import Finding
-from suite.trials.rigor.show import table_lines
-from suite.trials.rigor.table import lay_out
 from tests.figures import prints, records
 from tests.figures.checking import Figure
 from tests.figures.records import BUSY, BUSY_AGAIN, PAIR, QUIET

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.trials.reboots import disk, system
+from studies.reboots import disk, system
 
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "debugfs")
 pytestmark = [

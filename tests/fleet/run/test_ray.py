@@ -15,6 +15,7 @@ import msgspec
 import psutil
 import pytest
 
+from studies.fleet_whole import processes
 from suite.errors import LevelfieldError
 from suite.fleet.run import bundles, local, local_cluster, messages, place, store
 from suite.fleet.run import cluster as clusters
@@ -24,7 +25,6 @@ from suite.images.wheels import silent
 from suite.paths import cache_folder
 from suite.record import files, journal
 from suite.record.schema import Run
-from suite.trials.fleet_whole import processes
 from tests import commands
 from tests.commands import Command, eventually
 

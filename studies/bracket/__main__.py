@@ -1,0 +1,5 @@
+"""`python -m studies.bracket`."""
+
+from studies.bracket.command import main
+
+main()

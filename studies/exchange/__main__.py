@@ -1,0 +1,5 @@
+"""`python -m studies.exchange`."""
+
+from studies.exchange.command import main
+
+main()

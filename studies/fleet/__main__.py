@@ -1,0 +1,5 @@
+"""`python -m studies.fleet`."""
+
+from studies.fleet.command import main
+
+main()

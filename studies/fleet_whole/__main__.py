@@ -1,0 +1,5 @@
+"""`python -m studies.fleet_whole`."""
+
+from studies.fleet_whole.command import main
+
+main()

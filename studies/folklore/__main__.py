@@ -1,0 +1,5 @@
+"""`python -m studies.folklore`."""
+
+from studies.folklore.command import main
+
+main()

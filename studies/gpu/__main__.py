@@ -1,0 +1,5 @@
+"""`python -m studies.gpu`."""
+
+from studies.gpu.command import main
+
+main()

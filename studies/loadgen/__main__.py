@@ -1,0 +1,5 @@
+"""`python -m studies.loadgen`."""
+
+from studies.loadgen.command import main
+
+main()

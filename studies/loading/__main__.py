@@ -1,0 +1,5 @@
+"""`python -m studies.loading`."""
+
+from studies.loading.command import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m studies.overhead`."""
+
+from studies.overhead.command import main
+
+main()

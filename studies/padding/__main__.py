@@ -1,0 +1,5 @@
+"""`python -m studies.padding`."""
+
+from studies.padding.command import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m studies.peers`."""
+
+from studies.peers.command import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m studies.reboots`."""
+
+from studies.reboots.command import main
+
+main()

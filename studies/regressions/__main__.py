@@ -1,0 +1,5 @@
+"""`python -m studies.regressions`."""
+
+from studies.regressions.command import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m studies.rigor`."""
+
+from studies.rigor.command import main
+
+main()

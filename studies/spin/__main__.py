@@ -1,0 +1,5 @@
+"""`python -m studies.spin`."""
+
+from studies.spin.command import main
+
+main()

@@ -1,0 +1,37 @@
+"""The overhead trial's findings in words."""
+
+import msgspec
+
+from studies.overhead.benchmark_app import CACHE
+from studies.overhead.record import Cell, Trial
+from studies.overhead.show import markdown, summary
+from studies.record import read
+from studies.tests.overhead.cells import ARMS, EMPTY, cell, findings, generations
+from suite.record.schema import Case
+from tests.commands import ROOT
+
+
+def test_the_worst_contrast_is_named() -> None:
+    cells = [
+        Cell(backend, Case("bert", "latency", "fp32", 1, 2), ARMS, generations(ratio), findings("bert", ratio))
+        for backend, ratio in (("jax", 1.002), ("torch", 0.97), ("openvino", 1.02))
+    ]
+    text = summary(msgspec.structs.replace(EMPTY, cells=tuple(cells)))
+    assert "In one process: 1 within, 2 outside; farthest from the other torch on bert: 0.970" in text
+
+
+def test_the_committed_table_of_every_backend_follows_from_its_record() -> None:
+    path = ROOT / "reports" / "trials" / "every-backend-2026-11-22.json"
+    assert markdown(read(path, Trial)) == path.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_how_the_caches_differ_is_said_once() -> None:
+    cells = (msgspec.structs.replace(cell("within"), notes={"cache": CACHE}),) * 2
+    text = markdown(msgspec.structs.replace(EMPTY, cells=cells))
+    assert text.count(f"The cache is {CACHE}.") == 1
+
+
+def test_what_could_not_be_measured_is_a_row() -> None:
+    lines = markdown(msgspec.structs.replace(EMPTY, cells=(cell(failure="it broke"),))).splitlines()
+    assert lines[2].startswith("| resnet50 | jax | could not be measured |")
+    assert lines[2].count("|") == lines[0].count("|")

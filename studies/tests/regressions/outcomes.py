@@ -1,0 +1,50 @@
+"""Outcomes that were never measured."""
+
+from studies.regressions.pairs import Frozen, Pair
+from studies.regressions.record import Measured, Outcome
+from studies.regressions.rule import Class, Classified
+from suite.compare.types import Verdict
+
+SHA256 = "0" * 64
+
+
+def pair(name: str = "softplus-1.21") -> Pair:
+    return Pair(
+        name=name,
+        backend="onnxruntime",
+        old="1.20.0",
+        new="1.21.0",
+        workload="softplus",
+        source="https://example.org/1",
+        claim="slower",
+        says="+25 %",
+    )
+
+
+def measured(name: str, class_: Class) -> Measured:
+    return Measured(
+        pair=pair(name),
+        model_sha256=SHA256,
+        started="2026-11-24T00:00:00Z",
+        seconds=50.0,
+        threads=2,
+        processes=(),
+        found=Classified(name=class_, ratio=1.31234, low=1.3, high=1.32),
+    )
+
+
+def outcome(class_: Class, verdict: Verdict) -> Outcome:
+    return Outcome(
+        pair=pair(),
+        frozen=Frozen(name="softplus-1.21", class_=class_, ratio=1.3, low=1.28, high=1.32, model_sha256=SHA256),
+        run="20261124-000000-standard-0000",
+        started="2026-11-24T00:00:00Z",
+        seconds=30.0,
+        verdict=verdict,
+        reason="",
+        launches=5,
+        ratio=1.29,
+        low=1.2,
+        high=1.4,
+        confidence=0.99,
+    )

@@ -1,0 +1,24 @@
+"""Races among the arms of published streams: the truth is known, and no rank contradicts it."""
+
+import pytest
+
+from studies.rigor.races import races
+from studies.rigor.table import lay_out
+from tests.figures import records
+
+UNEQUAL = (1.0, 1.02, 1.05, 1.1, 1.5, 3.0)
+
+
+@pytest.mark.parametrize("name", [records.QUIET, records.BUSY, records.BUSY_AGAIN])
+def test_of_identical_arms_none_is_called_faster_nor_leaves(name: str) -> None:
+    found = list(races(lay_out(records.stream(name).generations), [1.0] * 6))
+    assert found
+    assert not any(each.wrong or each.left for each in found)
+
+
+def test_the_slow_ones_leave_and_nobody_is_called_faster_than_a_faster_one() -> None:
+    found = list(races(lay_out(records.stream(records.QUIET).generations), UNEQUAL))
+    assert len(found) > 5
+    assert not any(each.wrong for each in found)
+    assert all({4, 5} <= set(each.left) for each in found)
+    assert not any({0, 1} & set(each.left) for each in found)

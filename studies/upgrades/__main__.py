@@ -1,0 +1,5 @@
+"""`python -m studies.upgrades`."""
+
+from studies.upgrades.command import main
+
+main()
