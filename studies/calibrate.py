@@ -1,6 +1,6 @@
 """How often this machine raises a false alarm: many A/A runs, each exactly as `bench` would do it.
 
-`nox -s calibrate` calls it. Two arms of one backend are in one block, as in any report; the runs go through
+Two arms of one backend are in one block, as in any report; the runs go through
 the same plan, the same schedule and the same analysis. The result is kept in the cache (`suite.run.calibration`).
 """
 

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from docs.site import checking
+from suite.analysis import analyse
 from suite.record import files
 from suite.report import terminal
 from tests.commands import ROOT, run
-from tests.figures import records
 from tests.records_builder import make_run
 
 DOCS = ROOT / "docs"
@@ -52,8 +52,9 @@ def test_levelfield_understands_it(text: str) -> None:
 
 @pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("nox")}))
 def test_nox_has_the_session(text: str) -> None:
-    sessions = re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE)
     words = shlex.split(text)
+    file = words[words.index("-f") + 1] if "-f" in words else "noxfile.py"
+    sessions = re.findall(r"^def (\w+)\(session", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
     if "-s" in words:
         assert words[words.index("-s") + 1].partition("(")[0] in sessions
     else:
@@ -78,7 +79,8 @@ def test_a_newcomers_commands_paste_into_any_shell(page: str) -> None:
 
 def test_the_result_in_the_readme_is_what_the_command_prints() -> None:
     printed = io.StringIO()
-    terminal.show(records.run(RUN), records.analysis(RUN), Console(file=printed, width=80, color_system=None))
+    record = files.read(ROOT / "reports" / RUN)
+    terminal.show(record, analyse(record), Console(file=printed, width=80, color_system=None))
     lines = {line.rstrip() for line in printed.getvalue().replace("\u00a0", " ").splitlines()}
     (quoted,) = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert len(quoted.splitlines()) > 10

@@ -1,6 +1,6 @@
 """What Levelfield adds to a measurement: its worker against a bare loop, and against OpenVINO's own `benchmark_app`.
 
-`nox -s overhead` calls it. It needs a quiet machine for half an hour; its record is committed with the reports.
+It needs a quiet machine for half an hour; its record is committed with the reports.
 
 Every backend is compared with a bare loop twice. In one process, the worker's loop and the bare one take short turns:
 what is particular to a launch is in both, so a few launches show a percent. Between two processes, the worker and a

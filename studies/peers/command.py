@@ -1,6 +1,6 @@
 """Levelfield beside other tools of the field, on the same model and machine.
 
-`nox -s peers` calls it. Each tool is held against a bare loop around the same call: how far the median that it reports
+Each tool is held against a bare loop around the same call: how far the median that it reports
 is from the loop's, what CPU time its supervisor takes meanwhile, what it needs on disk, how long it takes to decide
 between two arms where it decides at all, and how far two series of the same thing are apart. It needs a quiet machine;
 `--add` adds launches and repetitions to a record, so that the machine need not be quiet for all of it at once.

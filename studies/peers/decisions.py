@@ -17,7 +17,7 @@ from studies.peers.cells import QUICK_PROCESSES
 from studies.peers.pyperf import Pyperf
 from studies.peers.record import Decision, Truth
 from studies.peers.workspace import Workspace
-from studies.upgrades.record import DIFFERENT
+from studies.regressions.record import DIFFERENT
 from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.record.schema import Absent

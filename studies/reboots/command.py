@@ -1,6 +1,6 @@
 """What `levelfield upgrade` says of a machine that really reboots into another kernel, and whose power is cut.
 
-`nox -s upgrade` calls it. A Debian guest runs in QEMU, without KVM, so any machine with root will do. Two upgrades are
+A Debian guest runs in QEMU, without KVM, so any machine with root will do. Two upgrades are
 made from beginning to verdict, each old, new, old: one whose calls are 20 % slower under the new kernel, and one
 without any change of ours, whose power is cut at ten random moments.
 """

@@ -1,6 +1,6 @@
 """Whether `levelfield ab` finds changes of speed that released versions are known to have, and none where none is.
 
-`nox -s regressions` calls it. `lock`, `classify` and `freeze` come once, in this order, before `ab` sees any pair;
+`lock`, `classify` and `freeze` come once, in this order, before `ab` sees any pair;
 `run`, which the session does by default, tries `ab` on the frozen list. `classify` and `run` need a quiet machine.
 """
 

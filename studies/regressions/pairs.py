@@ -132,7 +132,8 @@ def read_frozen(path: Path = FROZEN) -> FrozenList:
         return msgspec.toml.decode(path.read_bytes(), type=FrozenList)
     except FileNotFoundError as error:
         raise LevelfieldError(
-            "No list is frozen yet.", fix="Classify the pairs and freeze them: nox -s regressions -- classify."
+            "No list is frozen yet.",
+            fix="Classify the pairs and freeze them: `nox -f studies/noxfile.py -s regressions -- classify`.",
         ) from error
     except msgspec.MsgspecError as error:
         raise LevelfieldError(f"{path.name} is no frozen list: {error}.") from error

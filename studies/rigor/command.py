@@ -1,6 +1,6 @@
 """False alarms and power, measured: Levelfield's rule beside those of other tools, on one stream of real windows.
 
-`nox -s rigor` calls it. It launches many identical arms again and again, lets them take turns, and keeps everything.
+It launches many identical arms again and again, lets them take turns, and keeps everything.
 Then each rule is given the part of the stream that its own schedule would have drawn. It wants a quiet machine for
 three quarters of an hour; with `--busy` it starts a competing process itself.
 """

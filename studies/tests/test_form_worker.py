@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from studies import form_worker
-from studies.folklore.forms import FRAMEWORKS
 from studies.form_worker import FAIRLY, Windows, bare_loop, own_clock, request_of, window_of
+from studies.published_comparison.forms import FRAMEWORKS
 from suite.backends.protocol import Arrays
 from suite.worker.messages import Task
 from suite.zoo import inputs, models, weights

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy
 
-from studies.fleet import shapes
 from suite.statistics.peers import DISTANCE
 from suite.statistics.tails import SHARES, critical, exceeded, median_variance, needed, odd, share_index, tail
+from tests.statistics import shapes
 
 ALL = len(SHARES) - 1
 LEVELS = (1e-2, 1e-3, 1e-5)

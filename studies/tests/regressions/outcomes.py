@@ -1,9 +1,14 @@
 """Outcomes that were never measured."""
 
+from pathlib import Path
+
 from studies.regressions.pairs import Frozen, Pair
 from studies.regressions.record import Measured, Outcome
 from studies.regressions.rule import Class, Classified
-from suite.compare.types import Verdict
+from suite.compare.ab.comparison import compare_arms
+from suite.compare.types import Gate, Verdict
+from suite.run.ab import AbResult
+from tests.compare.ab.pairs import run
 
 SHA256 = "0" * 64
 
@@ -48,3 +53,9 @@ def outcome(class_: Class, verdict: Verdict) -> Outcome:
         high=1.4,
         confidence=0.99,
     )
+
+
+def result(factor: float) -> AbResult:
+    """Return an `ab` whose new arm takes so many times as long."""
+    record = run(factor, generations=10, models=("mlp",), scenarios=("latency", "throughput"))
+    return AbResult(Path("run"), Path("run/run.json"), record, compare_arms(record, Gate(), "0" * 64))

@@ -10,7 +10,7 @@ from studies.regressions import pairs, trial
 from studies.regressions.record import Record
 from studies.regressions.show import markdown
 from studies.regressions.trial import TrialRequest
-from studies.tests.upgrades.trials import result
+from studies.tests.regressions.outcomes import result
 from suite.errors import LevelfieldError
 from suite.run.ab import AbResult
 

@@ -15,7 +15,6 @@ import msgspec
 import psutil
 import pytest
 
-from studies.fleet_whole import processes
 from suite.errors import LevelfieldError
 from suite.fleet.run import bundles, local, local_cluster, messages, place, store
 from suite.fleet.run import cluster as clusters
@@ -27,6 +26,7 @@ from suite.record import files, journal
 from suite.record.schema import Run
 from tests import commands
 from tests.commands import Command, eventually
+from tests.fleet.run import processes
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),

@@ -1,5 +1,0 @@
-"""`python -m studies.bracket`."""
-
-from studies.bracket.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m studies.exchange`."""
-
-from studies.exchange.command import main
-
-main()

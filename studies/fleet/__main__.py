@@ -1,5 +1,0 @@
-"""`python -m studies.fleet`."""
-
-from studies.fleet.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m studies.fleet_whole`."""
-
-from studies.fleet_whole.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m studies.folklore`."""
-
-from studies.folklore.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m studies.loadgen`."""
-
-from studies.loadgen.command import main
-
-main()

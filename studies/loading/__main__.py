@@ -1,5 +1,0 @@
-"""`python -m studies.loading`."""
-
-from studies.loading.command import main
-
-main()

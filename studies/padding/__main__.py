@@ -1,5 +1,0 @@
-"""`python -m studies.padding`."""
-
-from studies.padding.command import main
-
-main()

@@ -1,0 +1,5 @@
+"""`python -m studies.published_comparison`."""
+
+from studies.published_comparison.command import main
+
+main()

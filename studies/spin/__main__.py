@@ -1,5 +1,0 @@
-"""`python -m studies.spin`."""
-
-from studies.spin.command import main
-
-main()

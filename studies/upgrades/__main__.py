@@ -1,5 +1,0 @@
-"""`python -m studies.upgrades`."""
-
-from studies.upgrades.command import main
-
-main()
