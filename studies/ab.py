@@ -61,29 +61,7 @@ def call(
     budget_seconds: float | None,
     **selected: Any,  # noqa: ANN401
 ) -> tuple[AbResult, float]:
-    """Run `ab` in containers, without its display, and delete its reports.
-
-    Parameters
-    ----------
-    old, new : str
-        Arms, as on the command line.
-    gate : Gate
-        Margin and error rates.
-    budget_seconds : float or None
-        Most time; None: the default of `ab`.
-    **selected
-        Fields of `Selection`.
-
-    Returns
-    -------
-    tuple of AbResult and float
-        The result, and the seconds that it took.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing could be measured.
-    """
+    """Run `ab` in containers, without its display, and delete its reports."""
     reports = Path(tempfile.mkdtemp(prefix="levelfield-trial-"))
     options = Options(
         selection=Selection(control="none", **selected),
@@ -100,28 +78,7 @@ def call(
 
 
 def extended(before: _R | None, kind: type[_R], run: Run, gate: Gate, settings: dict[str, str], **fields: Any) -> _R:  # noqa: ANN401
-    """Return a record with the result of one more call.
-
-    Parameters
-    ----------
-    before : AbRecord or None
-        The record so far; None: this is the first call.
-    kind : type
-        Of the record.
-    run : Run
-        Of the call.
-    gate : Gate
-        Margin and error rates.
-    settings : dict of str to str
-        What all calls of the record share.
-    **fields
-        New values of the fields of this kind.
-
-    Returns
-    -------
-    AbRecord
-        Of that kind.
-    """
+    """Return a record with the result of one more call."""
     record = before or kind(
         schema=kind.SCHEMA,
         started=run.started,
@@ -136,14 +93,6 @@ def extended(before: _R | None, kind: type[_R], run: Run, gate: Gate, settings: 
 
 
 def share(found: Proportion, noun: str = "") -> str:
-    """Write a proportion with its interval: `3 of 20 trials (3.2 to 37.9 %)`.
-
-    Parameters
-    ----------
-    found : Proportion
-        What was counted.
-    noun : str
-        What it is a proportion of.
-    """
+    """Write a proportion with its interval: `3 of 20 trials (3.2 to 37.9 %)`."""
     total = f"{found.trials} {noun}".rstrip()
     return f"{found.successes} of {total} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"

@@ -39,28 +39,7 @@ from suite.version import __version__
 
 
 def run(selection: Selection, runs: int, listener: commands.Terminal, *, add: bool) -> Calibration:
-    """Make the runs; the result is kept after each, so that an interruption loses one run at the most.
-
-    Parameters
-    ----------
-    selection : Selection
-        One latency block with a control.
-    runs : int
-        How many to make, at least one.
-    listener : commands.Terminal
-        Display of the progress.
-    add : bool
-        Whether to add to the calibration that is kept.
-
-    Returns
-    -------
-    Calibration
-
-    Raises
-    ------
-    LevelfieldError
-        No engine answers, a run gave no control, or runs were to be added to such as were made under other conditions.
-    """
+    """Make the runs; the result is kept after each, so that an interruption loses one run at the most."""
     with commands.prepared(selection, listener) as (plan, resources):
         conditions = Conditions(
             started=utc_now(),
@@ -116,24 +95,7 @@ def _repeat(plan: Plan, resources: RunResources) -> Repeat:
 
 
 def repeat_of(record: Run, seconds: float) -> Repeat:
-    """Return what one run says about identical arms.
-
-    Parameters
-    ----------
-    record : Run
-        One latency block with a control.
-    seconds : float
-        What the run took.
-
-    Returns
-    -------
-    Repeat
-
-    Raises
-    ------
-    LevelfieldError
-        Its control gave no interval: an arm failed, was not equal, or has too few launches.
-    """
+    """Return what one run says about identical arms."""
     block = record.blocks[0]
     controls = analysis.analyse(record).timed[0].controls
     ratio = controls[0].ratio if controls else None

@@ -75,15 +75,7 @@ class Terminal(SilentListener):
         self._console.print(f"[red]{escape(text)}[/]", highlight=False)
 
     def show(self, markdown: str, path: Path | None = None) -> None:
-        """Print findings.
-
-        Parameters
-        ----------
-        markdown : str
-            Tables and text.
-        path : Path or None
-            File of the record, which is named below.
-        """
+        """Print findings."""
         self._console.print(Markdown(markdown))
         if path is not None:
             self._console.print(f"Record: {escape(str(path))}", highlight=False, soft_wrap=True)
@@ -115,30 +107,7 @@ def conduct(
     only: Path | None = None,
     indent: int = 1,
 ) -> _R:
-    """Measure, or read a record; then analyse it, write it and its tables, and print them.
-
-    Parameters
-    ----------
-    kind : type
-        Of the record.
-    measure : callable
-        Takes a function that writes what is measured so far, and the display; returns the record.
-    analyse : callable
-        Returns a record with its findings.
-    markdown : callable
-        Returns the tables of a record.
-    out : Path or None
-        File of the record; None: the one that is analysed, or else one named after the trial and the day.
-    only : Path or None
-        A record to analyse again; nothing is measured.
-    indent : int
-        As `studies.record.write` takes it.
-
-    Returns
-    -------
-    Record
-        With its findings.
-    """
+    """Measure, or read a record; then analyse it, write it and its tables, and print them."""
     with terminal() as listener:
         path = out or only or default_path(kind.TRIAL)
         record = analyse(read(only, kind) if only else measure(lambda part: write(part, path, indent=indent), listener))
@@ -148,32 +117,12 @@ def conduct(
 
 
 def default_path(name: str, kind: str = "") -> Path:
-    """Return where a record is written unless another file is named.
-
-    Parameters
-    ----------
-    name, kind : str
-        What comes before and after the day: `rigor` and `-busy` become `rigor-2026-11-22-busy.json`.
-
-    Returns
-    -------
-    Path
-    """
+    """Return where a record is written unless another file is named."""
     return FOLDER / f"{name}-{dt.datetime.now(dt.UTC):%Y-%m-%d}{kind}.json"
 
 
 def selection(models: Sequence[str], backends: Sequence[str], threads: int | None = None, **others: Any) -> Selection:  # noqa: ANN401
-    """Select calls of these models on these backends, without a control.
-
-    Parameters
-    ----------
-    models, backends : sequence of str
-        Their names.
-    threads : int or None
-        Of every arm; None: one for every core.
-    **others
-        Fields of `Selection`.
-    """
+    """Select calls of these models on these backends, without a control."""
     fields = {"profile": "smoke", "scenarios": ("latency",), "control": "none", **others}
     numbers = () if threads is None else (threads,)
     return Selection(models=tuple(models), backends=tuple(backends), threads=numbers, **fields)
@@ -187,26 +136,7 @@ def _launcher(name: str) -> Launcher:
 
 @contextmanager
 def prepared(selected: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, RunResources]]:
-    """Make everything that a trial needs, and remove its compile caches afterwards.
-
-    Parameters
-    ----------
-    selected : Selection
-        What to measure.
-    listener : Terminal
-        Display of the progress.
-    launcher : str
-        Where workers run: `docker`, `venv` or `host`.
-
-    Yields
-    ------
-    tuple of Plan and RunResources
-
-    Raises
-    ------
-    LevelfieldError
-        No engine answers, or something cannot be made.
-    """
+    """Make everything that a trial needs, and remove its compile caches afterwards."""
     plan = make(selected)
     chosen = _launcher(launcher)
     chosen.sweep()

@@ -20,17 +20,7 @@ class Estimate(msgspec.Struct, frozen=True):
     high: float | None
 
     def written(self, unit: str = "", *, per: float = 1.0, digits: int = 2) -> str:
-        """Return `4.00 µs (3.90 to 4.10)`.
-
-        Parameters
-        ----------
-        unit : str
-            Written after the value; empty: none.
-        per : float
-            How much one unit is.
-        digits : int
-            After the decimal point.
-        """
+        """Return `4.00 µs (3.90 to 4.10)`."""
         value = f"{self.value / per:.{digits}f}{f' {unit}' if unit else ''}"
         if self.low is None or self.high is None:
             return value
@@ -38,13 +28,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def mean(values: Sequence[float]) -> Estimate:
-    """Return the mean of one value for each launch.
-
-    Parameters
-    ----------
-    values : sequence of float
-        At least one.
-    """
+    """Return the mean of one value for each launch."""
     found = mean_of(np.asarray(values, dtype=np.float64))
     if len(values) < _FEWEST:
         return Estimate(found.value, None, None)
@@ -53,13 +37,7 @@ def mean(values: Sequence[float]) -> Estimate:
 
 
 def geometric_mean(ratios: Sequence[float]) -> Estimate:
-    """Return the geometric mean of one ratio for each launch; the interval is that of the mean of the logs.
-
-    Parameters
-    ----------
-    ratios : sequence of float
-        At least one, all positive.
-    """
+    """Return the geometric mean of one ratio for each launch; the interval is that of the mean of the logs."""
     found = mean([math.log(ratio) for ratio in ratios])
     ends = (None if end is None else math.exp(end) for end in (found.low, found.high))
     return Estimate(math.exp(found.value), *ends)

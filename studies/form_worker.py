@@ -78,22 +78,7 @@ class Windows(msgspec.Struct, frozen=True):
 
 
 def bare_loop(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
-    """Time each call, and nothing else: no counters are read, the garbage collector does as it likes.
-
-    Parameters
-    ----------
-    step : callable
-        What is timed.
-    x
-        Its input.
-    window_ns, min_calls : int
-        Length of the window, and its fewest calls.
-
-    Returns
-    -------
-    list of int
-        Nanoseconds of each call.
-    """
+    """Time each call, and nothing else: no counters are read, the garbage collector does as it likes."""
     samples: list[int] = []
     end = time.perf_counter_ns() + window_ns
     while time.perf_counter_ns() < end or len(samples) < min_calls:
@@ -104,24 +89,7 @@ def bare_loop(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]: 
 
 
 def window_of(loop: str, step: Call, x: Any, request: Windows) -> list[int]:  # noqa: ANN401  (arrays of any kind)
-    """Warm up as the worker does, and take one window.
-
-    Parameters
-    ----------
-    loop : str
-        As in `Windows`.
-    step : callable
-        What is timed.
-    x
-        Its input.
-    request : Windows
-        Length of the window.
-
-    Returns
-    -------
-    list of int
-        Nanoseconds of each call.
-    """
+    """Warm up as the worker does, and take one window."""
     if loop == "take":
         measure = Measure(window_ns=request.window_ns, min_calls=request.min_calls, rewarm_ns=request.rewarm_ns)
         return list(measure_window(step, (x,), measure).samples_ns)
@@ -130,22 +98,7 @@ def window_of(loop: str, step: Call, x: Any, request: Windows) -> list[int]:  # 
 
 
 def own_clock(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
-    """Ask OpenVINO's request after each call how long the inference took, as `benchmark_app` does.
-
-    Parameters
-    ----------
-    step : callable
-        What is timed.
-    x
-        Its input.
-    window_ns, min_calls : int
-        Length of the window, and its fewest calls.
-
-    Returns
-    -------
-    list of int
-        Nanoseconds of each call.
-    """
+    """Ask OpenVINO's request after each call how long the inference took, as `benchmark_app` does."""
     request = request_of(step)
     samples: list[int] = []
     end = time.perf_counter_ns() + window_ns
@@ -156,22 +109,7 @@ def own_clock(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]: 
 
 
 def torch_timer(step: Call, x: Any, window_ns: int, min_calls: int) -> list[int]:  # noqa: ANN401  (arrays of any kind)
-    """Let `torch.utils.benchmark` time the call, with as many threads as it has: its own default is one.
-
-    Parameters
-    ----------
-    step : callable
-        What is timed.
-    x
-        Its input.
-    window_ns, min_calls : int
-        Length of the window; it chooses the calls itself, so their least number is not used.
-
-    Returns
-    -------
-    list of int
-        Nanoseconds of a call in each of its blocks: what it reports is their median.
-    """
+    """Let `torch.utils.benchmark` time the call, with as many threads as it has: its own default is one."""
     del min_calls
     import torch
     from torch.utils.benchmark import Timer
@@ -190,13 +128,7 @@ LOOPS: dict[str, Callable[[Call, Any, int, int], list[int]]] = {
 
 
 def request_of(step: Callable[..., object]) -> Any:  # noqa: ANN401  (OpenVINO's own type)
-    """Find the inference request that a step holds.
-
-    Raises
-    ------
-    LookupError
-        The step holds none.
-    """
+    """Find the inference request that a step holds."""
     held = [*inspect.getclosurevars(step).nonlocals.values()]
     for value in filter(inspect.isfunction, tuple(held)):  # a step of a decoder calls a function that holds it
         held += inspect.getclosurevars(value).nonlocals.values()

@@ -77,22 +77,7 @@ _M = TypeVar("_M", bound=Measurement)
 
 
 def begin(kind: type[_M], resources: RunResources, **fields: Any) -> _M:  # noqa: ANN401  (fields of any type)
-    """Return the record of a measurement that begins now.
-
-    Parameters
-    ----------
-    kind : type
-        The trial's type of records.
-    resources : RunResources
-        What was prepared.
-    **fields
-        Its seed, and the fields of this kind.
-
-    Returns
-    -------
-    Measurement
-        Of that kind.
-    """
+    """Return the record of a measurement that begins now."""
     now, load = utc_now(), os.getloadavg()
     common: dict[str, Any] = {
         "schema": kind.SCHEMA,
@@ -109,42 +94,12 @@ _E = TypeVar("_E", bound=Extensible)
 
 
 def settings_of(request: msgspec.Struct, *left_out: str) -> dict[str, str]:
-    """Return a request as a record holds it.
-
-    Parameters
-    ----------
-    request : Struct
-        What is measured, and how.
-    *left_out : str
-        Fields in which calls that add to one record may differ.
-    """
+    """Return a request as a record holds it."""
     return {name: str(value) for name, value in msgspec.to_builtins(request).items() if name not in left_out}
 
 
 def existing(path: Path, kind: type[_E], settings: dict[str, str], *, add: bool) -> _E | None:
-    """Read the record that is added to.
-
-    Parameters
-    ----------
-    path : Path
-        Its file.
-    kind : type
-        The trial's type of records.
-    settings : dict of str to str
-        Of what is to be added.
-    add : bool
-        Whether a record that exists may be added to.
-
-    Returns
-    -------
-    Record or None
-        None: there is no file.
-
-    Raises
-    ------
-    LevelfieldError
-        There is a file, and it may not be added to, is no such record, or has other settings or another machine.
-    """
+    """Read the record that is added to."""
     if not path.exists():
         return None
     if not add:
@@ -158,25 +113,7 @@ def existing(path: Path, kind: type[_E], settings: dict[str, str], *, add: bool)
 
 
 def read(path: Path, kind: type[_R]) -> _R:
-    """Read a trial's record.
-
-    Parameters
-    ----------
-    path : Path
-        Its file.
-    kind : type
-        The trial's type of records.
-
-    Returns
-    -------
-    Record
-        Of that type.
-
-    Raises
-    ------
-    LevelfieldError
-        It is not there, or not such a record.
-    """
+    """Read a trial's record."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise LevelfieldError(f"{path} is larger than any record of this trial.")
@@ -194,19 +131,7 @@ def read(path: Path, kind: type[_R]) -> _R:
 
 
 def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) -> None:
-    """Write a record and its tables, each file atomically.
-
-    Parameters
-    ----------
-    record : Record
-        What is kept.
-    path : Path
-        Its file; the folder is made.
-    markdown : str
-        Content of the `.md` file of the same name; empty: that file is not written.
-    indent : int
-        Spaces a level; -1: the record is long, and takes one line.
-    """
+    """Write a record and its tables, each file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, msgspec.json.format(msgspec.json.encode(record), indent=indent) + b"\n")
     if markdown:

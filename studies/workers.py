@@ -42,25 +42,7 @@ def launch(
     launch_measured: bool = True,
     padding_bytes: Mapping[str, int] = {},
 ) -> list[Outcome]:
-    """Launch and verify all arms, or end them all.
-
-    Parameters
-    ----------
-    resources, case, arms, launch_measured, padding_bytes
-        As `suite.schedule.launches.bring_up` takes them.
-
-    Returns
-    -------
-    list of Outcome
-        Each with its worker, in the order of `arms`.
-
-    Raises
-    ------
-    WorkerError
-        One of them could not be launched.
-    LevelfieldError
-        One of them does not compute what it should.
-    """
+    """Launch and verify all arms, or end them all."""
     outcomes = bring_up(resources, case, arms, launch_measured=launch_measured, padding_bytes=padding_bytes)
     try:
         for outcome in outcomes:
@@ -89,27 +71,7 @@ def warmed_up(
     canary: bool = False,
     padding_bytes: Mapping[str, int] = {},
 ) -> Iterator[list[Outcome]]:
-    """Keep arms alive together, their launches not measured, their inputs rotated, each warmed up.
-
-    Parameters
-    ----------
-    resources, case, arms, padding_bytes
-        As `launch` takes them.
-    pace : Pace
-        Of the windows.
-    canary : bool
-        Whether the canary is launched after them.
-
-    Yields
-    ------
-    list of Outcome
-        In the order of `arms`, the canary last.
-
-    Raises
-    ------
-    LevelfieldError
-        An arm cannot be measured, now or by what is done with it, or does not compute what it should.
-    """
+    """Keep arms alive together, their launches not measured, their inputs rotated, each warmed up."""
     outcomes: list[Outcome] = []
     try:
         outcomes += launch(resources, case, arms, launch_measured=False, padding_bytes=padding_bytes)
@@ -138,32 +100,7 @@ def process_ids(outcomes: Sequence[Outcome]) -> dict[str, int]:
 def take_turn(
     outcome: Outcome, request: Measure, signals: Signals, pids: Mapping[str, int], *, wait: bool = True
 ) -> Turn:
-    """Take one window of one of several living workers.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        The worker whose turn it is.
-    request : Measure
-        The window.
-    signals : Signals
-        Of the machine, open.
-    pids : mapping of str to int
-        Process ids of all living workers, by arm.
-    wait : bool
-        Whether to wait until all workers are idle, as a run does.
-
-    Returns
-    -------
-    Turn
-
-    Raises
-    ------
-    WorkerError
-        The worker ended, or does not answer.
-    LevelfieldError
-        The CPU clocks of the workers cannot be read.
-    """
+    """Take one window of one of several living workers."""
     if outcome.worker is None:
         raise WorkerError("crashed", f"The worker of {outcome.arm.id} has ended.")
     settling = wait_until_idle(pids) if wait else IdleWait(waited_ns=0, busy=(), unseen=())

@@ -29,18 +29,7 @@ class Answers(msgspec.Struct, frozen=True):
 
 
 def with_hidden_tf32(names: tuple[str, ...]) -> Answers:
-    """Compute each model's answer twice in fp32, the second time with TF32 allowed.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Models.
-
-    Raises
-    ------
-    Unsupported
-        torch is not here, or sees no GPU.
-    """
+    """Compute each model's answer twice in fp32, the second time with TF32 allowed."""
     import torch
 
     backend = registry.create("torch", Options(threads=len(os.sched_getaffinity(0)), device="cuda"))

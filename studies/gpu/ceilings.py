@@ -28,13 +28,7 @@ class Ceilings(msgspec.Struct, frozen=True):
 
 
 def measure() -> Ceilings:
-    """Measure both.
-
-    Raises
-    ------
-    Unsupported
-        torch sees no GPU.
-    """
+    """Measure both."""
     import torch
 
     if not torch.cuda.is_available():

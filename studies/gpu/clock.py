@@ -130,17 +130,7 @@ def by_do_bench(call: Callable[[], object]) -> float:
 
 
 def clocks_for(backend: str, device: str) -> dict[str, Clock]:
-    """Return the clocks that can time a backend here; events are those of torch's own stream.
-
-    Parameters
-    ----------
-    backend, device : str
-        What is timed, and on what.
-
-    Returns
-    -------
-    dict of str to callable
-    """
+    """Return the clocks that can time a backend here; events are those of torch's own stream."""
     found: dict[str, Clock] = {OURS: by_window, BARE: by_bare_loop}
     if importlib.util.find_spec("torch") is not None:
         found["torch.utils.benchmark"] = by_torch
@@ -152,30 +142,7 @@ def clocks_for(backend: str, device: str) -> dict[str, Clock]:
 
 
 def load(backend: str, model_name: str, device: str, batch: int, *, memory: str = "device") -> Callable[[], object]:
-    """Load a model as a worker does, and return a call of it that ends when its work is done.
-
-    Parameters
-    ----------
-    backend : str
-        Name of the backend.
-    model_name : str
-        Name of the model.
-    device : str
-        `cuda` or `cpu`.
-    batch : int
-        Items of a call.
-    memory : str
-        Where inputs and output are: `device` or `host`.
-
-    Returns
-    -------
-    callable
-
-    Raises
-    ------
-    Unsupported
-        The backend cannot, or is not here.
-    """
+    """Load a model as a worker does, and return a call of it that ends when its work is done."""
     made = registry.create(backend, Options(threads=len(os.sched_getaffinity(0)), device=device))
     if not isinstance(made, ResidentBackend):
         raise Unsupported(f"{backend} cannot leave inputs and outputs on a device.")
@@ -200,26 +167,7 @@ def measure(
     seed: int = 1,
     memory: str = "device",
 ) -> dict[str, list[float]]:
-    """Let every clock take its turns on one loaded model; return the nanoseconds of each, by clock.
-
-    Parameters
-    ----------
-    backend, model, device : str
-        What is timed, and on what.
-    batch : int
-        Items of a call.
-    turns : int
-        Of each clock.
-    seed : int
-        Of the order.
-    memory : str
-        Where inputs and output are.
-
-    Returns
-    -------
-    dict of str to list of float
-        Nanoseconds of each turn, by clock.
-    """
+    """Let every clock take its turns on one loaded model; return the nanoseconds of each, by clock."""
     call = load(backend, model, device, batch, memory=memory)
     for _ in range(SETTLE_CALLS):
         call()

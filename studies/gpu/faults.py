@@ -56,20 +56,7 @@ class Faults(msgspec.Struct, frozen=True):
 
 
 def cause(gpu: int, names: tuple[str, ...]) -> Faults:
-    """Cause faults, one after the other.
-
-    Parameters
-    ----------
-    gpu : int
-        Index of the GPU.
-    names : tuple of str
-        Keys of `FAULTS`.
-
-    Raises
-    ------
-    LevelfieldError
-        No GPU can be used.
-    """
+    """Cause faults, one after the other."""
     return Faults(tuple(fault for name in names for fault in FAULTS[name](gpu)))
 
 

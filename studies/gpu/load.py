@@ -44,26 +44,7 @@ while True:
 
 @contextlib.contextmanager
 def running(program: str, *arguments: str, timeout_s: float = 90.0) -> Iterator["subprocess.Popen[str]"]:
-    """Start a program of this module in this interpreter, and kill it in the end.
-
-    Parameters
-    ----------
-    program : str
-        Its text; it prints `ready` when its work begins.
-    *arguments : str
-        Its arguments.
-    timeout_s : float
-        Most time until then, seconds.
-
-    Yields
-    ------
-    Popen
-
-    Raises
-    ------
-    LevelfieldError
-        It ended, or is not ready in time.
-    """
+    """Start a program of this module in this interpreter, and kill it in the end."""
     command = [sys.executable, "-c", program, *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -83,18 +64,7 @@ def running(program: str, *arguments: str, timeout_s: float = 90.0) -> Iterator[
 
 
 def processes_on(gpu: int) -> dict[int, int]:
-    """Return the bytes that each process holds on a GPU, by process id, as NVML lists them.
-
-    Parameters
-    ----------
-    gpu : int
-        Its index.
-
-    Raises
-    ------
-    LevelfieldError
-        No driver answers.
-    """
+    """Return the bytes that each process holds on a GPU, by process id, as NVML lists them."""
     with _nvml() as nvml:
         device = nvml.nvmlDeviceGetHandleByIndex(gpu)
         return {int(one.pid): int(one.usedGpuMemory or 0) for one in nvml.nvmlDeviceGetComputeRunningProcesses(device)}

@@ -38,18 +38,7 @@ class Parities(msgspec.Struct, frozen=True):
 
 
 def collect(runs: Sequence[Path]) -> Parities:
-    """Read the records of some runs.
-
-    Parameters
-    ----------
-    runs : sequence of Path
-        Their folders.
-
-    Raises
-    ------
-    LevelfieldError
-        One cannot be read, or they are of different GPUs or drivers.
-    """
+    """Read the records of some runs."""
     read = [files.read(path) for path in runs]
     machines = {(str(run.machine["gpu"].get("device 0 name")), str(run.machine["gpu"].get("driver"))) for run in read}
     if len(machines) != 1:

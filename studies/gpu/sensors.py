@@ -99,20 +99,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compare(gpu: int, seconds: float) -> Comparison:
-    """Ask both for the facts, and both again while the GPU multiplies matrices.
-
-    Parameters
-    ----------
-    gpu : int
-        Index of the GPU.
-    seconds : float
-        Length of the load.
-
-    Raises
-    ------
-    LevelfieldError
-        No driver answers, nvidia-smi is not there, or torch sees no GPU.
-    """
+    """Ask both for the facts, and both again while the GPU multiplies matrices."""
     found = facts_of_gpus()
     if isinstance(found["driver"], Absent):
         raise LevelfieldError(f"No GPU can be used: {found['driver'].reason}.")
@@ -126,13 +113,6 @@ def compare(gpu: int, seconds: float) -> Comparison:
 
 def as_smi(name: str, value: object) -> str:
     """Spell a fact as nvidia-smi does.
-
-    Parameters
-    ----------
-    name : str
-        Key of `FIELDS`.
-    value : object
-        As the fingerprint has it.
 
     Examples
     --------
@@ -151,28 +131,12 @@ def as_smi(name: str, value: object) -> str:
 
 
 def query(gpu: int, fields: tuple[str, ...]) -> dict[str, str]:
-    """Ask nvidia-smi once; raises LevelfieldError where it cannot be started or fails.
-
-    Parameters
-    ----------
-    gpu : int
-        Index of the GPU.
-    fields : tuple of str
-        Names of its own.
-    """
+    """Ask nvidia-smi once; raises LevelfieldError where it cannot be started or fails."""
     return parse(_run(f"--id={gpu}", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"), fields)[0]
 
 
 def parse(text: str, fields: tuple[str, ...]) -> list[dict[str, str]]:
-    """Read its lines, one sample each; lines with another number of fields are left out.
-
-    Parameters
-    ----------
-    text : str
-        What it printed, as comma-separated values.
-    fields : tuple of str
-        Names of the columns.
-    """
+    """Read its lines, one sample each; lines with another number of fields are left out."""
     rows = csv.reader(io.StringIO(text), skipinitialspace=True)
     return [dict(zip(fields, (cell.strip() for cell in row), strict=True)) for row in rows if len(row) == len(fields)]
 

@@ -74,24 +74,7 @@ class Turns(msgspec.Struct, frozen=True):
 
 
 def measure(model: str, batch: int, launches: int, windows: int, terminal: commands.Terminal) -> Turns:
-    """Take all launches.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model, with inputs and outputs on the device.
-    batch : int
-        Inputs of a call. Of one alone the CPU is what takes the time in eager mode, and not the GPU.
-    launches, windows : int
-        How many launches, and windows of each phase.
-    terminal : Terminal
-        Display of the progress.
-
-    Raises
-    ------
-    LevelfieldError
-        No GPU can be used, or an arm cannot be launched there or is not equal to the reference.
-    """
+    """Take all launches."""
     scenario = "throughput-device" if batch > 1 else "latency-device"
     batches = (batch,) if batch > 1 else ()
     chosen = commands.selection(

@@ -83,13 +83,7 @@ class BenchmarkApp:
         return f"/trial/{made.name}/{stateful.MODEL_FILE}"
 
     def window(self, pace: Pace) -> Reading:
-        """Run it once.
-
-        Raises
-        ------
-        LevelfieldError
-            It failed, computed something else than Levelfield does, or said something that is not understood.
-        """
+        """Run it once."""
         command = self._command(max(1, round(pace.window_ns / 1e9)))
         output = self._run("benchmark_app", command)
         found = {name: re.search(rf"\s{name}: (.+)", output) for name in _SETTINGS}
@@ -143,13 +137,7 @@ def parse(output: str) -> Reading:
 
 
 def given(case: Case) -> Arrays:
-    """Return the case's own inputs, as its file names them; of a decoder's step, the token and its position.
-
-    Parameters
-    ----------
-    case
-        What is asked.
-    """
+    """Return the case's own inputs, as its file names them; of a decoder's step, the token and its position."""
     model, call = models.get(case.model), call_of(case)
     if call is None:
         return inputs.make(model, 0, case.batch)

@@ -102,36 +102,7 @@ def run(
     threads: int | None,
     seed: int,
 ) -> Trial:
-    """Measure every cell; what fails costs its own cell only.
-
-    Parameters
-    ----------
-    keep : callable
-        Writes the record, after every cell.
-    listener : commands.Terminal
-        Display of the progress.
-    models : tuple of str
-        What is called; of a decoder, one step with a cache is, and beside `benchmark_app` alone.
-    backends : tuple of str
-        What to compare with a bare loop; empty: all of them, or none for a decoder.
-    effort : Effort
-        Of these cells; turns are added by model.
-    app_effort : Effort or None
-        Of the cells with `benchmark_app`; None: there are none.
-    threads : int or None
-        Of every side; None: one for every core.
-    seed : int
-        Of the schedule.
-
-    Returns
-    -------
-    Trial
-
-    Raises
-    ------
-    LevelfieldError
-        No engine answers, or the images cannot be made; or a decoder is asked for beside something else.
-    """
+    """Measure every cell; what fails costs its own cell only."""
     decodes = require_alone(models, backends, app=app_effort is not None)
     backends = backends or (() if decodes else registry.names())
     with_app = (APP,) if app_effort else ()
@@ -151,20 +122,7 @@ def run(
 
 
 def require_alone(models: Sequence[str], backends: Sequence[str], *, app: bool) -> bool:
-    """Return whether decoders are measured; refuse them beside other models, or against a bare loop.
-
-    Parameters
-    ----------
-    models, backends
-        That were named.
-    app
-        Whether OpenVINO is compared with `benchmark_app`.
-
-    Raises
-    ------
-    LevelfieldError
-        A decoder was named beside something else.
-    """
+    """Return whether decoders are measured; refuse them beside other models, or against a bare loop."""
     some = [name for name in models if name in decoders()]
     if not some:
         return False

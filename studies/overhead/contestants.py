@@ -115,24 +115,7 @@ class Harness:
 def plain_container(
     target: Target, entrypoint: list[str], folders: dict[str, tuple[Path, str]], *, attached: bool
 ) -> Container:
-    """Create a container of an arm's image, on the worker's CPUs and with its user and variables, without a network.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm.
-    entrypoint : list of str
-        The command.
-    folders : dict
-        What it sees: path inside to the folder and its mode.
-    attached : bool
-        Whether it has a channel, and is removed when it ends; if not, it keeps a log.
-
-    Returns
-    -------
-    Container
-        Not started.
-    """
+    """Create a container of an arm's image, on the worker's CPUs and with its user and variables, without a network."""
     return target.client.containers.create(
         target.tag,
         entrypoint=entrypoint,
@@ -152,26 +135,7 @@ def plain_container(
 def run_program(
     target: Target, name: str, command: list[str], folders: dict[str, tuple[Path, str]], timeout_s: float
 ) -> str:
-    """Run a program in a container of its own to its end, and return what it printed.
-
-    Parameters
-    ----------
-    target : Target
-        Where it runs.
-    name : str
-        Of the program, in messages.
-    command : list of str
-        Program and arguments.
-    folders : dict
-        As `plain_container` takes them.
-    timeout_s : float
-        Most time that it may take, seconds.
-
-    Raises
-    ------
-    LevelfieldError
-        It failed, with its last words, or took longer.
-    """
+    """Run a program in a container of its own to its end, and return what it printed."""
     container = plain_container(target, command, folders, attached=False)
     try:
         container.start()
@@ -188,24 +152,7 @@ def run_program(
 
 
 def last_answer(output: str, mark: str, kind: type[_R], name: str) -> _R:
-    """Read the last answer in what a program printed.
-
-    Parameters
-    ----------
-    output : str
-        All that it printed.
-    mark : str
-        What lines with an answer begin with; JSON follows.
-    kind : type
-        Of the answer.
-    name : str
-        Of the program, in messages.
-
-    Raises
-    ------
-    LevelfieldError
-        It holds none of this type.
-    """
+    """Read the last answer in what a program printed."""
     lines = [line.removeprefix(mark) for line in output.splitlines() if line.startswith(mark)]
     try:
         return msgspec.json.decode(lines[-1], type=kind)
@@ -217,17 +164,6 @@ class InlineProcess:
     """A plain container of an image, on the same CPUs as the worker, that runs the text of `studies.form_worker`.
 
     It reads and writes one JSON object a line, as a worker does.
-
-    Parameters
-    ----------
-    target
-        What it loads.
-    name
-        Its name in messages.
-    cache
-        Folder of compiled code that it shares with the worker; None: it has none.
-    folders
-        What it sees beside the artifacts: path inside to the folder and its mode.
     """
 
     process: str
@@ -251,22 +187,7 @@ class InlineProcess:
         self.task = task_for(target.resources, target.case, target.arm, paths)
 
     def ask(self, message: msgspec.Struct, kind: type[_R], timeout_s: float = WINDOW_TIMEOUT_S) -> _R:
-        """Send a message and wait for its answer.
-
-        Parameters
-        ----------
-        message : Struct
-            As the module reads it.
-        kind : type
-            Of the answer.
-        timeout_s : float
-            Most time to wait, seconds.
-
-        Raises
-        ------
-        LevelfieldError
-            The process ended or does not answer; with its last words.
-        """
+        """Send a message and wait for its answer."""
         try:
             self._channel.send(msgspec.json.encode(message))
             return msgspec.json.decode(self._channel.receive(timeout_s), type=kind)
@@ -276,30 +197,12 @@ class InlineProcess:
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
     def verify(self, target: Target, request: form_worker.FormsRequest) -> None:
-        """Load one form, and refuse it if it does not compute what the reference does.
-
-        Parameters
-        ----------
-        target
-            What is asked.
-        request
-            The form.
-        """
+        """Load one form, and refuse it if it does not compute what the reference does."""
         (answer,) = self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
         require_equal(target, f"The {self._name}", Verified(answer.shape, answer.output))
 
     def windows(self, turns: Sequence[tuple[str, str]], pace: Pace, rewarm_ns: int) -> list[Reading]:
-        """Take windows one after the other; raises as `ask` does.
-
-        Parameters
-        ----------
-        turns : sequence of tuple of str
-            Form and loop of each window.
-        pace : Pace
-            Of every window.
-        rewarm_ns : int
-            How long unrecorded calls take before each.
-        """
+        """Take windows one after the other; raises as `ask` does."""
         request = form_worker.Windows(tuple(turns), pace.window_ns, pace.min_calls, rewarm_ns)
         return [reading(samples) for samples in self.ask(request, list[list[int]])]
 
@@ -327,22 +230,7 @@ class BareProcess(InlineProcess):
 
 
 def require_equal(target: Target, name: str, answered: Verified) -> None:
-    """Refuse what does not compute the same thing.
-
-    Parameters
-    ----------
-    target
-        What was asked.
-    name
-        Of what answered, in the message.
-    answered
-        Its answers to the first `form_worker.VERIFIED` inputs.
-
-    Raises
-    ------
-    LevelfieldError
-        They are not equal to the reference.
-    """
+    """Refuse what does not compute the same thing."""
     case = target.case
     reference = target.resources.artifacts.reference(case.model, form_worker.VERIFIED, call=call_of(case))
     parity = compare_outputs(answered, reference, case.precision)

@@ -25,19 +25,7 @@ CONFIDENCE_SEQUENTIAL = 0.99
 
 
 def launch_levels(generations: Sequence[Generation], arms: Sequence[str]) -> Floats:
-    """Return the log level of each launch: these trials warm up by a rule of their own, and leave no window out.
-
-    Parameters
-    ----------
-    generations : sequence of Generation
-        What was measured.
-    arms : sequence of str
-        Names, in the order of the columns.
-
-    Returns
-    -------
-    ndarray, shape (generations, arms), log of nanoseconds
-    """
+    """Return the log level of each launch: these trials warm up by a rule of their own, and leave no window out."""
     columns = {arm: index for index, arm in enumerate(arms)}
     logs = np.full((len(generations), max((len(each.rounds) for each in generations), default=0), len(arms)), np.nan)
     for g, generation in enumerate(generations):
@@ -51,21 +39,6 @@ def find(
     contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str], *, ended: EndedBy = EndedBy.PLAN
 ) -> Finding:
     """Estimate a contrast from all generations, and compare it with its limit.
-
-    Parameters
-    ----------
-    contrast : Contrast
-        Two arms and their limit.
-    generations : sequence of Generation
-        What was measured.
-    arms : sequence of str
-        Names of all arms.
-    ended : EndedBy
-        Whether the width of the intervals was allowed to end the trial; widens them.
-
-    Returns
-    -------
-    Finding
 
     Notes
     -----
@@ -99,13 +72,6 @@ def _mean(values: Floats, *, ended: EndedBy) -> Interval:
 
 def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
     """Judge what all backends of a model say together: the harness is the same around each of them.
-
-    Parameters
-    ----------
-    contrast
-        What they share.
-    cells
-        Of one model.
 
     Notes
     -----

@@ -40,17 +40,7 @@ class Effort(msgspec.Struct, frozen=True):
 
 @contextmanager
 def launched(target: Target, order: random.Random, *, app: bool) -> Iterator[Mapping[str, Contestant]]:
-    """Launch the arms of a cell: Levelfield's worker, and loops in a plain container.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm.
-    order : Random
-        Decides which is launched first.
-    app : bool
-        Whether OpenVINO's own clock and `benchmark_app` are the others, instead of a bare loop and the worker's loop.
-    """
+    """Launch the arms of a cell: Levelfield's worker, and loops in a plain container."""
     with both(target, order) as (worker, process):
         if not app:
             yield {"worker": worker, "bare loop": Loop(process, "bare"), "worker's loop": Loop(process, "take")}
@@ -61,15 +51,7 @@ def launched(target: Target, order: random.Random, *, app: bool) -> Iterator[Map
 
 @contextmanager
 def both(target: Target, order: random.Random) -> Iterator[tuple[Harness, BareProcess]]:
-    """Launch worker and bare process side by side, in random order: the first may find the memory in another state.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm.
-    order : Random
-        Decides which is launched first.
-    """
+    """Launch worker and bare process side by side, in random order: the first may find the memory in another state."""
     with ThreadPoolExecutor(2) as pool:
         if order.random() < 0.5:
             worker, process = pool.submit(Harness, target), pool.submit(BareProcess, target)
@@ -92,30 +74,7 @@ def measure(
     seed: int,
     say: Callable[[str], None],
 ) -> Cell:
-    """Measure a cell, generation after generation; those that it has already are kept.
-
-    Parameters
-    ----------
-    cell : Cell
-        With no generations, or with those that were measured before.
-    contrasts : sequence of Contrast
-        What is compared.
-    cpus : sequence of int
-        Numbers of the CPUs that everything runs on.
-    effort : Effort
-        How much is measured.
-    launch : callable
-        Launches the arms in an order that the given generator decides, and ends them.
-    seed : int
-        Of the order.
-    say : callable
-        Prints a line of progress.
-
-    Returns
-    -------
-    Cell
-        With generations and findings.
-    """
+    """Measure a cell, generation after generation; those that it has already are kept."""
     began = time.monotonic() - cell.seconds
     with Signals(cpus) as signals:
         for number in range(effort.launches):
@@ -136,23 +95,7 @@ def measure(
 
 
 def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Random, signals: Signals) -> Generation:
-    """Wait until compilers have finished, warm every contestant up, and let all of them take turns.
-
-    Parameters
-    ----------
-    arms : mapping of str to Contestant
-        The launches, by arm.
-    effort : Effort
-        Rounds, turns and their windows.
-    order : Random
-        Of the turns.
-    signals : Signals
-        Of the machine, open.
-
-    Returns
-    -------
-    Generation
-    """
+    """Wait until compilers have finished, warm every contestant up, and let all of them take turns."""
     await_quiet(arms, signals)
     for contestant in arms.values():
         if not contestant.starts_anew:
@@ -166,22 +109,7 @@ def generation(arms: Mapping[str, Contestant], effort: Effort, order: random.Ran
 def await_quiet(
     arms: Mapping[str, Contestant], signals: Signals, *, quiet_s: float = QUIET_S, most_s: float = QUIET_MOST_S
 ) -> bool:
-    """Wait until a moment passes in which nothing disturbs the machine.
-
-    Parameters
-    ----------
-    arms : mapping of str to Contestant
-        The launches, whose own work is no disturbance.
-    signals : Signals
-        Of the machine, open.
-    quiet_s, most_s : float
-        Length of that moment, and of the longest wait, seconds.
-
-    Returns
-    -------
-    bool
-        Whether there was one.
-    """
+    """Wait until a moment passes in which nothing disturbs the machine."""
     pids = _pids(arms)
     end = time.monotonic() + most_s
     before = signals.snapshot(pids)
@@ -212,17 +140,7 @@ def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random,
 
 
 def turn_order(loops: Sequence[str], turns: int, order: random.Random) -> list[str]:
-    """Return the loops of successive windows: each loop once in every turn, in random order.
-
-    Parameters
-    ----------
-    loops : sequence of str
-        All loops.
-    turns : int
-        How often each is run.
-    order : Random
-        Decides.
-    """
+    """Return the loops of successive windows: each loop once in every turn, in random order."""
     return [loop for _ in range(turns) for loop in order.sample(loops, len(loops))]
 
 

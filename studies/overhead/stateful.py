@@ -23,22 +23,7 @@ LOGITS_FILE = "logits.npy"
 
 
 def main(task: Task, folder: Path, sequences: int) -> None:
-    """Write `model.xml` with its weights, and `logits.npy`: float32, shape (sequences, vocabulary).
-
-    Parameters
-    ----------
-    task
-        A step of a decoder (scenario `decode`).
-    folder
-        Where to write.
-    sequences
-        The first of them whose logits are written.
-
-    Raises
-    ------
-    ValueError
-        The task is of no decoder.
-    """
+    """Write `model.xml` with its weights, and `logits.npy`: float32, shape (sequences, vocabulary)."""
     found, call = models.get(task.model).decoding, call_of(task)
     if found is None or call is None:
         raise ValueError(f"{task.model} has no step that reads a cache in {task.scenario}.")

@@ -24,33 +24,12 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def in_image(target: Target, image: str) -> Target:
-    """Return a target that runs in another tool's image.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm.
-    image : str
-        Its name in the catalogue; it is built where it is missing.
-    """
+    """Return a target that runs in another tool's image."""
     return target._replace(other_image=build(image).tag)
 
 
 def answer_of(output: str, name: str) -> Answer:
-    """Read the last answer in what a program printed.
-
-    Parameters
-    ----------
-    output : str
-        All that it printed.
-    name : str
-        Of the program, in messages.
-
-    Raises
-    ------
-    LevelfieldError
-        It holds none, or none that can be a time.
-    """
+    """Read the last answer in what a program printed."""
     found = last_answer(output, ANSWER, Answer, name)
     if not found.median_ns > 0 or found.calls < 1:
         raise LevelfieldError(f"{name} answered that a call takes {found.median_ns} ns, of {found.calls} calls.")

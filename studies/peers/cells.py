@@ -59,15 +59,7 @@ class Cell(msgspec.Struct, frozen=True):
         return (tool, ours) if self.worker else (tool,)
 
     def effort(self, launches: int, *, quick: bool) -> Effort:
-        """Return how much is measured.
-
-        Parameters
-        ----------
-        launches : int
-            Generations.
-        quick : bool
-            Whether windows are short, to show that all works.
-        """
+        """Return how much is measured."""
         if quick:
             return Effort(launches, 1, Pace(300_000_000, min_calls=2))
         return Effort(launches, self.rounds, self.pace)
@@ -119,17 +111,5 @@ CELLS = (
 def launcher(
     cell: Cell, target: Target, workspace: Workspace, *, quick: bool
 ) -> Callable[[random.Random], AbstractContextManager[Mapping[str, Contestant]]]:
-    """Return what launches the arms of a cell, given the order.
-
-    Parameters
-    ----------
-    cell : Cell
-        One of `CELLS`.
-    target : Target
-        Case and arm.
-    workspace : Workspace
-        Of the trial.
-    quick : bool
-        Whether tools get less than they do by default.
-    """
+    """Return what launches the arms of a cell, given the order."""
     return partial(cell.launch, target, workspace, quick=quick)

@@ -60,29 +60,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def run(keep: commands.Keep[Trial], listener: commands.Terminal, *, request: Request, before: Trial | None) -> Trial:
-    """Measure cells, then decisions; what fails costs its own part only.
-
-    Parameters
-    ----------
-    keep : callable
-        Writes the record, after every part.
-    listener : commands.Terminal
-        Display of the progress.
-    request : Request
-        What to measure.
-    before : Trial or None
-        A record to add to.
-
-    Returns
-    -------
-    Trial
-
-    Raises
-    ------
-    LevelfieldError
-        No engine answers, the images cannot be made, there is no such tool, or the record to add to was made with other
-        settings or on another machine.
-    """
+    """Measure cells, then decisions; what fails costs its own part only."""
     chosen = _chosen(request.tools, request.model) if request.launches else ()
     if not chosen and not request.repeats:
         raise LevelfieldError("Nothing is asked for.", fix="Give --launches or --repeats.")

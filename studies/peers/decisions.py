@@ -31,29 +31,7 @@ QUICK_BUDGET_S = 20.0
 
 
 def decide(target: Target, workspace: Workspace, say: Callable[[str], None], *, quick: bool) -> Iterator[Decision]:
-    """Let both tools decide once on nothing and once on the slowdown, pyperf first.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm: of `BACKEND`.
-    workspace : Workspace
-        Where pyperf's files lie.
-    say : callable
-        Prints a line of progress.
-    quick : bool
-        Whether both get less time than their defaults, to show that all works.
-
-    Yields
-    ------
-    Decision
-        As soon as it is there.
-
-    Raises
-    ------
-    LevelfieldError
-        One of the tools failed.
-    """
+    """Let both tools decide once on nothing and once on the slowdown, pyperf first."""
     for found in chain(_by_pyperf(target, workspace, quick=quick), _by_ab(target, quick=quick)):
         say(f"{found.tool}, {found.truth}: {found.answer} after {found.seconds:.0f} s")
         yield found
@@ -88,16 +66,6 @@ NOT_SIGNIFICANT = "not significant"
 
 def answer_of_compare_to(output: str) -> str:
     r"""Read what `pyperf compare_to` says of its one benchmark: faster, slower, or not significant.
-
-    Parameters
-    ----------
-    output
-        All that it printed.
-
-    Raises
-    ------
-    LevelfieldError
-        It says neither.
 
     Examples
     --------

@@ -32,18 +32,7 @@ ENVIRONMENT = {
 
 
 def measure(client: docker.DockerClient) -> tuple[Disk, ...]:
-    """Return what every tool needs; `torch.utils.benchmark` and `benchmark_app` come with their frameworks.
-
-    Parameters
-    ----------
-    client : DockerClient
-        Of the engine that has the base.
-
-    Returns
-    -------
-    tuple of Disk
-        Of Levelfield several, part by part.
-    """
+    """Return what every tool needs; `torch.utils.benchmark` and `benchmark_app` come with their frameworks."""
     return (
         Disk("torch.utils.benchmark", "part of torch", 0),
         Disk("benchmark_app", "part of openvino", 0),
@@ -54,15 +43,7 @@ def measure(client: docker.DockerClient) -> tuple[Disk, ...]:
 
 
 def beside(image: str, tool: str, framework: str) -> Disk:
-    """Return what the wheels of a tool take that its framework does not need itself.
-
-    Parameters
-    ----------
-    image : str
-        Whose lock holds both.
-    tool, framework : str
-        Their distributions.
-    """
+    """Return what the wheels of a tool take that its framework does not need itself."""
     lock = catalogue.lock(image)
     known = _requirements(lock)
     needed = closure(known, [tool]) - closure(known, [framework])
@@ -76,13 +57,6 @@ def beside(image: str, tool: str, framework: str) -> Disk:
 
 def closure(known: Mapping[str, Iterable[str]], roots: Iterable[str]) -> set[str]:
     """Return distributions and all that they need.
-
-    Parameters
-    ----------
-    known : mapping of str to iterable of str
-        Each distribution's requirements.
-    roots : iterable of str
-        To begin with.
 
     Examples
     --------

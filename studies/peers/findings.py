@@ -21,11 +21,6 @@ class Spread(NamedTuple):
 def spread(values: Sequence[float]) -> Spread | None:
     """Return median, extremes and their number; None of none.
 
-    Parameters
-    ----------
-    values
-        In any order.
-
     Examples
     --------
     >>> spread([3.0, 1.0, 2.0])
@@ -69,13 +64,7 @@ def supervisors(trial: Trial) -> dict[str, Spread]:
 
 
 def called(decisions: Sequence[Decision]) -> tuple[Called, ...]:
-    """Return what was said, by tool and truth.
-
-    Parameters
-    ----------
-    decisions
-        All of them.
-    """
+    """Return what was said, by tool and truth."""
     groups: dict[tuple[str, Truth], list[Decision]] = {}
     for each in decisions:
         groups.setdefault((each.tool, each.truth), []).append(each)
@@ -102,18 +91,6 @@ def apart(cell: Cell, arm: str) -> Spread | None:
     """Return how far medians of two launches of one arm are apart that follow one another, as shares.
 
     A pair shares no launch with any other: the first launch and the second, the third and the fourth, and so on.
-
-    Parameters
-    ----------
-    cell
-        With its launches.
-    arm
-        One of its arms.
-
-    Returns
-    -------
-    Spread or None
-        None: there is no pair.
     """
     medians = [_median(generation, arm) for generation in cell.generations]
     pairs = zip(medians[::2], medians[1::2], strict=False)

@@ -25,20 +25,7 @@ ALIGNMENT_BYTES = 8
 
 
 def write(model: str, folder: Path) -> None:
-    """Write both files.
-
-    Parameters
-    ----------
-    model
-        Name of the model; only BERT can be written.
-    folder
-        Where to write; it exists.
-
-    Raises
-    ------
-    LevelfieldError
-        It is another model.
-    """
+    """Write both files."""
     if model != "bert":
         raise LevelfieldError(f"{model} cannot be written as a folder of transformers.", fix="Ask for bert.")
     (folder / CONFIG).write_bytes(msgspec.json.format(msgspec.json.encode(config()), indent=2) + b"\n")
@@ -66,15 +53,7 @@ def config() -> dict[str, object]:
 
 
 def write_tensors(arrays: Mapping[str, npt.NDArray[np.generic]], path: Path) -> None:
-    """Write arrays as a safetensors file.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        Name to array, float32.
-    path : Path
-        The file.
-    """
+    """Write arrays as a safetensors file."""
     header: dict[str, object] = {"__metadata__": {"format": "pt"}}
     end = 0
     for name, array in arrays.items():

@@ -18,17 +18,7 @@ MODEL = "/model"
 
 
 class OptimumBenchmark:
-    """optimum-benchmark on a folder of transformers; every window is a run of its own.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm, in optimum-benchmark's image.
-    workspace : Workspace
-        Holds the model's folder.
-    quick : bool
-        Whether it gets a short duration and few calls to warm up, instead of its own defaults.
-    """
+    """optimum-benchmark on a folder of transformers; every window is a run of its own."""
 
     process = "optimum-benchmark"
     pid: int | None = None
@@ -49,13 +39,7 @@ class OptimumBenchmark:
         self._command = [python_of(target), "-P", "-c", code, msgspec.json.encode(self._request).decode()]
 
     def window(self, pace: Pace) -> Reading:
-        """Run it once; how long is its own choice, not the pace's.
-
-        Raises
-        ------
-        LevelfieldError
-            It failed, or gave no answer.
-        """
+        """Run it once; how long is its own choice, not the pace's."""
         del pace
         name = "optimum-benchmark"
         found = answer_of(
@@ -66,20 +50,7 @@ class OptimumBenchmark:
 
 
 class FolderProcess(InlineProcess):
-    """A plain container of optimum-benchmark's image with a bare loop around the model of the same folder.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm, in optimum-benchmark's image.
-    workspace : Workspace
-        Holds the model's folder.
-
-    Raises
-    ------
-    LevelfieldError
-        What it computes is not equal to the reference.
-    """
+    """A plain container of optimum-benchmark's image with a bare loop around the model of the same folder."""
 
     process = "bare"
 
@@ -95,20 +66,7 @@ class FolderProcess(InlineProcess):
 
 
 def write_model(workspace: Workspace, model: str) -> None:
-    """Write the model's folder where containers see it, if it is not there yet.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Holds it.
-    model : str
-        Name of the model.
-
-    Raises
-    ------
-    LevelfieldError
-        The model cannot be written as such a folder.
-    """
+    """Write the model's folder where containers see it, if it is not there yet."""
     place = workspace.root / "model"
     if not (place / folder.CONFIG).exists():
         folder.write(model, place)

@@ -17,17 +17,7 @@ TRIAL, OUT = "/trial", "/out"
 
 
 class Pyperf:
-    """A series of pyperf around the step that Levelfield times; a window is a series of so many processes.
-
-    Parameters
-    ----------
-    target : Target
-        Case and arm, in pyperf's image.
-    workspace : Workspace
-        Where script and results lie.
-    processes : int or None
-        Of a series; None: pyperf's own default (20).
-    """
+    """A series of pyperf around the step that Levelfield times; a window is a series of so many processes."""
 
     process = "pyperf"
     pid: int | None = None
@@ -47,20 +37,7 @@ class Pyperf:
         return Reading(found.median_ns, found.calls, found.supervisor_share)
 
     def series(self, name: str, inject_ns: int = 0) -> Answer:
-        """Take a series, and keep what pyperf writes.
-
-        Parameters
-        ----------
-        name : str
-            Of pyperf's own file.
-        inject_ns : int
-            A busy-wait at the end of every call.
-
-        Raises
-        ------
-        LevelfieldError
-            pyperf failed, or gave no answer.
-        """
+        """Take a series, and keep what pyperf writes."""
         request = pyperf_series.Request(self._task, inject_ns)
         self._workspace.keep(pyperf_series.REQUEST, msgspec.json.encode(request))
         (self._workspace.out / name).unlink(missing_ok=True)
@@ -71,13 +48,7 @@ class Pyperf:
         return answer_of(self._run("pyperf", command), "pyperf")
 
     def compare(self, first: str, second: str) -> str:
-        """Let pyperf compare two of its files, and return what it prints.
-
-        Parameters
-        ----------
-        first, second : str
-            Names of the files.
-        """
+        """Let pyperf compare two of its files, and return what it prints."""
         command = [self._python, "-P", "-m", "pyperf", "compare_to", f"{OUT}/{first}", f"{OUT}/{second}"]
         return self._run("pyperf compare_to", command).strip()
 

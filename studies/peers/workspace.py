@@ -23,27 +23,13 @@ class Workspace:
             os.chown(self.out, NOBODY, NOBODY)
 
     def keep(self, name: str, content: bytes) -> None:
-        """Write a file that containers see under `/trial`.
-
-        Parameters
-        ----------
-        name : str
-            Of the file.
-        content : bytes
-            The whole of it.
-        """
+        """Write a file that containers see under `/trial`."""
         path = self.root / "trial" / name
         path.write_bytes(content)
         path.chmod(0o644)
 
     def folders(self, *names: str) -> dict[str, tuple[Path, str]]:
-        """Return some of the folders as `plain_container` takes them.
-
-        Parameters
-        ----------
-        *names : str
-            `trial`, `out` or `model`.
-        """
+        """Return some of the folders as `plain_container` takes them."""
         return {f"/{name}": (self.root / name, "rw" if name == "out" else "ro") for name in names}
 
     def close(self) -> None:

@@ -56,31 +56,7 @@ class _Process(InlineProcess):
 def run(
     keep: commands.Keep[Folklore], listener: commands.Terminal, *, effort: Effort, threads: int | None, seed: int
 ) -> Folklore:
-    """Measure both tables; a framework that cannot be launched costs its own row only.
-
-    Parameters
-    ----------
-    keep : callable
-        Writes the record, after every generation.
-    listener : commands.Terminal
-        Display of the progress.
-    effort : Effort
-        How much is measured.
-    threads : int or None
-        Of the fair forms; None: one for every core.
-    seed : int
-        Of the schedule.
-
-    Returns
-    -------
-    Folklore
-        Without its tables.
-
-    Raises
-    ------
-    LevelfieldError
-        No engine answers, the images cannot be made, or a process died in the middle of a generation.
-    """
+    """Measure both tables; a framework that cannot be launched costs its own row only."""
     backends = [framework.backend for framework in FRAMEWORKS]
     selected = commands.selection((MODEL,), backends, threads, scenarios=("latency", "throughput"), batches=(BATCH,))
     with (

@@ -29,17 +29,7 @@ _Levels = Mapping[str, Floats]
 def rows(
     frameworks: Sequence[Framework], generations: Sequence[Generation], said: Sequence[AnswerCheck]
 ) -> tuple[Row, ...]:
-    """Return both tables, one row a framework, in the order of the published one.
-
-    Parameters
-    ----------
-    frameworks
-        Those of which every form has a window in every round.
-    generations
-        What was measured.
-    said
-        What the forms answered. A form whose answer is not shown to equal the reference has no rank.
-    """
+    """Return both tables, one row a framework, in the order of the published one."""
     if not generations or not frameworks:
         return ()
     arms = [form.arm for framework in frameworks for form in framework.forms]

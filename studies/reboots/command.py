@@ -34,19 +34,7 @@ PLAN = (
 
 
 def orders(boots: int, slowdown: float, cuts: int, seed: int) -> tuple[Order, ...]:
-    """Return the series in their order.
-
-    Parameters
-    ----------
-    boots
-        In each phase.
-    slowdown
-        Of the first series, under the new kernel.
-    cuts
-        Of the second one.
-    seed
-        Of the moments at which the power is cut.
-    """
+    """Return the series in their order."""
     return (
         Order("slowdown", boots, PLAN, slowdown=slowdown),
         Order("power cuts", boots, PLAN, cuts=cuts, seed=seed),
@@ -63,28 +51,7 @@ def run(
     seed: int,
     work: Path | None,
 ) -> Record:
-    """Make all series; the record is written after each.
-
-    Parameters
-    ----------
-    keep : callable
-        Writes the record.
-    listener : commands.Terminal
-        Display of the progress.
-    boots, slowdown, cuts, seed
-        As `orders` takes them.
-    work : Path or None
-        Folder for disks and consoles, which stay there; None: a temporary one.
-
-    Returns
-    -------
-    Record
-
-    Raises
-    ------
-    LevelfieldError
-        The guest cannot be made or does not boot, or a boot is not counted.
-    """
+    """Make all series; the record is written after each."""
     now = utc_now()
     with tempfile.TemporaryDirectory(prefix="levelfield-reboots-") as name:
         folder = Path(name) if work is None else work

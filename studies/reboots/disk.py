@@ -10,22 +10,7 @@ _BEYOND_REPAIR = 4
 
 
 def make(folder: Path, image: Path, size_bytes: int) -> None:
-    """Write an ext4 file system that holds a folder.
-
-    Parameters
-    ----------
-    folder
-        What it holds; owners and modes are kept.
-    image
-        The file to write; it is sparse.
-    size_bytes
-        Of the file system.
-
-    Raises
-    ------
-    LevelfieldError
-        mke2fs fails; the folder may not fit.
-    """
+    """Write an ext4 file system that holds a folder."""
     with image.open("wb") as file:
         file.truncate(size_bytes)
     result = _call("mke2fs", "-q", "-F", "-t", "ext4", "-d", str(folder), str(image))
@@ -37,35 +22,14 @@ def make(folder: Path, image: Path, size_bytes: int) -> None:
 
 
 def replay(image: Path) -> None:
-    """Replay the file system's journal, as the kernel does when it mounts it after the power was cut.
-
-    Raises
-    ------
-    LevelfieldError
-        e2fsck finds more than a journal to replay.
-    """
+    """Replay the file system's journal, as the kernel does when it mounts it after the power was cut."""
     result = _call("e2fsck", "-p", "-E", "journal_only", str(image))
     if result.returncode >= _BEYOND_REPAIR:
         raise LevelfieldError(f"The file system {image.name} is damaged: {_last(result)}.", fix="Run the trial again.")
 
 
 def put(image: Path, content: str, path: str) -> None:
-    """Write a file into a folder that is there.
-
-    Parameters
-    ----------
-    image
-        The file system; no machine may be running from it.
-    content
-        Text of the file.
-    path
-        Absolute, inside the file system.
-
-    Raises
-    ------
-    LevelfieldError
-        debugfs cannot write it.
-    """
+    """Write a file into a folder that is there."""
     source = image.with_suffix(".put")
     source.write_text(content, encoding="utf-8")
     result = _call("debugfs", "-w", "-R", f'write "{source}" "{path}"', str(image))
@@ -77,22 +41,7 @@ def put(image: Path, content: str, path: str) -> None:
 
 
 def take(image: Path, path: str, target: Path) -> Path:
-    """Copy a folder out of the file system.
-
-    Parameters
-    ----------
-    image
-        The file system, its journal replayed.
-    path
-        Absolute, inside the file system.
-    target
-        Folder to copy into; it is made.
-
-    Returns
-    -------
-    Path
-        The copy. It does not exist where the file system has no such folder.
-    """
+    """Copy a folder out of the file system."""
     target.mkdir(parents=True, exist_ok=True)
     _call("debugfs", "-R", f'rdump "{path}" "{target}"', str(image))
     return target / Path(path).name

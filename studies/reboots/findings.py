@@ -10,13 +10,7 @@ LEAST_BOOTS, LEAST_CUTS = 6, 10
 
 
 def find(series: Sequence[Series]) -> tuple[Finding, ...]:
-    """Check every statement that the series made so far allow.
-
-    Parameters
-    ----------
-    series
-        Upgrades with a slowdown, and without.
-    """
+    """Check every statement that the series made so far allow."""
     return tuple(_find(series))
 
 

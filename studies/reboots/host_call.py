@@ -15,18 +15,7 @@ _PACE = Pace(0, 100_000_000, 1, 0)
 
 
 def measure(listener: commands.Terminal) -> float:
-    """Return the median call of one window of ONNX Runtime here, in nanoseconds.
-
-    Parameters
-    ----------
-    listener
-        Display of the progress.
-
-    Raises
-    ------
-    LevelfieldError
-        The image cannot be made, or the model cannot be measured.
-    """
+    """Return the median call of one window of ONNX Runtime here, in nanoseconds."""
     launcher = choose(None, base="debian")[0].kind
     chosen = commands.selection((system.MODEL,), ("onnxruntime",), threads=1)
     with commands.prepared(chosen, listener, launcher) as (plan, resources):

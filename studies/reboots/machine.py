@@ -39,15 +39,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Boot:
-    """A machine that runs.
-
-    Parameters
-    ----------
-    process
-        QEMU; it ends when the guest switches itself off.
-    console
-        File that the guest's serial console is written to.
-    """
+    """A machine that runs."""
 
     def __init__(self, process: subprocess.Popen[bytes], console: Path) -> None:
         self._process = process
@@ -99,19 +91,7 @@ class Boot:
 
 @contextlib.contextmanager
 def boot(disk: Path, kernels: Path, release: str, console: Path) -> Iterator[Boot]:
-    """Switch the machine on; on leaving, it is off.
-
-    Parameters
-    ----------
-    disk
-        Its file system, which keeps what the guest writes.
-    kernels
-        Folder of kernels and their initial file systems.
-    release
-        Which kernel: what `uname -r` will say.
-    console
-        File for the serial console; it is replaced.
-    """
+    """Switch the machine on; on leaving, it is off."""
     console.unlink(missing_ok=True)
     command = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max"]
     command += ["-smp", str(CPUS), "-m", f"{MEMORY_BYTES >> 20}M", "-nodefaults", "-display", "none", "-no-reboot"]
@@ -129,13 +109,7 @@ def boot(disk: Path, kernels: Path, release: str, console: Path) -> Iterator[Boo
 
 
 def lines(console: str) -> tuple[Said, ...]:
-    """Return what the guest's services printed.
-
-    Parameters
-    ----------
-    console
-        Text of the serial console.
-    """
+    """Return what the guest's services printed."""
     found = map(_LINE.match, console.splitlines())
     return tuple(Said(float(each["uptime"]), each["text"].rstrip()) for each in found if each)
 

@@ -61,26 +61,7 @@ class _Situation(msgspec.Struct, frozen=True):
 
 
 def run(order: Order, image: Path, kernels: Path, work: Path, say: Callable[[str], None]) -> Series:
-    """Make all boots of an upgrade, and ask for its verdict.
-
-    Parameters
-    ----------
-    order
-        What the series is to be.
-    image
-        The guest's disk; it is written to.
-    kernels
-        Folder of kernels.
-    work
-        Folder for consoles and copies of reports.
-    say
-        Prints a line of progress.
-
-    Raises
-    ------
-    LevelfieldError
-        The guest does not start, or a boot is not counted.
-    """
+    """Make all boots of an upgrade, and ask for its verdict."""
     began = time.monotonic()
     disk.put(image, f"{order.words}\n", f"{_HOME}/plan")
     if order.slowdown:
@@ -157,13 +138,6 @@ def cuts_due(order: Order, counted: int) -> int:
     """Return how often the power is to be cut before the next boot that is left alone.
 
     The first boot is left alone, since it shows how long one takes; the cuts are spread evenly over the others.
-
-    Parameters
-    ----------
-    order
-        The series.
-    counted
-        Boots that the upgrade counts so far.
     """
     return math.ceil(order.cuts * counted / (order.total - 1))
 

@@ -14,15 +14,7 @@ FILE = Path("/etc/levelfield/slowdown")
 
 
 def share(file: Path, release: str) -> float | None:
-    """Return by what share calls are made longer under a kernel; None: calls are left alone under every kernel.
-
-    Parameters
-    ----------
-    file
-        A kernel's release and a share of a call's time; it need not be there.
-    release
-        Of the kernel that runs.
-    """
+    """Return by what share calls are made longer under a kernel; None: calls are left alone under every kernel."""
     if not file.is_file():
         return None
     slow, amount = file.read_text(encoding="utf-8").split()
@@ -31,15 +23,6 @@ def share(file: Path, release: str) -> float | None:
 
 def apply(session: type[Any], file: Path = FILE, release: str | None = None) -> None:
     """Make the method `run` of a class longer by a busy wait, in proportion to what a call takes.
-
-    Parameters
-    ----------
-    session
-        `onnxruntime.InferenceSession`.
-    file
-        See `share`.
-    release
-        Of the kernel; None: the one that runs.
 
     Notes
     -----

@@ -59,23 +59,6 @@ def make(image: Path, progress: Progress) -> Path:
 
     Debian and the wheels are made once for the same packages and locks, and kept in the cache; Levelfield's own code is
     put in anew.
-
-    Parameters
-    ----------
-    image
-        The file to write.
-    progress : callable
-        Called with one short line when a step begins.
-
-    Returns
-    -------
-    Path
-        Folder of the kernels and their initial file systems.
-
-    Raises
-    ------
-    LevelfieldError
-        This is not root, a program is missing, or a package or wheel cannot be fetched.
     """
     _require()
     folder = cache_folder("machines")

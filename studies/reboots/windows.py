@@ -18,13 +18,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def held(reports: Path) -> dict[str, Held]:
-    """Return what the journals under a reports folder hold, by run.
-
-    Parameters
-    ----------
-    reports
-        Folder of run folders; it need not exist.
-    """
+    """Return what the journals under a reports folder hold, by run."""
     found = {}
     for path in sorted(reports.glob(f"*/{JOURNAL}")):
         events = journal.read(path)
@@ -34,13 +28,7 @@ def held(reports: Path) -> dict[str, Held]:
 
 
 def missing(before: dict[str, Held], after: dict[str, Held]) -> int:
-    """Count windows that were there before, and are not there after.
-
-    Parameters
-    ----------
-    before, after
-        What `held` returned.
-    """
+    """Count windows that were there before, and are not there after."""
     return sum(sum((_counted(one) - _counted(after.get(run, Held(0, ())))).values()) for run, one in before.items())
 
 

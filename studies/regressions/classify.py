@@ -44,30 +44,7 @@ class ClassifyRequest(msgspec.Struct, frozen=True):
 def run(
     pairs: tuple[Pair, ...], request: ClassifyRequest, out: Path, say: Callable[[str], None], before: Classes | None
 ) -> Classes:
-    """Classify every pair; the record is written after each.
-
-    Parameters
-    ----------
-    pairs : tuple of Pair
-        All candidates.
-    request : ClassifyRequest
-        How they are measured.
-    out : Path
-        File of the record.
-    say : callable
-        Prints a line of progress.
-    before : Classes or None
-        A record to add to: the pairs it holds are not measured again.
-
-    Returns
-    -------
-    Classes
-
-    Raises
-    ------
-    LevelfieldError
-        An environment or a model cannot be made. A version that cannot run a model costs its own pair only.
-    """
+    """Classify every pair; the record is written after each."""
     cpus, load = sorted(os.sched_getaffinity(0)), os.getloadavg()
     record = before or Classes(
         schema=Classes.SCHEMA,

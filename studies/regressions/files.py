@@ -18,27 +18,7 @@ MODEL = "model.onnx"
 
 
 def write(pair: Pair, folder: Path, say: Progress) -> str:
-    """Write what a pair is measured with.
-
-    Parameters
-    ----------
-    pair : Pair
-        Its workload counts.
-    folder : Path
-        An empty folder.
-    say : callable
-        Prints a line of progress.
-
-    Returns
-    -------
-    str
-        SHA-256 of the model's file; of one of the tool's own models, that of its artifact.
-
-    Raises
-    ------
-    LevelfieldError
-        One of the tool's own models cannot be exported.
-    """
+    """Write what a pair is measured with."""
     if pair.zoo_model:
         return _export(pair.zoo_model, folder, say)
     made = workloads.make(pair.workload)

@@ -18,13 +18,7 @@ CHANGED = frozenset({Class.SLOWER, Class.FASTER})
 
 
 def choose(measured: Sequence[Measured]) -> tuple[Frozen, ...]:
-    """Return as many pairs that differ as pairs that do not, each the first in the order of the list.
-
-    Raises
-    ------
-    LevelfieldError
-        One of the kinds has none.
-    """
+    """Return as many pairs that differ as pairs that do not, each the first in the order of the list."""
     classed = [(each, each.found) for each in measured if each.found is not None]
     changed = [_frozen(each, found) for each, found in classed if found.name in CHANGED]
     unchanged = [_frozen(each, found) for each, found in classed if found.name is Class.UNCHANGED]
@@ -46,24 +40,7 @@ def _frozen(measured: Measured, found: Classified) -> Frozen:
 
 
 def freeze(classes: Path, out: Path) -> FrozenList:
-    """Write the frozen list.
-
-    Parameters
-    ----------
-    classes : Path
-        Record of the classes.
-    out : Path
-        File to write; one that exists is never changed.
-
-    Returns
-    -------
-    FrozenList
-
-    Raises
-    ------
-    LevelfieldError
-        A list is frozen already, or the record does not suffice.
-    """
+    """Write the frozen list."""
     if out.exists():
         raise LevelfieldError(f"{out.name} is frozen already.", fix="Remove it by hand, and say why where it is kept.")
     record = read(classes, Classes)
@@ -79,13 +56,7 @@ def freeze(classes: Path, out: Path) -> FrozenList:
 
 
 def toml(frozen: FrozenList) -> str:
-    """Return the list as TOML.
-
-    Parameters
-    ----------
-    frozen : FrozenList
-        What was chosen.
-    """
+    """Return the list as TOML."""
     content = msgspec.to_builtins(frozen)
     lines = [
         "# Written by `nox -s regressions -- freeze` before `ab` saw any of these pairs; never changed afterwards."

@@ -17,36 +17,18 @@ HERE = Path(__file__).parent / "locks"
 
 
 def required(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
-    """Return the images and versions that pairs need, each once, in order.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-        Their backends say which images.
-    """
+    """Return the images and versions that pairs need, each once, in order."""
     each = {(registry.get(pair.backend).image, version) for pair in pairs for version in (pair.old, pair.new)}
     return tuple(sorted(each, key=lambda one: (one[0], catalogue.version_key(one[1]))))
 
 
 def path_of(image: str, version: str) -> Path:
-    """Return where the trial keeps the lock of a version.
-
-    Parameters
-    ----------
-    image, version : str
-        Of a framework.
-    """
+    """Return where the trial keeps the lock of a version."""
     return HERE / image / f"{catalogue.stem('cpu', version)}.lock"
 
 
 def missing(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
-    """Return the images and versions that have a lock neither under `images/` nor here.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-        What is to be compared.
-    """
+    """Return the images and versions that have a lock neither under `images/` nor here."""
     return tuple(
         (image, version)
         for image, version in required(pairs)
@@ -55,20 +37,7 @@ def missing(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
 
 
 def make(pairs: Iterable[Pair], say: Progress) -> None:
-    """Lock what is missing, all else held at the current lock's versions.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-        What is to be compared.
-    say : callable
-        Prints a line of progress.
-
-    Raises
-    ------
-    LevelfieldError
-        A version cannot be resolved or fetched.
-    """
+    """Lock what is missing, all else held at the current lock's versions."""
     for image, version in missing(pairs):
         say(f"locking {image} {version}")
         written = locks.lock_image(image, "cpu", version).path
@@ -78,13 +47,7 @@ def make(pairs: Iterable[Pair], say: Progress) -> None:
 
 
 def install(pairs: Iterable[Pair]) -> None:
-    """Copy the locks of pairs to where the catalogue finds them.
-
-    Parameters
-    ----------
-    pairs : iterable of Pair
-        What is to be compared; versions locked under `images/` need no copy.
-    """
+    """Copy the locks of pairs to where the catalogue finds them."""
     for image, version in required(pairs):
         kept = path_of(image, version)
         if kept.is_file():

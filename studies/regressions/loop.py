@@ -23,17 +23,7 @@ COPIED_BYTES = 1 << 16
 
 
 def onnxruntime(model: Path, threads: int, example: dict[str, Any]) -> tuple[str, Call]:
-    """Return ONNX Runtime's version, and a call of the model.
-
-    Parameters
-    ----------
-    model : Path
-        The ONNX file.
-    threads : int
-        As many as `ab` gives a worker.
-    example : dict of str to ndarray
-        Inputs of one call.
-    """
+    """Return ONNX Runtime's version, and a call of the model."""
     import onnxruntime as ort
 
     del example  # the file says all shapes
@@ -48,17 +38,7 @@ def onnxruntime(model: Path, threads: int, example: dict[str, Any]) -> tuple[str
 
 
 def openvino(model: Path, threads: int, example: dict[str, Any]) -> tuple[str, Call]:
-    """Return OpenVINO's version, and a call of the model.
-
-    Parameters
-    ----------
-    model : Path
-        The ONNX file.
-    threads : int
-        As many as `ab` gives a worker.
-    example : dict of str to ndarray
-        Inputs of one call.
-    """
+    """Return OpenVINO's version, and a call of the model."""
     import openvino as ov
 
     hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}

@@ -37,19 +37,7 @@ def node(
     attributes: Mapping[str, Attribute] | None = None,
     domain: str = MAIN,
 ) -> bytes:
-    """Write one operator.
-
-    Parameters
-    ----------
-    operator : str
-        Its type.
-    inputs, outputs : sequence of str
-        Names of values; an empty name leaves an optional one out.
-    attributes : mapping of str to number, text or list
-        A float stays a float: write `1.0`.
-    domain : str
-        Where the operator is defined.
-    """
+    """Write one operator."""
     names = b"".join(text(1, name.encode()) for name in inputs) + b"".join(text(2, name.encode()) for name in outputs)
     written = b"".join(text(5, _attribute(name, each)) for name, each in (attributes or {}).items())
     return names + text(4, operator.encode()) + written + (text(7, domain.encode()) if domain else b"")
@@ -62,19 +50,7 @@ def model(
     output: tuple[str, Sequence[int]],
     opsets: Mapping[str, int],
 ) -> bytes:
-    """Write a model with one output, whose type is the first input's.
-
-    Parameters
-    ----------
-    nodes : sequence of bytes
-        What `node` wrote, in the order of their calculation.
-    constants, inputs : mapping of str to ndarray
-        Of float32, float64 or int64; of the inputs, shapes and types are written.
-    output : tuple of str and sequence of int
-        Name and shape.
-    opsets : mapping of str to int
-        Version of the operators of each domain.
-    """
+    """Write a model with one output, whose type is the first input's."""
     graph = b"".join(text(1, each) for each in nodes) + text(2, b"graph")
     graph += b"".join(text(5, _tensor(name, values)) for name, values in constants.items())
     graph += b"".join(text(11, _value(name, each.dtype.name, each.shape)) for name, each in inputs.items())

@@ -72,23 +72,7 @@ class _Pairs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(path: Path = PAIRS) -> tuple[Pair, ...]:
-    """Read the list of candidates.
-
-    Parameters
-    ----------
-    path : Path
-        A file like `pairs.toml`.
-
-    Returns
-    -------
-    tuple of Pair
-        In the order of the file, which is the order in which they are frozen.
-
-    Raises
-    ------
-    LevelfieldError
-        It is malformed: a name twice, versions that do not differ, an unknown workload, or no address of a source.
-    """
+    """Read the list of candidates."""
     try:
         found = msgspec.toml.decode(path.read_bytes(), type=_Pairs).pair
     except (OSError, msgspec.MsgspecError) as error:
@@ -116,18 +100,7 @@ def _problem(pair: Pair, names: Sequence[str]) -> str:
 
 
 def read_frozen(path: Path = FROZEN) -> FrozenList:
-    """Read the frozen list.
-
-    Parameters
-    ----------
-    path : Path
-        A file that `freeze` wrote.
-
-    Raises
-    ------
-    LevelfieldError
-        It is not there, or malformed.
-    """
+    """Read the frozen list."""
     try:
         return msgspec.toml.decode(path.read_bytes(), type=FrozenList)
     except FileNotFoundError as error:

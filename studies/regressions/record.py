@@ -98,30 +98,14 @@ class Record(AbRecord, frozen=True, kw_only=True):
 
 
 def outcome_of(pair: Pair, frozen: Frozen, comparison: Comparison, seconds: float) -> Outcome:
-    """Reduce one comparison, of one case, to what the record keeps of it.
-
-    Parameters
-    ----------
-    pair, frozen
-        What was compared, and its class.
-    comparison : Comparison
-        What `ab` found.
-    seconds : float
-        Machine time.
-    """
+    """Reduce one comparison, of one case, to what the record keeps of it."""
     facts = comparison.new.runs[0]
     [row] = comparison.rows
     return Outcome(pair=pair, frozen=frozen, run=facts.id, started=facts.started, seconds=seconds, **decision(row))
 
 
 def summary(outcomes: Sequence[Outcome]) -> Summary:
-    """Count what was said of pairs that differ and of pairs that do not.
-
-    Parameters
-    ----------
-    outcomes : sequence of Outcome
-        One a pair.
-    """
+    """Count what was said of pairs that differ and of pairs that do not."""
     changed = [each for each in outcomes if each.frozen.class_ is not Class.UNCHANGED]
     unchanged = [each for each in outcomes if each.frozen.class_ is Class.UNCHANGED]
     found = sum(each.right for each in changed)

@@ -45,15 +45,7 @@ class Classified(msgspec.Struct, frozen=True):
 
 
 def order(processes: int, seed: int) -> list[Side]:
-    """Return in which order the processes run: pairs of neighbours, two of them as ABBA or BAAB, at random.
-
-    Parameters
-    ----------
-    processes : int
-        Of each side.
-    seed : int
-        Of the draw.
-    """
+    """Return in which order the processes run: pairs of neighbours, two of them as ABBA or BAAB, at random."""
     draw = random.Random(seed)  # noqa: S311  (an order, no secret)
     turns: list[Side] = []
     while len(turns) < 2 * processes:
@@ -63,22 +55,6 @@ def order(processes: int, seed: int) -> list[Side]:
 
 def classify(old_ns: Sequence[float], new_ns: Sequence[float], *, margin: float = MARGIN) -> Classified:
     """Class a pair by the medians of its processes.
-
-    Parameters
-    ----------
-    old_ns, new_ns : sequence of float
-        Medians of the processes' calls; the i-th of one side ran next to the i-th of the other.
-    margin : float
-        What counts as no change.
-
-    Returns
-    -------
-    Classified
-
-    Raises
-    ------
-    suite.statistics.errors.InsufficientData
-        Fewer than five pairs.
 
     Examples
     --------

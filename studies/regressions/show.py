@@ -12,13 +12,7 @@ NUMBER = "{:.3f}".format
 
 
 def classes_markdown(record: Classes) -> str:
-    """Return every pair with its source's claim and its class.
-
-    Parameters
-    ----------
-    record : Classes
-        What the bare loop found.
-    """
+    """Return every pair with its source's claim and its class."""
     rows = [
         (
             _title(each.pair),
@@ -37,13 +31,7 @@ def classes_markdown(record: Classes) -> str:
 
 
 def markdown(record: Record) -> str:
-    """Return the summary, and every pair beside its class.
-
-    Parameters
-    ----------
-    record : Record
-        What `ab` found.
-    """
+    """Return the summary, and every pair beside its class."""
     return "\n".join(_lines(record)) + "\n"
 
 

@@ -31,31 +31,7 @@ class TrialRequest(msgspec.Struct, frozen=True):
 def run(
     frozen: FrozenList, request: TrialRequest, out: Path, say: Callable[[str], None], before: Record | None
 ) -> Record:
-    """Compare every frozen pair; the record is written after each.
-
-    Parameters
-    ----------
-    frozen : FrozenList
-        The pairs to compare.
-    request : TrialRequest
-        How.
-    out : Path
-        File of the record.
-    say : callable
-        Prints a line of progress.
-    before : Record or None
-        A record to add to: the pairs it holds are not compared again.
-
-    Returns
-    -------
-    Record
-
-    Raises
-    ------
-    LevelfieldError
-        A frozen pair is not in the list of pairs, its workload is not the one that was classified, or nothing could be
-        measured.
-    """
+    """Compare every frozen pair; the record is written after each."""
     known = {each.name: each for each in pairs.read()}
     unknown = [each.name for each in frozen.pair if each.name not in known]
     if unknown:

@@ -31,18 +31,7 @@ def names() -> tuple[str, ...]:
 
 
 def make(name: str) -> Workload:
-    """Make a workload, the same bits every time.
-
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-
-    Raises
-    ------
-    KeyError
-        There is none of this name.
-    """
+    """Make a workload, the same bits every time."""
     return _MAKERS[name]()
 
 

@@ -21,19 +21,7 @@ STEP_S = 0.1
 
 @contextmanager
 def competing(share: float, cpu: int, seed: int, seconds: float) -> Iterator[None]:
-    """Keep a CPU busy while the block runs; a share of 0 does nothing.
-
-    Parameters
-    ----------
-    share : float
-        Of the time, on average.
-    cpu : int
-        Which CPU.
-    seed : int
-        Of the pattern.
-    seconds : float
-        The process ends after so long in any case.
-    """
+    """Keep a CPU busy while the block runs; a share of 0 does nothing."""
     if not share:
         yield
         return
@@ -47,15 +35,7 @@ def competing(share: float, cpu: int, seed: int, seconds: float) -> Iterator[Non
 
 
 def pattern(share: float, seed: int) -> Iterator[tuple[float, float]]:
-    """Yield how long to be busy and then idle, in seconds, for ever.
-
-    Parameters
-    ----------
-    share : float
-        Of the time that is busy, on average.
-    seed : int
-        Of the pattern.
-    """
+    """Yield how long to be busy and then idle, in seconds, for ever."""
     draw = random.Random(seed)  # noqa: S311  (a load, not a secret)
     while True:
         yield tuple(  # type: ignore[misc]  # two of them

@@ -13,104 +13,27 @@ import msgspec
 
 from studies import commands
 from studies.record import read, site_facts, write
-from studies.rigor import findings, measure, rules, sequential, sequential_record
-from studies.rigor.disturbance import judge_again
-from studies.rigor.drift import between
-from studies.rigor.record import Framework, Setup, Stream
+from studies.rigor import findings, measure, rules
+from studies.rigor.record import Setup, Stream
 from studies.rigor.show import markdown
 from studies.rigor.table import lay_out
-from suite.cli.options import DURATION, PERCENT
+from suite.cli.options import DURATION
 from suite.errors import LevelfieldError
 from suite.plan import make
 from suite.run.start import check_same
 from suite.schedule.outcomes import utc_now
-from suite.statistics.ending import EndedBy
-from suite.statistics.power import Design, pair_sd, power
-from suite.statistics.student import MIN_LAUNCHES, launches_for
+from suite.statistics.student import MIN_LAUNCHES
 
 BUSY_SHARE = 0.5
 MIN_CALLS = 3
-LAUNCH_S, REST_S = 1.0, 0.07
-"""A guess, for the first estimate: one arm's launch among many, and what a turn takes beyond its window."""
-LAUNCH_SD, WINDOW_SD = 0.007, 0.024
-"""Of ResNet-50 in ONNX Runtime on a shared two-core machine, windows of 0.2 s (a guess, too)."""
-
-
-def foresee(setup: Setup, generations: int, seconds: float) -> list[str]:
-    """Return how long a stream will take, and what it will be able to show, before anything is measured.
-
-    Parameters
-    ----------
-    setup : Setup
-        What is measured.
-    generations : int
-        How many are planned.
-    seconds : float
-        Most time to measure.
-
-    Returns
-    -------
-    list of str
-        Lines.
-    """
-    arm_s = LAUNCH_S + setup.rounds * (setup.window_ns / 1e9 + REST_S)
-    generation_s = arm_s * setup.arms
-    there = min(generations, int(seconds // generation_s))
-    first = (
-        f"{setup.arms} arms × {generations} generations × {setup.rounds} rounds of {setup.window_ns / 1e9:g} s: about "
-        f"{generations * generation_s / 60:.0f} minutes if a launch takes {LAUNCH_S} s; at most {seconds / 60:.0f}."
-    )
-    lines = [first]
-    _, frozen = rules.newest()
-    for size in frozen.launches.bench:
-        design = Design(size, setup.rounds, LAUNCH_SD, WINDOW_SD)
-        lines.append(
-            f"Decisions of {size} generations ({2 * size * arm_s:.0f} s each): {there // size * (setup.arms // 2)}; "
-            f"+2 % would be found in {power(0.02, design):.0%} at 95 % confidence, in "
-            f"{power(0.02, design, alpha=0.01):.0%} at 99 %."
-        )
-    spread, stop = pair_sd(LAUNCH_SD, WINDOW_SD, setup.rounds), frozen.stop
-    needed = launches_for(spread, stop.half_width, confidence=stop.confidence, ended=EndedBy.PRECISION)
-    if needed is not None:
-        lines.append(
-            f"Decisions until precise: {needed + 1} generations or so ({2 * (needed + 1) * arm_s:.0f} s), about "
-            f"{there // (needed + 1) * (setup.arms // 2)} of them; where the budget of {stop.budget_s:.0f} s ends "
-            f"them, about {int(there * 2 * arm_s // stop.budget_s) * (setup.arms // 2)}."
-        )
-    return lines
 
 
 def run(
     setup: Setup, generations: int, seconds: float, out: Path, listener: commands.Terminal, *, resume: bool
 ) -> Stream:
-    """Measure, or go on measuring, and analyse.
-
-    Parameters
-    ----------
-    setup : Setup
-        What is measured.
-    generations : int
-        How many the stream is to have.
-    seconds : float
-        Most time to measure.
-    out : Path
-        Where the record is written after every generation.
-    listener : commands.Terminal
-        Display of the progress.
-    resume : bool
-        Whether to go on with the record that is there.
-
-    Returns
-    -------
-    Stream
-
-    Raises
-    ------
-    LevelfieldError
-        No engine answers, the record is there already or of something else, or nothing could be measured.
-    """
+    """Measure, or go on measuring, and analyse."""
     before = _existing(setup, out, resume=resume)
-    selection = commands.selection((setup.case.model,), setup.backends, setup.case.threads)
+    selection = commands.selection((setup.case.model,), (setup.backend,), setup.case.threads)
     with commands.prepared(selection, listener) as (_, site):
         stream = Stream(
             **site_facts(site),
@@ -124,9 +47,7 @@ def run(
             check_same(before.machine, stream.machine)
             if {image.tag for image in before.images} != {image.tag for image in stream.images}:
                 raise LevelfieldError("The images are not those the stream began with.", fix="Begin a new one.")
-            stream = msgspec.structs.replace(
-                before, resumed=(*before.resumed, utc_now()), findings=(), variance=None, frameworks=(), between=None
-            )
+            stream = msgspec.structs.replace(before, resumed=(*before.resumed, utc_now()), findings=(), variance=None)
 
         def keep(now: Stream) -> None:
             write(now, out, indent=-1)
@@ -138,58 +59,24 @@ def run(
 
 
 def analyse(stream: Stream, out: Path) -> Stream:
-    """Apply all rules to a stream, and write its record and the table beside it.
-
-    Parameters
-    ----------
-    stream : Stream
-        What was measured.
-    out : Path
-        File of the record.
-
-    Returns
-    -------
-    Stream
-        With its findings.
-    """
+    """Apply all rules to a stream, and write its record and the table beside it."""
     stream = judge(stream)
     write(stream, out, markdown(stream), indent=-1)
     return stream
 
 
 def judge(stream: Stream) -> Stream:
-    """Apply the rules of a stream to it.
-
-    Raises
-    ------
-    LevelfieldError
-        It holds no complete generation, or was begun under rules that this version does not have.
-    """
-    frozen = rules.of(stream.rules_sha256)
-    cpus = stream.setup.case.threads
-    generations = judge_again(stream.generations, cpus, frozen.settling_ns)
-    table = lay_out(generations)
-    backends = stream.setup.backends
-    share = table.lanes // len(backends)
-    parts = [(each, table.part(slice(k * share, (k + 1) * share))) for k, each in enumerate(backends)]
-    several = len(backends) > 1
-    return msgspec.structs.replace(
-        stream,
-        generations=generations,
-        findings=findings.find(table, frozen),
-        variance=None if several else findings.variance(table),
-        frameworks=tuple(Framework(each, findings.find(part, frozen)) for each, part in parts) if several else (),
-        between=between(table, frozen) if several else None,
-    )
+    """Return a stream with what every rule makes of it; disturbed rounds are those that were called so at the time."""
+    if stream.setup.against:
+        raise LevelfieldError("The stream is of two frameworks.", fix="Analyse it with the version that took it.")
+    table = lay_out(stream.generations)
+    found = findings.find(table, rules.of(stream.rules_sha256))
+    return msgspec.structs.replace(stream, findings=found, variance=findings.variance(table))
 
 
 def _existing(setup: Setup, out: Path, *, resume: bool) -> Stream | None:
-    shares = 2 * len(setup.backends)
-    if setup.arms % shares:
-        raise LevelfieldError(
-            f"{setup.arms} arms are not pairs of each framework.",
-            fix=f"Choose a multiple of {shares} with --arms.",
-        )
+    if setup.arms % 2:
+        raise LevelfieldError(f"{setup.arms} arms are not pairs.", fix="Choose an even number with --arms.")
     if not resume:
         if out.exists():
             raise LevelfieldError(
@@ -226,12 +113,6 @@ def _progress(stream: Stream, generations: int) -> str:
 @click.command(context_settings=commands.SETTINGS)
 @click.option("--model", default="resnet50", show_default=True)
 @click.option("--backend", default="onnxruntime", show_default=True)
-@click.option(
-    "--pair",
-    default=None,
-    metavar="BACKEND,BACKEND",
-    help="Two frameworks in one stream, half of the arms of each: decisions within each, and the drift between them.",
-)
 @click.option("--arms", type=click.IntRange(2), default=12, show_default=True, help="Identical arms; an even number.")
 @click.option("--rounds", type=click.IntRange(2), default=5, show_default=True, help="Windows of each launch.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.2, show_default=True, help="Seconds in a window.")
@@ -245,26 +126,15 @@ def _progress(stream: Stream, generations: int) -> str:
 )
 @click.option("--budget", type=DURATION, default="60m", show_default=True, help="Most time to measure; then it ends.")
 @click.option("--busy", is_flag=True, help="Keep one CPU busy half of the time, by a process that the trial starts.")
-@click.option("--busy-share", type=PERCENT, default=None, help="The same, for another share of the time.")
-@click.option("--canary/--no-canary", default=True, help="Let the canary take a turn in every round.")
 @click.option("--threads", type=int, default=None, help="Threads of every arm; default: one per core.")
 @commands.seed_option
 @commands.out_option
 @click.option("--resume", is_flag=True, help="Go on with the record that --out names.")
 @commands.analyse_option
-@click.option(
-    "--sequential",
-    "streams",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    metavar="RECORD",
-    help="Measure nothing: replay the rule that ends `ab` on these streams, and simulate it from their variance.",
-)
 @click.option("--quick", is_flag=True, help="Two arms, two generations, the MLP: it shows that all works, and no more.")
 def main(
     model: str,
     backend: str,
-    pair: str | None,
     arms: int,
     rounds: int,
     window: float,
@@ -272,14 +142,11 @@ def main(
     each: int,
     budget: float,
     busy: bool,
-    busy_share: float | None,
-    canary: bool,
     threads: int | None,
     seed: int,
     out: Path | None,
     resume: bool,
     only: Path | None,
-    streams: tuple[Path, ...],
     quick: bool,
 ) -> None:
     """Measure how often rules raise false alarms, and how often they find what is there."""
@@ -287,40 +154,19 @@ def main(
         if only is not None:
             listener.show(markdown(analyse(read(only, Stream), only)))
             return
-        if streams:
-            out = out or commands.default_path("sequential")
-            found = sequential.trial(streams, seed)
-            write(found, out, sequential_record.markdown(found), indent=-1)
-            listener.show(sequential_record.markdown(found), out)
-            return
         if quick:
-            model, arms, rounds, window = "mlp", 4 if pair else 2, 2, 0.05
-        backends = _backends(backend, pair)
+            model, arms, rounds, window = "mlp", 2, 2, 0.05
         setup = Setup(
-            case=make(commands.selection((model,), backends, threads)).blocks[0].case,
-            backend=backends[0],
-            against=backends[1] if pair else "",
+            case=make(commands.selection((model,), (backend,), threads)).blocks[0].case,
+            backend=backend,
             arms=arms,
             rounds=rounds,
             window_ns=round(window * 1e9),
             min_calls=MIN_CALLS,
             seed=seed,
-            canary=canary,
-            busy_share=busy_share if busy_share is not None else BUSY_SHARE if busy else 0.0,
+            canary=True,
+            busy_share=BUSY_SHARE if busy else 0.0,
         )
         generations = 2 if quick else math.ceil(decisions / (arms // 2)) * each
-        kind = ("-pair" if pair else "") + ("-busy" if setup.busy_share else "")
-        out = out or commands.default_path("rigor", kind)
-        for line in foresee(setup, generations, budget):
-            listener.say(line)
+        out = out or commands.default_path("rigor", "-busy" if setup.busy_share else "")
         listener.show(markdown(run(setup, generations, budget, out, listener, resume=resume)), out)
-
-
-def _backends(backend: str, pair: str | None) -> tuple[str, ...]:
-    """Return the one framework of a stream, or two."""
-    if pair is None:
-        return (backend,)
-    names = tuple(name.strip() for name in pair.split(","))
-    if len(names) != 2 or not all(names) or names[0] == names[1]:
-        raise LevelfieldError(f"“{pair}” does not name two frameworks.", fix="For example --pair onnxruntime,openvino.")
-    return names

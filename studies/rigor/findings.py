@@ -4,51 +4,24 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import betaincinv
-from scipy.stats import friedmanchisquare
 
 from studies.rigor.ours import rules
-from studies.rigor.record import Covariate, Finding, Tally, Variance
+from studies.rigor.record import Finding, Tally, Variance
 from studies.rigor.rivals import RULES
 from studies.rigor.rules import Rules
-from studies.rigor.table import Floats, Outcome, Rule, Table
+from studies.rigor.table import Outcome, Rule, Table
 from suite.statistics.errors import InsufficientData
 from suite.statistics.proportions import proportion
 from suite.statistics.variance import split_variance
 
 
 def find(table: Table, frozen: Rules) -> tuple[Finding, ...]:
-    """Apply every rule to a stream, without an effect and with each of them.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    frozen : Rules
-        The rules that it is judged by.
-
-    Returns
-    -------
-    tuple of Finding
-    """
+    """Apply every rule to a stream, without an effect and with each of them."""
     return tuple(apply(rule, table, frozen.effects) for rule in (*rules(table, frozen), *RULES))
 
 
 def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:
-    """Apply one rule; a stream too short for its schedule gives no decision.
-
-    Parameters
-    ----------
-    rule : Rule
-        What decides.
-    table : Table
-        The stream.
-    effects : sequence of float
-        Slowdowns of the second arm; zero is among them.
-
-    Returns
-    -------
-    Finding
-    """
+    """Apply one rule; a stream too short for its schedule gives no decision."""
     outcomes = {effect: rule.decide(table, 1 + effect) for effect in effects}
     seconds = [outcome.seconds for outcome in outcomes[0.0]]
     return Finding(
@@ -64,17 +37,6 @@ def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:
 
 def count(effect: float, outcomes: Sequence[Outcome]) -> Tally:
     """Count what a rule said, and bound the share that matters.
-
-    Parameters
-    ----------
-    effect : float
-        Slowdown of the second arm.
-    outcomes : sequence of Outcome
-        Of one rule.
-
-    Returns
-    -------
-    Tally
 
     References
     ----------
@@ -120,50 +82,9 @@ def variance(table: Table) -> Variance | None:
         pair_window_sd=root_mean_square([pair.window_sd for pair in pairs]),
         pair_launch_sd=root_mean_square([pair.launch_sd for pair in pairs]),
         drift_over_generations_sd=float(logs.mean(axis=(1, 2)).std(ddof=1)),
-        order_p=_order_p(logs.mean(axis=1)),
-        covariate=covariate(table),
     )
 
 
 def root_mean_square(deviations: Sequence[float]) -> float:
     """Return the standard deviation whose square is the mean of the squares of several."""
     return float(np.sqrt(np.mean(np.square(deviations))))
-
-
-def _order_p(launches: Floats) -> float | None:
-    """Test whether an arm's place in the order of launching matters; `launches` has shape (generations, arms)."""
-    if launches.shape[0] < 5 or launches.shape[1] < 3 or not np.ptp(launches):
-        return None
-    return float(friedmanchisquare(*launches.T).pvalue)
-
-
-def covariate(table: Table) -> Covariate | None:
-    """Hold a pair's differences against what the canary saw between the two turns.
-
-    The canary takes one turn a round; its level at any moment is interpolated. If the machine became slower between A's
-    turn and B's, so did the canary, and the part of the difference that it explains could be taken off. The slope of
-    each generation is estimated from all the others, so that nothing is explained by chance.
-    """
-    if table.canary_ns is None or table.canary_s is None or table.generations < 3 or table.rounds < 2:
-        return None
-    logs = np.log(table.median_ns)
-    differences = logs[:, :, 1::2] - logs[:, :, 0::2]
-    seen = np.empty_like(logs)
-    for g in range(table.generations):
-        order = np.argsort(table.canary_s[g])
-        seen[g] = np.interp(table.start_s[g], table.canary_s[g][order], np.log(table.canary_ns[g][order]))
-    moved = seen[:, :, 1::2] - seen[:, :, 0::2]
-    # A launch has its own level: only what happens between its rounds can be explained.
-    differences = differences - differences.mean(axis=1, keepdims=True)
-    moved = moved - moved.mean(axis=1, keepdims=True)
-    products, squares = (moved * differences).sum(axis=(1, 2)), (moved**2).sum(axis=(1, 2))
-    others = squares.sum() - squares
-    if not (others > 0).all() or not differences.any():
-        return None
-    slopes = (products.sum() - products) / others
-    rest = differences - slopes[:, None, None] * moved
-    return Covariate(
-        slope=float(products.sum() / squares.sum()),
-        variance_ratio=float((rest**2).sum() / (differences**2).sum()),
-        pairs=int(differences.size),
-    )

@@ -29,13 +29,7 @@ CANARY = -1
 
 
 class Clock:
-    """Time since a stream began: the monotonic clock, set once by the calendar so that a stream may be taken up again.
-
-    Parameters
-    ----------
-    began
-        When the stream began, UTC, ISO 8601.
-    """
+    """Time since a stream began: the monotonic clock, set once by the calendar so that a stream may be taken up again."""
 
     def __init__(self, began: str) -> None:
         moment = dt.datetime.fromisoformat(began)
@@ -53,30 +47,7 @@ def measure(
     *,
     seconds: float,
 ) -> Stream:
-    """Add generations to a stream until it has so many, or the time is spent.
-
-    Parameters
-    ----------
-    stream : Stream
-        With the generations it has so far.
-    site : RunResources
-        Images and artifacts.
-    generations : int
-        How many it is to have.
-    keep : callable
-        Is given the stream after every generation.
-    seconds : float
-        No generation is begun that would last longer, by what the last one took.
-
-    Returns
-    -------
-    Stream
-
-    Raises
-    ------
-    LevelfieldError
-        `MAX_FAILURES` generations failed in a row, or an arm does not compute what it should.
-    """
+    """Add generations to a stream until it has so many, or the time is spent."""
     setup = stream.setup
     clock, began, failed, last_s = Clock(stream.started), time.monotonic(), 0, 0.0
     canary: list[Outcome] = []
@@ -110,13 +81,9 @@ def measure(
 
 
 def arms_of(setup: Setup) -> list[Arm]:
-    """Return the arms: the same one as often as the trial wants it, or half of them of another framework."""
-    share = setup.arms // len(setup.backends)
-    return [
-        Arm(backend=backend, image=registry.get(backend).image, ordinal=number + 1)
-        for backend in setup.backends
-        for number in range(share)
-    ]
+    """Return the same arm as often as the study wants it."""
+    image = registry.get(setup.backend).image
+    return [Arm(backend=setup.backend, image=image, ordinal=number + 1) for number in range(setup.arms)]
 
 
 def _pace(setup: Setup) -> Pace:
@@ -188,21 +155,7 @@ class _Turns:
 
 
 def summarise(arm: int, start_ns: int, wall_ns: int, calls_ns: Sequence[int]) -> Window:
-    """Return what is kept of a window.
-
-    Parameters
-    ----------
-    arm : int
-        Index of the arm.
-    start_ns, wall_ns : int
-        When the turn began, since the stream did, and how long it took.
-    calls_ns : sequence of int
-        All timed calls.
-
-    Returns
-    -------
-    Window
-    """
+    """Return what is kept of a window."""
     p10, p50, p90 = (round(float(value)) for value in np.quantile(calls_ns, (0.1, 0.5, 0.9)))
     mean = round(float(np.mean(calls_ns)))
     return Window(arm, start_ns, wall_ns, len(calls_ns), p50, mean, p10, p90, tuple(calls_ns[:KEPT_CALLS]))

@@ -50,15 +50,7 @@ class Decision:
 
 
 def rules(table: Table, frozen: Rules) -> list[Rule]:
-    """Return what `ab` and `bench` do with two arms; a row's name is the command.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    frozen : Rules
-        The rules that it is judged by.
-    """
+    """Return what `ab` and `bench` do with two arms; a row's name is the command."""
     stop = frozen.stop
     until = (
         f"generations of {table.rounds} interleaved rounds until the {stop.confidence:.0%} interval is "
@@ -103,15 +95,7 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
 
 
 def as_ab(levels: Floats, frozen: Rules) -> Answer:
-    """Return what `ab` says of its only case.
-
-    Parameters
-    ----------
-    levels : ndarray, shape (generations, 2)
-        Log levels of both arms' launches.
-    frozen : Rules
-        The rules that the stream is judged by.
-    """
+    """Return what `ab` says of its only case."""
     ended = EndedBy.PRECISION if frozen.verdict is None else EndedBy.VERDICT
     effect = from_pairs(ratio_interval(levels[:, 1], levels[:, 0], ended=ended).mean)
     policy = change_policy(Gate(margin=frozen.judge.margin, q=frozen.judge.ab_false_discovery_rate))
@@ -120,17 +104,7 @@ def as_ab(levels: Floats, frozen: Rules) -> Answer:
 
 
 def as_bench(levels: Floats, frozen: Rules, *, ended: EndedBy) -> Answer:
-    """Return what `bench` says of an arm that stands beside another.
-
-    Parameters
-    ----------
-    levels : ndarray, shape (generations, 2)
-        Log levels of both arms' launches.
-    frozen : Rules
-        The rules that the stream is judged by.
-    ended : EndedBy
-        Whether the width of the interval was allowed to end the measurement.
-    """
+    """Return what `bench` says of an arm that stands beside another."""
     interval = ratio_interval(levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence, ended=ended)
     answer: Answer = verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value
     return answer
@@ -147,21 +121,6 @@ def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice =
     """Return the log levels of a pair's launches.
 
     As `suite.analysis.launch_levels.level_matrix` returns them of a block of these two arms and the canary.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    lane : int
-        The pair.
-    factor : float
-        The second arm's times are multiplied by it.
-    generations : slice
-        Those that are looked at.
-
-    Returns
-    -------
-    ndarray, shape (generations that count, 2), log of nanoseconds
     """
     windows, counting = _counting(table, lane, factor, generations)
     levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]
@@ -169,35 +128,10 @@ def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice =
 
 
 def pair_windows(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
-    """Return the log windows of a pair.
-
-    Parameters
-    ----------
-    table, lane, factor, generations
-        As in `levels_of`.
-
-    Returns
-    -------
-    ndarray, shape (generations, rounds, 2), log of nanoseconds
-    """
+    """Return the log windows of a pair."""
     windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
     windows[:, :, 1] += np.log(factor)
     return windows
-
-
-def counted_windows(table: Table, lane: int) -> Floats:
-    """Return the log windows of a pair over a whole stream, shape (generations, rounds, 2); NaN where none counts.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    lane : int
-        The pair.
-    """
-    windows, counting = _counting(table, lane, 1.0, slice(None))
-    counted: Floats = np.where(counting.windows, windows, np.nan)
-    return counted
 
 
 def _counting(table: Table, lane: int, factor: float, generations: slice) -> tuple[Floats, Counting]:
@@ -232,30 +166,6 @@ def _ab_ends(frozen: Rules, levels: Floats) -> bool:
 def fewest(frozen: Rules) -> int:
     """Return after how many launches `ab` looks at a pair for the first time."""
     return frozen.stop.fewest_launches if frozen.verdict is None else frozen.verdict.first_look
-
-
-def until_verdict(table: Table, frozen: Rules, factor: float, generations: int) -> list[Decision]:
-    """Replay `ab` with a budget of so many generations, as often as a stream has room for.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    frozen : Rules
-        The rules that it is judged by.
-    factor : float
-        The second arm's times are multiplied by it.
-    generations : int
-        Most of a decision, no fewer than its first interim analysis takes.
-    """
-    return _chain(
-        partial(as_ab, frozen=frozen),
-        fewest(frozen),
-        partial(_ab_ends, frozen),
-        lambda seconds: seconds.size >= generations,
-        table,
-        factor,
-    )
 
 
 def as_outcomes(decisions: Sequence[Decision]) -> list[Outcome]:

@@ -87,15 +87,10 @@ class Setup(msgspec.Struct, frozen=True):
     min_calls: int
     seed: int
     canary: bool
+    against: str = ""
+    """A second framework, in streams of earlier versions alone."""
     busy_share: float = 0.0
     """Share of the time for which a competing process keeps one CPU busy; 0: there is none."""
-    against: str = ""
-    """Second framework: the second half of the arms is of it; empty: all arms are of `backend`."""
-
-    @property
-    def backends(self) -> tuple[str, ...]:
-        """The frameworks, each of which has an equal share of the arms."""
-        return (self.backend, self.against) if self.against else (self.backend,)
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -135,16 +130,6 @@ class Finding(msgspec.Struct, frozen=True):
     tallies: tuple[Tally, ...]
 
 
-class Covariate(msgspec.Struct, frozen=True):
-    """Whether the canary would narrow our intervals: it is used only where this is clearly below 1."""
-
-    slope: float
-    variance_ratio: float
-    """Variance of a pair's differences in a round, adjusted ÷ as they are; the slope of each generation is estimated
-    from all others."""
-    pairs: int
-
-
 class Variance(msgspec.Struct, frozen=True):
     """Where the variance of the stream lies."""
 
@@ -155,50 +140,6 @@ class Variance(msgspec.Struct, frozen=True):
     pair_launch_sd: float
     drift_over_generations_sd: float
     """Of the generations' own levels: what a rule meets that measures one arm to the end and then the other."""
-    order_p: float | None
-    """Friedman's test of *the place in the order of launching does not matter*; None: too few generations or arms."""
-    covariate: Covariate | None
-
-
-class Coverage(msgspec.Struct, frozen=True):
-    """What t intervals of a ratio of two frameworks cover, over so many successive launches."""
-
-    confidence: float
-    launches: int
-    intervals: int
-    """Of all pairs and all groups of successive generations; those of one group are alike."""
-    held: int
-    """Those that hold the mean of the whole stream, of which each is a part."""
-    implied: float
-    """By the autocorrelations of a pair as estimated; beyond the lags that were, none."""
-    implied_least: float
-    """By the upper ends of their intervals."""
-
-
-class Between(msgspec.Struct, frozen=True):
-    """How the levels of two frameworks move against each other from generation to generation."""
-
-    generations: int
-    ratio: float
-    """First over second, geometric mean."""
-    averaged_sd: float
-    """Of the difference of the two frameworks' mean levels, from generation to generation, log scale."""
-    pair_sd: float
-    """Of the difference of two launches, one of each."""
-    averaged: tuple[float, ...]
-    """Autocorrelations of the difference of mean levels, at lags of 1, 2, … generations."""
-    single: tuple[float, ...]
-    """The same of single pairs of launches, averaged over all pairs: what an interval rests on."""
-    reach: float
-    """Half-width of an autocorrelation's interval, were there none."""
-    coverages: tuple[Coverage, ...]
-
-
-class Framework(msgspec.Struct, frozen=True):
-    """What the rules made of the pairs of one framework, in a stream of two."""
-
-    backend: str
-    findings: tuple[Finding, ...]
 
 
 class Stream(Record, frozen=True, kw_only=True):
@@ -221,6 +162,3 @@ class Stream(Record, frozen=True, kw_only=True):
     variance: Variance | None = None
     rules_sha256: str = ""
     """Digest of the file with the rules it is judged by, fixed before it began; empty: its stream is older."""
-    frameworks: tuple[Framework, ...] = ()
-    """In a stream of two frameworks, `findings` by framework."""
-    between: Between | None = None

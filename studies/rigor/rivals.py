@@ -63,13 +63,6 @@ def one_after_the_other(table: Table, launches: int) -> Iterator[Draw]:
 
     Each side takes as few generations as hold its launches (all arms are the same program, so each of them is one more
     launch); what is left over of them goes to further decisions, if it is enough for one.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    launches : int
-        Of either side.
     """
     stretch = -(-launches // table.arms)
     for cluster in range(table.generations // (2 * stretch)):
@@ -84,15 +77,7 @@ def one_after_the_other(table: Table, launches: int) -> Iterator[Draw]:
 
 
 def interleaved(table: Table, blocks: int) -> Iterator[Draw]:
-    """Yield disjoint sets of blocks; a block is one launch of either side, measured in turn.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    blocks : int
-        Of one decision.
-    """
+    """Yield disjoint sets of blocks; a block is one launch of either side, measured in turn."""
     stretch = -(-blocks // table.lanes)
     for cluster in range(table.generations // stretch):
         start = cluster * stretch
@@ -125,17 +110,7 @@ def _rule(
 
 
 def judge_by_t_test(first: Floats, second: Floats) -> Answer:
-    """Compare the means of two rows of values.
-
-    Parameters
-    ----------
-    first, second : ndarray
-        Of either side.
-
-    Returns
-    -------
-    Answer
-    """
+    """Compare the means of two rows of values."""
     if first.mean() == second.mean():
         return "inconclusive"
     constant = np.ptp(first) == 0 and np.ptp(second) == 0
@@ -145,17 +120,7 @@ def judge_by_t_test(first: Floats, second: Floats) -> Answer:
 
 
 def judge_by_ranks(first: Floats, second: Floats) -> Answer:
-    """Compare the medians of two rows of samples where ranks differ, too.
-
-    Parameters
-    ----------
-    first, second : ndarray
-        Of either side.
-
-    Returns
-    -------
-    Answer
-    """
+    """Compare the medians of two rows of samples where ranks differ, too."""
     ratio = float(np.median(second) / np.median(first))
     if 1 / ASV_FACTOR <= ratio <= ASV_FACTOR:
         return "inconclusive"
@@ -165,19 +130,7 @@ def judge_by_ranks(first: Floats, second: Floats) -> Answer:
 
 
 def judge_by_threshold(first: Floats, second: Floats, threshold: float) -> Answer:
-    """Compare two numbers.
-
-    Parameters
-    ----------
-    first, second : ndarray, shape (1,)
-        Of either side.
-    threshold : float
-        Largest change that is none, as a share.
-
-    Returns
-    -------
-    Answer
-    """
+    """Compare two numbers."""
     change = float(second[0] / first[0]) - 1
     if abs(change) <= threshold:
         return "inconclusive"
@@ -185,17 +138,7 @@ def judge_by_threshold(first: Floats, second: Floats, threshold: float) -> Answe
 
 
 def judge_pairs(first: Floats, second: Floats) -> Answer:
-    """Compare paired medians.
-
-    Parameters
-    ----------
-    first, second : ndarray
-        Of either side, pair by pair.
-
-    Returns
-    -------
-    Answer
-    """
+    """Compare paired medians."""
     logs = np.log(second / first)
     if not logs.any() or float(wilcoxon(logs).pvalue) > ALPHA:
         return "inconclusive"
@@ -207,19 +150,7 @@ def _short(table: Table) -> bool:
 
 
 def asv_samples(table: Table, place: Place) -> Floats:
-    """Return the first samples of a launch: single calls, or, of calls below 10 ms, the means of windows.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    place : tuple of int
-        The launch.
-
-    Returns
-    -------
-    ndarray, nanoseconds
-    """
+    """Return the first samples of a launch: single calls, or, of calls below 10 ms, the means of windows."""
     g, arm = place
     if _short(table):
         return table.mean_ns[g, :ASV_SAMPLES, arm]
@@ -227,19 +158,7 @@ def asv_samples(table: Table, place: Place) -> Floats:
 
 
 def median_of_process(table: Table, place: Place) -> Floats:
-    """Return the median of a launch's first calls, over as many windows as they take.
-
-    Parameters
-    ----------
-    table : Table
-        The stream.
-    place : tuple of int
-        The launch.
-
-    Returns
-    -------
-    ndarray, shape (1,), nanoseconds
-    """
+    """Return the median of a launch's first calls, over as many windows as they take."""
     g, arm = place
     calls = list(chain.from_iterable(one[arm] for one in table.calls_ns[g]))
     return np.array([np.median(calls[:TORCHBENCH_CALLS])])

@@ -8,8 +8,6 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.machine import disturbance
-from suite.statistics import student, warming
 
 FOLDER = Path(__file__).parent / "rules"
 
@@ -48,15 +46,7 @@ class Launches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bench: tuple[int, ...]
 
 
-class Drift(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the drift between two frameworks is looked at."""
-
-    lags: int
-    confidence: float
-    groups: tuple[int, ...]
-
-
-class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Rules(msgspec.Struct, frozen=True):
     """One file."""
 
     number: int
@@ -65,33 +55,11 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     judge: Judge
     launches: Launches
     count: dict[str, float]
-    """Constants of the rule which windows count."""
+    """Limits by which the product counted windows when the file was written; it may count by others today."""
     disturbed: dict[str, float]
-    """Constants of the rule by which a round is called disturbed; and `settling_ns`."""
-    drift: Drift
+    """The same of the rule by which it called a round disturbed while it was measured."""
     verdict: VerdictLooks | None = None
     """None: precision ended `ab`, as in the first rules."""
-
-    @property
-    def settling_ns(self) -> int:
-        """CPU time of idle workers that a turn may hold: they spun while it began. 0: they stood still by then."""
-        return int(self.disturbed["settling_ns"])
-
-
-def built_in() -> tuple[dict[str, float], dict[str, float]]:
-    """Return the constants that are fixed in the product's code, as `count` and `disturbed` of a file name them.
-
-    Its turns begin when all workers stand still; how those of a stream began is for the stream's own rules to say.
-    """
-    count = {
-        "calm_generations": student.MIN_LAUNCHES,
-        "warm_up_level": warming.ALPHA,
-        "warm_up_own_share": warming.OWN_SHARE,
-        "warm_up_launches": warming.MIN_LAUNCHES,
-        "warm_up_tolerance": warming.TOLERANCE,
-    }
-    names = ("steal_share", "others_share", "idle_workers_share", "pressure_share", "outside_share", "floor_ticks")
-    return count, {**{name: getattr(disturbance, name.upper()) for name in names}, "settling_ns": 0}
 
 
 @cache
@@ -108,19 +76,7 @@ def newest() -> tuple[str, Rules]:
 
 
 def of(sha256: str) -> Rules:
-    """Return the rules of a record.
-
-    Parameters
-    ----------
-    sha256
-        Digest of the rules' file, as the record names it; empty: the record was begun before rules were files, and is
-        judged by the first.
-
-    Raises
-    ------
-    LevelfieldError
-        No such file is here, or this version counts windows by other rules.
-    """
+    """Return the rules of a record."""
     known = _all()
     if not sha256:
         return next(iter(known.values()))
@@ -129,10 +85,4 @@ def of(sha256: str) -> Rules:
             f"The rules {sha256[:12]} that the record was begun under are not in {FOLDER.name}/.",
             fix="Analyse it with the version of Levelfield that took it, or a later one.",
         )
-    found = known[sha256]
-    if (found.count, {**found.disturbed, "settling_ns": 0}) != built_in():
-        raise LevelfieldError(
-            f"The record was begun under rules {found.number}, and this version counts windows by others.",
-            fix="Analyse it with the version of Levelfield that took it.",
-        )
-    return found
+    return known[sha256]

@@ -3,32 +3,20 @@
 from collections.abc import Iterator, Sequence
 
 from studies.rigor import rules
-from studies.rigor.record import Between, Finding, Stream, Tally, Variance
+from studies.rigor.record import Finding, Stream, Tally, Variance
 
 HEADINGS = ("rule", "A/A called different", "A/A *same*", "+2 % found", "+5 % found", "time a decision", "groups")
 
 
 def markdown(stream: Stream) -> str:
-    """Return all tables, and what is needed to read them."""
-    lines = [
-        line
-        for title, findings in _tables(stream)
-        for line in (*([title, ""] if title else []), *table_lines(findings), "")
-    ]
-    return "\n".join([*lines, *(f"{line}\n" for line in _notes(stream))])
+    """Return the table of all rules, and notes."""
+    return "\n".join([*table_lines(stream.findings), "", *(f"{line}\n" for line in _notes(stream))])
 
 
 def table_lines(findings: Sequence[Finding]) -> list[str]:
     """Return the lines of one table as Markdown, which docs/error-rates.md repeats."""
     rows = [HEADINGS, tuple("---" for _ in HEADINGS), *map(_cells, findings)]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-
-
-def _tables(stream: Stream) -> Iterator[tuple[str, Sequence[Finding]]]:
-    """Yield the tables, each with its title: one, or one for each framework and one of both together."""
-    yield ("Both frameworks:" if stream.frameworks else ""), stream.findings
-    for each in stream.frameworks:
-        yield f"{each.backend}:", [finding for finding in each.findings if finding.ours]
 
 
 def _cells(finding: Finding) -> tuple[str, ...]:
@@ -54,7 +42,7 @@ def _share(tally: Tally) -> str:
 
 def _notes(stream: Stream) -> Iterator[str]:
     setup, count = stream.setup, len(stream.generations)
-    arms = f"{setup.arms} arms of {' and '.join(setup.backends)}, {setup.case.model}, batch {setup.case.batch}"
+    arms = f"{setup.arms} arms of {setup.backend}, {setup.case.model}, batch {setup.case.batch}"
     yield (
         f"{arms}, {setup.case.threads} threads, alive together; {count} generations, {setup.rounds} rounds of "
         f"{setup.window_ns / 1e9:g} s windows; {_hours(stream):.2f} h on "
@@ -85,8 +73,6 @@ def _notes(stream: Stream) -> Iterator[str]:
         yield f"{len(stream.lost)} generations failed and are not used."
     if stream.variance is not None:
         yield from _variance(stream.variance)
-    if stream.between is not None:
-        yield from _between(stream.between, stream.setup.backends)
     yield _goal(stream)
 
 
@@ -95,30 +81,6 @@ def _rules(stream: Stream) -> str:
     if not stream.rules_sha256:
         return f"Judged by rules {number}, which were written down after this stream was taken."
     return f"Judged by rules {number}, fixed before this stream was taken (SHA-256 {stream.rules_sha256[:16]}…)."
-
-
-def _between(found: Between, backends: Sequence[str]) -> Iterator[str]:
-    def listed(values: Sequence[float]) -> str:
-        return ", ".join(f"{value:+.2f}" for value in values)
-
-    first, second = backends
-    shown = abs(found.averaged[0]) > found.reach
-    yield (
-        f"{first} over {second}: {found.ratio:.3f}, geometric mean. From generation to generation the difference of "
-        f"their mean levels has a standard deviation of {found.averaged_sd:.2%}, that of two launches "
-        f"{found.pair_sd:.2%}."
-    )
-    yield (
-        f"Autocorrelation of that difference at 1 to {len(found.averaged)} generations: {listed(found.averaged)}; of "
-        f"single pairs of launches: {listed(found.single)}; ±{found.reach:.2f} were there none. "
-        + ("A drift between the frameworks is shown." if shown else "No drift between the frameworks is shown.")
-    )
-    for each in found.coverages:
-        yield (
-            f"{each.confidence:.0%} intervals of {each.launches} launches of both: {each.held} of {each.intervals} "
-            f"held the mean of the stream; the autocorrelations of pairs imply {each.implied:.1%}, and the upper ends "
-            f"of their intervals {each.implied_least:.1%}."
-        )
 
 
 def _hours(stream: Stream) -> float:
@@ -150,19 +112,6 @@ def _variance(found: Variance) -> Iterator[str]:
         f"of generations {found.drift_over_generations_sd:.2%} (standard deviations); within neighbouring pairs: "
         f"launch {found.pair_launch_sd:.2%}, window {found.pair_window_sd:.2%}."
     )
-    if found.order_p is not None:
-        yield f"Does the place in the order of launching matter? Friedman's test: p = {found.order_p:.2g}."
-    if found.covariate is not None:
-        ratio = found.covariate.variance_ratio
-        yield (
-            f"The canary as a covariate leaves {ratio:.1%} of the variance of a pair's differences (slope "
-            f"{found.covariate.slope:.2f}, by leaving generations out): "
-            + ("it would narrow intervals." if ratio < NARROWER else "it narrows nothing, and is not used.")
-        )
-
-
-NARROWER = 0.95
-"""Below this share of the variance a covariate is worth its complication."""
 
 
 def _goal(stream: Stream) -> str:
@@ -180,19 +129,7 @@ def _goal(stream: Stream) -> str:
 
 
 def reaches_goal(finding: Finding, budget_s: float) -> bool:
-    """Whether the shares (not their intervals) are as good as was asked.
-
-    Parameters
-    ----------
-    finding : Finding
-        Of one rule.
-    budget_s : float
-        Most machine time of a pair, seconds.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the shares (not their intervals) are as good as was asked."""
     still, two, five = finding.tallies
     if still.wanted is None or two.wanted is None or five.wanted is None or finding.seconds_most is None:
         return False

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -52,33 +52,8 @@ class Table:
         """Pairs of arms."""
         return self.arms // 2
 
-    def part(self, lanes: slice) -> "Table":
-        """Return the same stream with these pairs of arms alone."""
-        arms = slice(2 * (lanes.start or 0), None if lanes.stop is None else 2 * lanes.stop)
-        return replace(
-            self,
-            median_ns=self.median_ns[:, :, arms],
-            mean_ns=self.mean_ns[:, :, arms],
-            start_s=self.start_s[:, :, arms],
-            wall_s=self.wall_s[:, :, arms],
-            calls_ns=tuple(tuple(row[arms] for row in each) for each in self.calls_ns),
-            disturbed=self.disturbed[:, :, lanes],
-        )
-
     def seconds(self, generation: int, arm: int, windows: int) -> float:
-        """Machine time of one launch and its first windows.
-
-        Parameters
-        ----------
-        generation, arm : int
-            The launch.
-        windows : int
-            How many of its windows.
-
-        Returns
-        -------
-        float
-        """
+        """Machine time of one launch and its first windows."""
         return float(self.launch_s[generation] + self.wall_s[generation, :windows, arm].sum())
 
 
@@ -107,13 +82,7 @@ class Rule:
 
 
 def lay_out(generations: Sequence[Generation]) -> Table:
-    """Return a stream as arrays.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no generation, or they are of different shape.
-    """
+    """Return a stream as arrays."""
     if not generations:
         raise LevelfieldError("The stream holds no complete generation.", fix="Measure some first.")
     rounds, lanes = len(generations[0].rounds), len(generations[0].rounds[0].pairs)

@@ -38,13 +38,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def main(request: Request) -> None:
-    """Measure, and print the answer.
-
-    Parameters
-    ----------
-    request
-        What to measure.
-    """
+    """Measure, and print the answer."""
     # Of its own log only what goes to the terminal is wanted: the folder that it starts in cannot be written to.
     os.environ["LOG_TO_FILE"] = "0"
     os.environ["HF_HUB_OFFLINE"] = "1"

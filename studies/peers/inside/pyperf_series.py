@@ -45,13 +45,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def step_of(request: Request) -> tuple[Callable[[Any], object], Any]:
-    """Load the step, as a worker does, and return it with its input.
-
-    Parameters
-    ----------
-    request
-        What to measure.
-    """
+    """Load the step, as a worker does, and return it with its input."""
     task = request.task
     options = Options(threads=task.threads, precision=task.precision, device=task.device, settings=task.settings)
     step: Callable[[Any], object] = registry.create(task.backend, options).load(source_of(task))
@@ -59,15 +53,7 @@ def step_of(request: Request) -> tuple[Callable[[Any], object], Any]:
 
 
 def slowed(step: Callable[[Any], object], inject_ns: int) -> Callable[[Any], object]:
-    """Make every call longer by a busy-wait, as Levelfield's worker does.
-
-    Parameters
-    ----------
-    step
-        What is called.
-    inject_ns
-        Length of the busy-wait.
-    """
+    """Make every call longer by a busy-wait, as Levelfield's worker does."""
     clock = time.perf_counter_ns
 
     def longer(inputs: Any) -> object:  # noqa: ANN401  (arrays of any kind)

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
-from studies.rigor import rules
 from studies.rigor.record import Generation, Outside, Pair, Round, Setup, Stream, Window
 from studies.rigor.table import Floats, Table
 from suite.record.schema import Case
@@ -136,14 +134,4 @@ def stream(machine: Machine, *, generations: int = 12, rounds: int = 4, arms: in
         images=(),
         artifacts=(),
         generations=tuple(generation(index, each) for index, each in enumerate(medians)),
-    )
-
-
-def two_frameworks(generations: int = 24) -> Stream:
-    """Return a record of ONNX Runtime and OpenVINO."""
-    one = stream(Machine(rounds=0.04, walk=0.02), generations=generations, rounds=3, arms=8)
-    return msgspec.structs.replace(
-        one,
-        setup=msgspec.structs.replace(one.setup, against="openvino"),
-        rules_sha256=rules.newest()[0],
     )

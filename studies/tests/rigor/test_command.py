@@ -9,11 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from studies.record import read, write
-from studies.rigor import rules, sequential
-from studies.rigor.command import analyse, foresee, main
+from studies.rigor import rules
+from studies.rigor.command import analyse, main
 from studies.rigor.record import Stream
-from studies.rigor.sequential_record import Sequential, markdown
-from studies.tests.rigor.streams import Machine, stream, two_frameworks
+from studies.tests.rigor.streams import Machine, stream
 
 
 def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
@@ -46,68 +45,15 @@ def test_a_record_is_never_overwritten_and_only_continued_as_it_began(tmp_path: 
         assert path.read_bytes() == content
 
 
-def test_a_stream_of_two_frameworks_is_judged_within_each_and_between_them(tmp_path: Path) -> None:
-    path = tmp_path / "rigor.json"
-    found = analyse(two_frameworks(), path)
-    assert read(path, Stream) == found
-    assert [each.backend for each in found.frameworks] == ["onnxruntime", "openvino"]
-    whole = {finding.rule: finding.tallies[0].decisions for finding in found.findings}
-    for each in found.frameworks:
-        for finding in each.findings:
-            if finding.rule.startswith("bench, "):  # as many decisions as lanes have room for
-                assert 2 * finding.tallies[0].decisions == whole[finding.rule]
-    assert found.between is not None
-    assert found.between.generations == 24
-    text = path.with_suffix(".md").read_text()
-    for words in (
-        "8 arms of onnxruntime and openvino",
-        "onnxruntime over openvino",
-        "fixed before this stream was taken",
-    ):
-        assert words in text
-    assert text.count("| rule |") == 3
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--pair", "onnxruntime"], "does not name two frameworks"),
-        (["--pair", "openvino,openvino"], "does not name two frameworks"),
-        (["--pair", "onnxruntime,openvino", "--arms", "6"], "not pairs of each framework"),
-    ],
-)
-def test_a_pair_that_is_none_is_refused(words: list[str], says: str, tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, [*words, "--out", str(tmp_path / "rigor.json")])
-    assert done.exit_code == 2
-    assert says in " ".join(done.output.split())
-
-
 def test_a_stream_is_not_continued_under_other_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rigor.json"
-    write(two_frameworks(2), path)
+    one = stream(Machine())
+    write(msgspec.structs.replace(one, rules_sha256=rules.newest()[0]), path)
     frozen = rules.newest()[1]
     monkeypatch.setattr(rules, "newest", lambda: ("0" * 64, frozen))
-    done = CliRunner().invoke(main, ["--out", str(path), "--resume", "--pair", "onnxruntime,openvino", "--arms", "8"])
+    done = CliRunner().invoke(main, ["--out", str(path), "--resume"])
     assert done.exit_code == 2
     assert "begun under other rules" in " ".join(done.output.split())
-
-
-def test_the_rule_of_ab_is_replayed_without_measuring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequential, "SIMULATED", 10)
-    path, out = tmp_path / "rigor.json", tmp_path / "sequential.json"
-    write(two_frameworks(), path)
-    done = CliRunner().invoke(main, ["--sequential", str(path), "--seed", "3", "--out", str(out)])
-    assert done.exit_code == 0, done.output
-    found = read(out, Sequential)
-    assert found.seed == 3
-    assert [each.stream for each in found.sources] == ["rigor", "rigor"]
-    assert out.with_suffix(".md").read_text() == markdown(found)
-
-
-def test_the_cost_is_reported_before() -> None:
-    lines = foresee(stream(Machine(), arms=12, rounds=5).setup, 85, 3600)
-    assert "about" in lines[0]
-    assert "102" in lines[1]  # six pairs, seventeen groups of five generations
 
 
 @pytest.mark.docker

@@ -2,16 +2,14 @@
 
 import itertools
 import time
-from importlib.util import find_spec
 from typing import Any
 
 import msgspec
 import pytest
 
-from studies.rigor.measure import MAX_FAILURES, Clock, arms_of, measure, summarise
+from studies.rigor.measure import Clock, measure, summarise
 from studies.rigor.record import KEPT_CALLS, Setup, Stream
 from studies.rigor.table import lay_out
-from studies.tests.rigor.streams import two_frameworks
 from suite.errors import LevelfieldError
 from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import canary_case
@@ -19,8 +17,6 @@ from suite.schedule.resources import RunResources
 from tests.canaries import plan, site, workers
 
 pytestmark = pytest.mark.alone
-
-needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 
 
 @pytest.fixture(scope="module")
@@ -105,20 +101,6 @@ def test_a_stream_goes_on_after_a_canary_died(place: RunResources) -> None:
     assert not workers()
 
 
-@needs_no_jax
-def test_what_always_fails_ends_the_trial(place: RunResources) -> None:
-    kept: list[Stream] = []
-    with pytest.raises(LevelfieldError, match=f"{MAX_FAILURES} generations failed in a row"):
-        measure(begun(backend="jax", canary=False), _with_image(place, "jax"), 5, kept.append, seconds=300)
-    assert [len(each.lost) for each in kept] == [1, 2]
-    assert not workers()
-
-
-def _with_image(place: RunResources, name: str) -> RunResources:
-    image = next(iter(place.images.values()))
-    return msgspec.structs.replace(place, images={("", name, "cpu", None): msgspec.structs.replace(image, name=name)})
-
-
 def test_no_generation_begins_that_the_time_does_not_cover(place: RunResources) -> None:
     kept: list[Stream] = []
     began = time.monotonic()
@@ -145,15 +127,6 @@ def test_a_wrong_answer_ends_the_trial(place: RunResources) -> None:
     with pytest.raises(LevelfieldError, match="not equal to the reference"):
         measure(begun(), wrong, 1, lambda _: None, seconds=300)
     assert not workers()
-
-
-def test_the_frameworks_arms_are_distinguished() -> None:
-    setup = two_frameworks().setup
-    arms = arms_of(setup)
-    assert [arm.backend for arm in arms] == ["onnxruntime"] * 4 + ["openvino"] * 4
-    assert len({arm.id for arm in arms}) == 8
-    alone = msgspec.structs.replace(setup, against="")
-    assert {arm.backend for arm in arms_of(alone)} == {"onnxruntime"}
 
 
 def test_a_window_is_kept_as_its_summary_and_first_calls() -> None:
