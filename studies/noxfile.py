@@ -33,31 +33,31 @@ def study(session: nox.Session, *words: str) -> None:
 @nox.session
 def rigor(session: nox.Session) -> None:
     """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
-    study(session, "studies.rigor", *session.posargs)
+    study(session, "studies.rigor.command", *session.posargs)
 
 
 @nox.session
 def harness(session: nox.Session) -> None:
-    """Compare Levelfield's worker with a bare loop; `-- tools`: with four other tools. A quiet machine for an hour."""
-    study(session, "studies.harness", *(session.posargs or ["worker"]))
+    """Compare Levelfield's worker and four other tools with bare loops: a quiet machine for an hour or two."""
+    study(session, "studies.harness.command", *session.posargs)
 
 
 @nox.session
 def regressions(session: nox.Session) -> None:
-    """Try `levelfield ab` on released versions that are known to differ, or not to; `-- classify` comes before."""
-    study(session, "studies.regressions", *(session.posargs or ["run"]))
+    """Try `levelfield ab` on released versions that are known to differ, or not to: hours, quiet."""
+    study(session, "studies.regressions.command", *session.posargs)
 
 
 @nox.session
 def published_comparison(session: nox.Session) -> None:
     """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
-    study(session, "studies.published_comparison", *session.posargs)
+    study(session, "studies.published_comparison.command", *session.posargs)
 
 
 @nox.session
 def reboots(session: nox.Session) -> None:
     """Try `levelfield upgrade` on a machine in QEMU that reboots into another kernel: as root, in 35 minutes."""
-    study(session, "studies.reboots", *session.posargs)
+    study(session, "studies.reboots.command", *session.posargs)
 
 
 @nox.session

@@ -1,21 +1,18 @@
 """Workers that a trial keeps alive itself, and one turn of one of them."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
 from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
-from suite.record.schema import Absent, Arm, Case, IdleWait, Noise
+from suite.record.schema import Arm, Case, IdleWait, Noise
 from suite.schedule.launches import bring_up
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
-from suite.schedule.rounds import Pace, warm_up
-from suite.schedule.timed_inputs import rotate
 from suite.worker.messages import Measure, Measured
 
 WINDOW_TIMEOUT_S = 300.0
@@ -34,16 +31,9 @@ class Turn(NamedTuple):
     """Until it was answered: unrecorded calls and all."""
 
 
-def launch(
-    resources: RunResources,
-    case: Case,
-    arms: Sequence[Arm],
-    *,
-    launch_measured: bool = True,
-    padding_bytes: Mapping[str, int] = {},
-) -> list[Outcome]:
+def launch(resources: RunResources, case: Case, arms: Sequence[Arm], *, launch_measured: bool = True) -> list[Outcome]:
     """Launch and verify all arms, or end them all."""
-    outcomes = bring_up(resources, case, arms, launch_measured=launch_measured, padding_bytes=padding_bytes)
+    outcomes = bring_up(resources, case, arms, launch_measured=launch_measured)
     try:
         for outcome in outcomes:
             _refuse_unequal(outcome)
@@ -61,32 +51,6 @@ def _refuse_unequal(outcome: Outcome) -> None:
         raise LevelfieldError(f"{outcome.arm.id} is not equal to the reference: {parity.reason}.")
 
 
-@contextmanager
-def warmed_up(
-    resources: RunResources,
-    case: Case,
-    arms: Sequence[Arm],
-    pace: Pace,
-    *,
-    canary: bool = False,
-    padding_bytes: Mapping[str, int] = {},
-) -> Iterator[list[Outcome]]:
-    """Keep arms alive together, their launches not measured, their inputs rotated, each warmed up."""
-    outcomes: list[Outcome] = []
-    try:
-        outcomes += launch(resources, case, arms, launch_measured=False, padding_bytes=padding_bytes)
-        rotate(resources, case, outcomes)
-        if canary:
-            outcomes += launch_canary(resources)
-        for outcome in outcomes:
-            warm_up(outcome, pace)
-        yield outcomes
-    except WorkerError as error:
-        raise LevelfieldError(f"{case.id} cannot be measured: {error.message}") from error
-    finally:
-        end_workers(outcomes)
-
-
 def launch_canary(resources: RunResources) -> list[Outcome]:
     """Launch the canary alone; raises as `launch` does."""
     return launch(resources, canary_case(len(resources.cpus)), [canary_arm()])
@@ -97,13 +61,11 @@ def process_ids(outcomes: Sequence[Outcome]) -> dict[str, int]:
     return {each.launch.arm: each.worker.pid or 0 for each in outcomes if each.worker is not None}
 
 
-def take_turn(
-    outcome: Outcome, request: Measure, signals: Signals, pids: Mapping[str, int], *, wait: bool = True
-) -> Turn:
+def take_turn(outcome: Outcome, request: Measure, signals: Signals, pids: Mapping[str, int]) -> Turn:
     """Take one window of one of several living workers."""
     if outcome.worker is None:
         raise WorkerError("crashed", f"The worker of {outcome.arm.id} has ended.")
-    settling = wait_until_idle(pids) if wait else IdleWait(waited_ns=0, busy=(), unseen=())
+    settling = wait_until_idle(pids)
     if settling.unseen:
         raise LevelfieldError("The CPU clocks of the workers cannot be read here: turns cannot begin as in a run.")
     before = signals.snapshot(pids)
@@ -112,8 +74,3 @@ def take_turn(
     wall_ns = time.monotonic_ns() - start_ns
     noise = difference(before, signals.snapshot(pids), outcome.launch.arm)
     return Turn(measured, noise, settling, start_ns, wall_ns)
-
-
-def known_ns(value: int | Absent) -> int | None:
-    """Return a signal as records of trials keep it: None where it is not known."""
-    return None if isinstance(value, Absent) else value

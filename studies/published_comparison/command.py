@@ -15,14 +15,15 @@ from typing import Any
 import click
 import msgspec
 
-from studies import commands, form_worker
-from studies.overhead.contestants import InlineProcess, Loop, Pace, Target
-from studies.overhead.schedule import Effort, generation
+from studies import commands
+from studies.commands import begin
+from studies.harness import form_worker
+from studies.harness.contestants import InlineProcess, Loop, Pace, Target
+from studies.harness.schedule import Effort, generation
 from studies.published_comparison.findings import rows
 from studies.published_comparison.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
 from studies.published_comparison.record import AnswerCheck, Folklore
 from studies.published_comparison.show import markdown
-from studies.record import begin
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
 from suite.machine.signals import Signals
@@ -178,3 +179,7 @@ def main(
 def exit_code(record: Folklore) -> int:
     """Return what the trial says to the shell: 0 where every framework is in both tables, else 2."""
     return 0 if record.rows and not record.failures else commands.COULD_NOT_RUN
+
+
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from studies.overhead.findings import launch_levels
-from studies.overhead.record import Generation, Interval
+from studies.harness.findings import launch_levels
+from studies.harness.record import Generation, Interval
 from studies.published_comparison.forms import AS_PUBLISHED, FAIRLY, Framework, path
 from studies.published_comparison.record import AnswerCheck, Improvement, Row, TableEntry
 from suite.report import units

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import msgspec
 
-from studies.overhead.record import Generation, Interval
-from studies.record import Measurement
+from studies.commands import Measurement
+from studies.harness.record import Generation, Interval
 
 
 class Form(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from studies.overhead.record import Interval
+from studies.harness.record import Interval
 from studies.published_comparison.forms import AS_PUBLISHED, FAIRLY, get
 from studies.published_comparison.record import AnswerCheck, Folklore, Row
 from suite.report import units

@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from studies import commands
-from studies.reboots import findings, host_call, series, system
+from studies.reboots import findings, series, system
 from studies.reboots.record import Record
 from studies.reboots.series import Order
 from studies.reboots.show import markdown
@@ -69,7 +69,6 @@ def run(
             plan=PLAN,
             emulator=_emulator(),
             packages=dict((system.OLD, system.NEW)),
-            host_call_ns=host_call.measure(listener),
         )
         for order in orders(boots, slowdown, cuts, seed):
             copy = folder / f"{order.name}.img"
@@ -104,3 +103,7 @@ def main(out: Path | None, only: Path | None, **requested: Any) -> None:  # noqa
     """Upgrade the kernel of an emulated machine, twice: with a slowdown, and with power cuts."""
     record = commands.conduct(Record, partial(run, **requested), analyse, markdown, out=out, only=only)
     sys.exit(0 if all(each.holds for each in record.findings) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from studies.record import MachineRecord
+from studies.commands import MachineRecord
 
 
 class Boot(msgspec.Struct, frozen=True):
@@ -97,7 +97,5 @@ class Record(MachineRecord, frozen=True, kw_only=True):
     emulator: str
     packages: dict[str, str]
     """Kernels and their versions."""
-    host_call_ns: float | None = None
-    """The same on this machine itself, for comparison; None: it was not measured."""
     series: tuple[Series, ...] = ()
     findings: tuple[Finding, ...] = ()

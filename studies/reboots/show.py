@@ -28,10 +28,10 @@ def _lines(record: Record) -> Iterator[str]:
     )
     for series in record.series:
         yield ""
-        yield from _series(series, record.host_call_ns)
+        yield from _series(series)
 
 
-def _series(series: Series, host_call_ns: float | None) -> Iterator[str]:
+def _series(series: Series) -> Iterator[str]:
     slowdown = f"{series.slowdown:.0%} slower under the new kernel" if series.slowdown else "no slowdown"
     yield f"## {series.name}: {slowdown}"
     yield ""
@@ -61,9 +61,6 @@ def _series(series: Series, host_call_ns: float | None) -> Iterator[str]:
         f"`next` begins, {statistics.median(boot.next_s for boot in whole):.0f} s until the machine is off; "
         f"{units.duration(series.seconds)} in all."
     )
-    if host_call_ns and series.levels:
-        factor = statistics.median(each.call_ns for each in series.levels) / host_call_ns
-        yield f"A call takes about {factor:.0f} times as long as on the machine that emulates."
 
 
 def _boot(boot: Boot) -> tuple[str, ...]:

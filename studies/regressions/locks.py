@@ -10,8 +10,7 @@ from pathlib import Path
 
 from studies.regressions.pairs import Pair
 from suite.backends import registry
-from suite.images import catalogue, locks
-from suite.images.wheels import Progress
+from suite.images import catalogue
 
 HERE = Path(__file__).parent / "locks"
 
@@ -34,16 +33,6 @@ def missing(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
         for image, version in required(pairs)
         if version not in catalogue.versions(image) and not path_of(image, version).is_file()
     )
-
-
-def make(pairs: Iterable[Pair], say: Progress) -> None:
-    """Lock what is missing, all else held at the current lock's versions."""
-    for image, version in missing(pairs):
-        say(f"locking {image} {version}")
-        written = locks.lock_image(image, "cpu", version).path
-        target = path_of(image, version)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(written, target)
 
 
 def install(pairs: Iterable[Pair]) -> None:

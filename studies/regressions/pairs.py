@@ -1,5 +1,10 @@
-"""The committed list of pairs of versions, and the list that was frozen after they were classified."""
+"""The committed list of pairs of versions, and the list that was frozen after they were classified.
 
+A bare loop around both versions, 20 processes of each in turns, classed every pair before `ab` saw it; the record that
+the frozen list names holds the rule's outcome (99 % interval of the ratio, a margin of 2 %).
+"""
+
+import enum
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +13,6 @@ from typing import Literal
 import msgspec
 
 from studies.regressions import workloads
-from studies.regressions.rule import Class
 from suite.errors import LevelfieldError
 from suite.zoo import models
 
@@ -17,6 +21,18 @@ PAIRS, FROZEN = HERE / "pairs.toml", HERE / "frozen.toml"
 ZOO = "zoo:"
 """What the name of a workload begins with that is one of this tool's own models."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+
+
+class Class(enum.StrEnum):
+    """What the bare loop says of a pair."""
+
+    SLOWER = "slower"
+    """The whole interval lies above 1 + margin."""
+    FASTER = "faster"
+    """The whole interval lies below 1 ÷ (1 + margin)."""
+    UNCHANGED = "unchanged"
+    """The whole interval lies inside the margin."""
+    UNDECIDED = "undecided"
 
 
 class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,10 +119,5 @@ def read_frozen(path: Path = FROZEN) -> FrozenList:
     """Read the frozen list."""
     try:
         return msgspec.toml.decode(path.read_bytes(), type=FrozenList)
-    except FileNotFoundError as error:
-        raise LevelfieldError(
-            "No list is frozen yet.",
-            fix="Classify the pairs and freeze them: `nox -f studies/noxfile.py -s regressions -- classify`.",
-        ) from error
-    except msgspec.MsgspecError as error:
+    except (OSError, msgspec.MsgspecError) as error:
         raise LevelfieldError(f"{path.name} is no frozen list: {error}.") from error

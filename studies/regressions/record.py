@@ -1,59 +1,30 @@
-"""The two records: the classes by the bare loop, and what `ab` made of the pairs whose class is known."""
+"""What `ab` made of the pairs whose class is known: the record, its counts, and its tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
 
-from studies.ab import AbRecord, Decision, decision
-from studies.record import Extensible
-from studies.regressions.pairs import Frozen, Pair
-from studies.regressions.rule import Class, Classified, Side
-from suite.compare.types import Comparison, Verdict
+from studies.commands import MachineRecord
+from studies.regressions.pairs import Class, Frozen, Pair
+from suite.compare.types import Comparison, Gate, Verdict
+from suite.report import units
+from suite.report.markdown import interval, table
 from suite.statistics.proportions import Proportion, proportion
 
 DIFFERENT = frozenset({Verdict.FASTER, Verdict.SLOWER})
 
 
-class Process(msgspec.Struct, frozen=True):
-    """One process of the bare loop."""
-
-    side: Side
-    median_ns: float
-    calls: int
-
-
-class Measured(msgspec.Struct, frozen=True):
-    """One pair, classified."""
-
-    pair: Pair
-    model_sha256: str
-    """Of the ONNX file."""
-    started: str
-    seconds: float
-    threads: int
-    processes: tuple[Process, ...]
-    """In the order in which they ran."""
-    found: Classified | None
-    """None where the pair could not be measured."""
-    problem: str = ""
-    """Why not."""
-
-
-class Classes(Extensible, frozen=True, kw_only=True):
-    """What the bare loop says of every pair."""
-
-    TRIAL: ClassVar = "regressions' classes"
-
-    seed: int
-    load_before: tuple[float, float, float]
-    load_after: tuple[float, float, float]
-    pairs: tuple[Measured, ...] = ()
-
-
-class Outcome(Decision, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What `ab` said of one pair."""
 
+    verdict: Verdict
+    reason: str
+    launches: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    confidence: float | None
     pair: Pair
     frozen: Frozen
     run: str
@@ -86,11 +57,15 @@ class Summary(msgspec.Struct, frozen=True):
     """Machine time of all of them."""
 
 
-class Record(AbRecord, frozen=True, kw_only=True):
+class Record(MachineRecord, frozen=True, kw_only=True):
     """What `ab` made of the frozen list."""
 
     TRIAL: ClassVar = "regressions"
 
+    updated: str
+    settings: dict[str, str]
+    """What everything in the record shares; later calls may add to it (`--add`)."""
+    gate: Gate
     classes_sha256: str
     """Of the record of the classes."""
     outcomes: tuple[Outcome, ...] = ()
@@ -101,7 +76,20 @@ def outcome_of(pair: Pair, frozen: Frozen, comparison: Comparison, seconds: floa
     """Reduce one comparison, of one case, to what the record keeps of it."""
     facts = comparison.new.runs[0]
     [row] = comparison.rows
-    return Outcome(pair=pair, frozen=frozen, run=facts.id, started=facts.started, seconds=seconds, **decision(row))
+    return Outcome(
+        pair=pair,
+        frozen=frozen,
+        run=facts.id,
+        started=facts.started,
+        seconds=seconds,
+        verdict=row.verdict,
+        reason=row.reason,
+        launches=row.new_replicates,
+        ratio=row.ratio.value if row.ratio else None,
+        low=row.ratio.low if row.ratio else None,
+        high=row.ratio.high if row.ratio else None,
+        confidence=row.confidence,
+    )
 
 
 def summary(outcomes: Sequence[Outcome]) -> Summary:
@@ -122,3 +110,53 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
         undecided_unchanged=len(unchanged) - alarms - same[1],
         seconds=sum(each.seconds for each in outcomes),
     )
+
+
+NUMBER = "{:.3f}".format
+
+
+def markdown(record: Record) -> str:
+    """Return the summary, and every pair beside its class."""
+    return "\n".join(_lines(record)) + "\n"
+
+
+def _lines(record: Record) -> Iterator[str]:
+    yield f"# Known changes of speed, by `levelfield ab`, {record.updated[:10]}"
+    yield ""
+    if record.summary is not None:
+        yield from (f"- {sentence}" for sentence in _sentences(record.summary))
+        yield ""
+    rows = [
+        (
+            _title(each.pair),
+            f"{each.frozen.class_}, {interval(each.frozen.ratio, each.frozen.low, each.frozen.high, NUMBER)}",
+            interval(each.ratio, each.low, each.high, NUMBER),
+            each.verdict,
+            units.duration(each.seconds),
+        )
+        for each in record.outcomes
+    ]
+    yield from table(("pair", "class", "new/old:", "verdict", "time"), rows)
+
+
+def _sentences(summary: Summary) -> Iterator[str]:
+    if summary.found is not None:
+        yield (
+            f"Known changes found, in the right direction: {_share(summary.found)}; wrong direction "
+            f"{summary.wrong_direction}, called same {summary.called_same}, undecided {summary.undecided_changed}."
+        )
+    if summary.false_alarms is not None:
+        yield (
+            f"False alarms where nothing changed: {_share(summary.false_alarms)}; shown to be same "
+            f"{summary.shown_same}, undecided {summary.undecided_unchanged}."
+        )
+    yield f"{units.duration(summary.seconds)} of machine time."
+
+
+def _title(pair: Pair) -> str:
+    return f"{pair.workload}, {pair.backend} {pair.old} → {pair.new}"
+
+
+def _share(found: Proportion) -> str:
+    """`3 of 20 (3.2 to 37.9 %)`."""
+    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"

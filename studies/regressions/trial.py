@@ -1,22 +1,36 @@
 """Run `levelfield ab` on the frozen pairs, with its own budget, and keep what it says."""
 
+import hashlib
+import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from rich.console import Console
 
-from studies import ab
-from studies.record import settings_of, write
-from studies.regressions import files, locks, pairs
+from studies.commands import read, write
+from studies.regressions import locks, pairs, workloads
 from studies.regressions.pairs import Frozen, FrozenList, Pair
-from studies.regressions.record import Record, outcome_of, summary
-from studies.regressions.show import markdown
+from studies.regressions.record import Record, markdown, outcome_of, summary
 from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.images.build import build
+from suite.images.wheels import Progress
+from suite.launchers.docker import DockerLauncher, connect
+from suite.machine.fingerprint import fingerprint
+from suite.plan import EXPORTER, Selection
+from suite.prepare.artifacts import Artifacts
 from suite.prepare.own_model import store
-from suite.run.ab import AbResult
+from suite.record.schema import Run
+from suite.run.ab import AbResult, measure
+from suite.run.calibration import same_machine
+from suite.run.options import Options
+from suite.version import __version__
+from suite.zoo import inputs, models
 
 
 class TrialRequest(msgspec.Struct, frozen=True):
@@ -48,13 +62,9 @@ def run(
         found, seconds = _measure(pair, each, request, gate, say)
         outcome = outcome_of(pair, each, found.comparison, seconds)
         outcomes = (*(record.outcomes if record else ()), outcome)
-        record = ab.extended(
-            record,
-            Record,
-            found.run,
-            gate,
-            settings,
-            classes_sha256=frozen.record_sha256,
+        record = msgspec.structs.replace(
+            record or _begun(found.run, gate, settings, frozen),
+            updated=found.run.finished or found.run.started,
             outcomes=outcomes,
             summary=summary(outcomes),
         )
@@ -65,23 +75,87 @@ def run(
     return record
 
 
+def settings_of(request: TrialRequest) -> dict[str, str]:
+    """Return a request as a record holds it."""
+    return {name: str(value) for name, value in msgspec.to_builtins(request).items()}
+
+
+def existing(path: Path, request: TrialRequest, frozen: FrozenList, *, add: bool) -> Record | None:
+    """Read the record that is added to, if it is there; it must be of the same list, settings and machine."""
+    if not path.exists():
+        return None
+    if not add:
+        raise LevelfieldError(f"{path} exists already.", fix="Add to it (--add), or name another file with --out.")
+    record = read(path, Record)
+    if record.settings != settings_of(request) or record.classes_sha256 != frozen.record_sha256:
+        raise LevelfieldError(f"{path} was made with other settings.", fix="Give the same options, or another --out.")
+    if not same_machine(record.machine, fingerprint(tuple(sorted(os.sched_getaffinity(0))))):
+        raise LevelfieldError(f"{path} was made on another machine.", fix="Name another file with --out.")
+    return record
+
+
+def _begun(run: Run, gate: Gate, settings: dict[str, str], frozen: FrozenList) -> Record:
+    return Record(
+        schema=Record.SCHEMA,
+        started=run.started,
+        updated=run.started,
+        tool_version=__version__,
+        settings=settings,
+        gate=gate,
+        machine=run.machine,
+        classes_sha256=frozen.record_sha256,
+    )
+
+
 def _measure(
     pair: Pair, frozen: Frozen, request: TrialRequest, gate: Gate, say: Callable[[str], None]
 ) -> tuple[AbResult, float]:
     with tempfile.TemporaryDirectory(prefix="levelfield-regressions-") as name:
         folder = Path(name)
-        if files.write(pair, folder, say) != frozen.model_sha256:
+        if workload(pair, folder, say) != frozen.model_sha256:
             raise LevelfieldError(f"The workload of {pair.name} is not the one that was classified.")
         own = None
         if not pair.zoo_model:  # as `--model` and `--input` keep a file, under the workload's name
-            model = (folder / files.MODEL).rename(folder / f"{pair.workload}.onnx")
+            model = (folder / MODEL).rename(folder / f"{pair.workload}.onnx")
             own = store.read(model, {}, {path.stem: path for path in sorted(folder.glob("*.npy"))})
-    return ab.call(
-        *pair.arms,
-        gate=gate,
-        budget_seconds=request.budget_seconds,
-        profile=request.profile,
-        models=(pair.zoo_model,) if pair.zoo_model else (),
-        scenarios=("latency",),
-        own=own,
-    )
+        selection = Selection(
+            control="none",
+            profile=request.profile,
+            models=(pair.zoo_model,) if pair.zoo_model else (),
+            scenarios=("latency",),
+            own=own,
+        )
+        options = Options(
+            selection=selection,
+            budget_seconds=request.budget_seconds,
+            margin=gate.margin,
+            reports=folder / "reports",
+            launcher="docker",
+        )
+        began = time.monotonic()
+        return measure(*pair.arms, options, gate, Console(quiet=True)), time.monotonic() - began
+
+
+MODEL = "model.onnx"
+
+
+def workload(pair: Pair, folder: Path, say: Progress) -> str:
+    """Write what a pair is measured with."""
+    if pair.zoo_model:
+        return _export(pair.zoo_model, folder, say)
+    made = workloads.make(pair.workload)
+    (folder / MODEL).write_bytes(made.model)
+    for name, array in made.inputs.items():
+        np.save(folder / f"{name}.npy", array)
+    return hashlib.sha256(made.model).hexdigest()
+
+
+def _export(name: str, folder: Path, say: Progress) -> str:
+    launcher, artifacts = DockerLauncher(connect()), Artifacts(progress=say)
+    exporter = launcher.prepare(EXPORTER, "cpu", None, say)
+    onnx = artifacts.exported(name, "fp32", 1, exporter=exporter, launcher=launcher)
+    for file in (artifacts.root / onnx.path).parent.iterdir():
+        shutil.copyfile(file, folder / file.name)
+    for tensor, array in inputs.make(models.get(name), 0, 1).items():
+        np.save(folder / f"{tensor}.npy", array)
+    return onnx.sha256

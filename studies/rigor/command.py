@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from studies import commands
-from studies.record import read, site_facts, write
+from studies.commands import read, site_facts, write
 from studies.rigor import findings, measure, rules
 from studies.rigor.record import Setup, Stream
 from studies.rigor.show import markdown
@@ -170,3 +170,7 @@ def main(
         generations = 2 if quick else math.ceil(decisions / (arms // 2)) * each
         out = out or commands.default_path("rigor", "-busy" if setup.busy_share else "")
         listener.show(markdown(run(setup, generations, budget, out, listener, resume=resume)), out)
+
+
+if __name__ == "__main__":
+    main()

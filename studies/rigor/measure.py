@@ -29,7 +29,7 @@ CANARY = -1
 
 
 class Clock:
-    """Time since a stream began: the monotonic clock, set once by the calendar so that a stream may be taken up again."""
+    """Time since a stream began: the monotonic clock, set once by the calendar, so that a stream can be resumed."""
 
     def __init__(self, began: str) -> None:
         moment = dt.datetime.fromisoformat(began)

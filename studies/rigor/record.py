@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from studies.record import Record
+from studies.commands import Record
 from suite.record.schema import Artifact, Case, Fingerprint, Image
 from suite.statistics.proportions import Proportion
 from suite.statistics.variance import VarianceSplit

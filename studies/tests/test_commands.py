@@ -4,10 +4,13 @@ import datetime as dt
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 from click.testing import CliRunner
 
-from studies.commands import COULD_NOT_RUN, default_path, seed_option, terminal
+from studies.commands import COULD_NOT_RUN, default_path, read, seed_option, terminal, write
+from studies.rigor.record import Stream
+from studies.tests.rigor.streams import Machine, stream
 from suite.errors import LevelfieldError
 
 
@@ -50,3 +53,29 @@ def test_a_seed_is_drawn_unless_one_is_given() -> None:
 def test_a_record_is_named_after_its_trial_and_day() -> None:
     day = dt.datetime.now(dt.UTC).date()
     assert default_path("rigor", "-busy").name in {f"rigor-{day}-busy.json", f"rigor-{day + dt.timedelta(1)}-busy.json"}
+
+
+def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "rigor.json"
+    before = stream(Machine())
+    write(before, path)
+    assert read(path, Stream) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [(b"{", "not a record"), (b'{"schema": 1}', "not a record"), (b"[]", "not a record")]
+)
+def test_what_is_no_record_is_refused(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "rigor.json"
+    path.write_bytes(content)
+    with pytest.raises(LevelfieldError, match=says):
+        read(path, Stream)
+    with pytest.raises(LevelfieldError, match="cannot be read"):
+        read(tmp_path / "nothing.json", Stream)
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rigor.json"
+    write(msgspec.structs.replace(stream(Machine()), schema=99), path)
+    with pytest.raises(LevelfieldError, match="schema 99"):
+        read(path, Stream)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from studies.overhead.record import Generation, Round, Window
+from studies.harness.record import Generation, Round, Window
 from studies.published_comparison.findings import rows
 from studies.published_comparison.forms import BATCH, FRAMEWORKS
 from studies.published_comparison.record import AnswerCheck, Folklore

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from studies.commands import read
 from studies.published_comparison import command, show
 from studies.published_comparison.findings import rows
 from studies.published_comparison.forms import FRAMEWORKS
 from studies.published_comparison.record import Folklore
-from studies.record import read
 from studies.tests.published_comparison.records import EQUAL, TIMES_MS, record
 from tests.commands import ROOT
 
@@ -53,7 +53,7 @@ def test_the_committed_table_is_what_its_record_gives() -> None:
 def test_the_quick_trial_runs_every_form_in_its_image(tmp_path: Path) -> None:
     out = tmp_path / "folklore.json"
     done = subprocess.run(
-        [sys.executable, "-m", "studies.published_comparison", "--quick", "--seed", "7", "--out", str(out)],
+        [sys.executable, "-m", "studies.published_comparison.command", "--quick", "--seed", "7", "--out", str(out)],
         capture_output=True,
         text=True,
         check=False,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.overhead.record import Generation, Interval, Round, Window
+from studies.harness.record import Generation, Interval, Round, Window
 from studies.published_comparison import show
 from studies.published_comparison.findings import rows
 from studies.published_comparison.forms import FRAMEWORKS

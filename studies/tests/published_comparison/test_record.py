@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from studies.commands import read
 from studies.published_comparison.record import Folklore
-from studies.record import read
 from studies.tests.published_comparison.records import record
 from suite.errors import LevelfieldError
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from studies.regressions.pairs import Frozen, Pair
-from studies.regressions.record import Measured, Outcome
-from studies.regressions.rule import Class, Classified
+from studies.regressions.pairs import Class, Frozen, Pair
+from studies.regressions.record import Outcome
 from suite.compare.ab.comparison import compare_arms
 from suite.compare.types import Gate, Verdict
 from suite.run.ab import AbResult
@@ -23,18 +22,6 @@ def pair(name: str = "softplus-1.21") -> Pair:
         source="https://example.org/1",
         claim="slower",
         says="+25 %",
-    )
-
-
-def measured(name: str, class_: Class) -> Measured:
-    return Measured(
-        pair=pair(name),
-        model_sha256=SHA256,
-        started="2026-11-24T00:00:00Z",
-        seconds=50.0,
-        threads=2,
-        processes=(),
-        found=Classified(name=class_, ratio=1.31234, low=1.3, high=1.32),
     )
 
 

@@ -1,7 +1,7 @@
 """The summary counts what `ab` said beside what is known."""
 
+from studies.regressions.pairs import Class
 from studies.regressions.record import summary
-from studies.regressions.rule import Class
 from studies.tests.regressions.outcomes import outcome
 from suite.compare.types import Verdict
 from suite.statistics.proportions import proportion

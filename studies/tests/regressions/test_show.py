@@ -1,8 +1,7 @@
 """The trial as Markdown."""
 
-from studies.regressions.record import Record, summary
-from studies.regressions.rule import Class
-from studies.regressions.show import markdown
+from studies.regressions.pairs import Class
+from studies.regressions.record import Record, markdown, summary
 from studies.tests.regressions.outcomes import outcome
 from suite.compare.types import Gate, Verdict
 from suite.machine.fingerprint import fingerprint

@@ -5,10 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from studies.record import existing, read, settings_of
+from studies.commands import read
 from studies.regressions import pairs, trial
-from studies.regressions.record import Record
-from studies.regressions.show import markdown
+from studies.regressions.record import Record, markdown
 from studies.regressions.trial import TrialRequest
 from studies.tests.regressions.outcomes import result
 from suite.errors import LevelfieldError
@@ -21,12 +20,12 @@ REQUEST = TrialRequest(budget_seconds=None, margin=0.02, profile="standard")
 def frozen(monkeypatch: pytest.MonkeyPatch) -> pairs.FrozenList:
     """Two frozen pairs on workloads of the trial, and an `ab` that finds every new version 20 % slower."""
 
-    def called(*_: str, **__: object) -> tuple[AbResult, float]:
+    def called(*_: object) -> AbResult:
         found = result(1.2)
         one = msgspec.structs.replace(found.comparison, rows=found.comparison.rows[:1])
-        return msgspec.structs.replace(found, comparison=one), 30.0
+        return msgspec.structs.replace(found, comparison=one)
 
-    monkeypatch.setattr("studies.ab.call", called)
+    monkeypatch.setattr(trial, "measure", called)
     monkeypatch.setattr(trial, "build", lambda *_, **__: None)
     monkeypatch.setattr("studies.regressions.locks.install", lambda _: None)
     monkeypatch.setattr("suite.prepare.own_model.store.read", lambda *_: None)
@@ -42,8 +41,8 @@ def test_every_pair_is_compared_once(tmp_path: Path, frozen: pairs.FrozenList, m
     first = trial.run(one, REQUEST, out, said.append, None)
     assert [each.frozen for each in first.outcomes] == [frozen.pair[0]]
     assert first.classes_sha256 == frozen.record_sha256
-    monkeypatch.setattr("studies.record.fingerprint", lambda _: first.machine)
-    before = existing(out, Record, settings_of(REQUEST), add=True)
+    monkeypatch.setattr("studies.regressions.trial.fingerprint", lambda _: first.machine)
+    before = trial.existing(out, REQUEST, frozen, add=True)
     assert before == first
     both = trial.run(frozen, REQUEST, out, said.append, before)
     assert both.outcomes[:1] == first.outcomes

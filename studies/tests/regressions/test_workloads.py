@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studies.regressions import loop, workloads
+from studies.regressions import workloads
 from suite.images import environments
 from suite.prepare.own_model import onnx_format
 from suite.zoo.spec import DTYPES
@@ -75,17 +75,3 @@ def test_onnx_accepts_all_and_optimisation_changes_no_answer(tmp_path: Path) -> 
     for name, (size, difference) in found.items():
         assert size > 0, name
         assert difference < 1e-4, name
-
-
-@pytest.mark.slow
-def test_the_bare_loop_times_one(tmp_path: Path) -> None:
-    _write(tmp_path, "softplus")
-    python = environments.make("onnxruntime").python
-    asked = {"framework": "onnxruntime", "folder": str(tmp_path / "softplus"), "cpus": [0], "threads": 1}
-    asked |= {"warm_s": 0.01, "timed_s": 0.01, "min_calls": 5}
-    done = subprocess.run(
-        [str(python), "-I", str(loop.__file__), json.dumps(asked)], capture_output=True, text=True, check=True
-    )
-    found = json.loads(done.stdout)
-    assert found["calls"] >= 5
-    assert 1e3 < found["median_ns"] < 1e9

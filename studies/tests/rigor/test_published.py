@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from studies.record import read
+from studies.commands import read
 from studies.rigor import rules
 from studies.rigor.findings import apply
 from studies.rigor.record import Stream

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.record import read
+from studies.commands import read
 from studies.rigor import rules
 from studies.rigor.record import Stream
 from suite.errors import LevelfieldError

@@ -1,5 +1,0 @@
-"""`python -m studies.overhead`."""
-
-from studies.overhead.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m studies.peers`."""
-
-from studies.peers.command import main
-
-main()

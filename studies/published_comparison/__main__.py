@@ -1,5 +1,0 @@
-"""`python -m studies.published_comparison`."""
-
-from studies.published_comparison.command import main
-
-main()

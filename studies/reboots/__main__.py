@@ -1,5 +1,0 @@
-"""`python -m studies.reboots`."""
-
-from studies.reboots.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m studies.regressions`."""
-
-from studies.regressions.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m studies.rigor`."""
-
-from studies.rigor.command import main
-
-main()

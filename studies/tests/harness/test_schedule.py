@@ -1,0 +1,48 @@
+"""The order of turns, and waiting for a quiet machine before anything is timed."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from studies.harness.schedule import await_quiet, turn_order
+from suite.machine.signals import Signals
+
+pytestmark = pytest.mark.alone
+
+
+def test_two_loops_take_turns_in_random_order() -> None:
+    turns = turn_order(("bare", "take"), 12, random.Random(3))
+    pairs = list(zip(turns[::2], turns[1::2], strict=True))
+    assert len(pairs) == 12
+    assert set(pairs) == {("bare", "take"), ("take", "bare")}
+    assert turns == turn_order(("bare", "take"), 12, random.Random(3))
+
+
+@pytest.fixture
+def signals() -> Iterator[Signals]:
+    with Signals(sorted(os.sched_getaffinity(0))) as opened:
+        yield opened
+
+
+def test_a_process_that_still_computes_is_waited_for(signals: Signals) -> None:
+    code = "import time\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        began = time.monotonic()
+        quiet = await_quiet({}, signals, quiet_s=0.25, most_s=60)
+        waited = time.monotonic() - began
+    assert process.returncode == 0
+    assert quiet
+    assert waited > 1.5
+
+
+def test_waiting_has_an_end(signals: Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+        began = time.monotonic()
+        assert not await_quiet({}, signals, quiet_s=0.1, most_s=1)
+        assert time.monotonic() - began < 3
+        process.kill()
