@@ -10,18 +10,6 @@ from typing import Any
 from suite.errors import LevelfieldError
 from suite.machine.gpu import Problem, session
 
-PRODUCTS = """
-import sys, time, torch
-a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
-torch.cuda.synchronize()
-print("ready", flush=True)
-end = time.monotonic() + float(sys.argv[1])
-while time.monotonic() < end:
-    for _ in range(20):
-        a @ a
-    torch.cuda.synchronize()
-"""
-"""Multiplies matrices for so many seconds."""
 MEMORY = """
 import sys, torch
 free, _ = torch.cuda.mem_get_info()

@@ -12,10 +12,9 @@ import msgspec
 from studies import commands
 from studies.commands import begin
 from studies.harness.contestants import Target
-from studies.harness.findings import pooled
+from studies.harness.findings import markdown, pooled
 from studies.harness.record import Cell, Finding, Trial
 from studies.harness.schedule import measure
-from studies.harness.show import markdown
 from studies.harness.tools import BARE, TOOLS, Tool
 from studies.harness.workspace import Workspace
 from suite.backends import registry

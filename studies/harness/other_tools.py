@@ -4,9 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from studies.harness import folder, form_worker
+from studies.harness import folder, form_worker, optimum_benchmark_program, pyperf_program
 from studies.harness.contestants import InlineProcess, Pace, Reading, Target, python_of, run_program
-from studies.harness.inside import optimum_benchmark, pyperf_series
 from studies.harness.workspace import TIMEOUT_S, Workspace, reading_of
 from suite.launchers.protocol import WorkerPaths
 from suite.schedule.resources import task_for
@@ -27,8 +26,8 @@ class Pyperf:
         self._target, self._workspace = target, workspace
         paths = WorkerPaths(artifacts="/artifacts", cache=None, export=None)
         task = task_for(target.resources, target.case, target.arm, paths)
-        workspace.keep("series.py", Path(pyperf_series.__file__).read_bytes())
-        workspace.keep(pyperf_series.REQUEST, msgspec.json.encode(task))
+        workspace.keep("series.py", Path(pyperf_program.__file__).read_bytes())
+        workspace.keep(pyperf_program.REQUEST, msgspec.json.encode(task))
         self._command = [python_of(target), "-P", "/trial/series.py", "--copy-env", "--output", "/out/window.json"]
         self._command += ["--processes", str(processes)]
         self.notes = {"command": " ".join(self._command)}
@@ -51,7 +50,7 @@ class OptimumBenchmark:
 
     def __init__(self, target: Target, workspace: Workspace, *, quick: bool = False) -> None:
         self._target, self._workspace = target, workspace
-        request = optimum_benchmark.Request(
+        request = optimum_benchmark_program.Request(
             model=MODEL,
             batch=target.case.batch,
             sequence=models.get(target.case.model).inputs[0].shape[0],
@@ -59,7 +58,7 @@ class OptimumBenchmark:
             iterations=3 if quick else None,
             warmups=2 if quick else None,
         )
-        code = Path(optimum_benchmark.__file__).read_text(encoding="utf-8")
+        code = Path(optimum_benchmark_program.__file__).read_text(encoding="utf-8")
         self._command = [python_of(target), "-P", "-c", code, msgspec.json.encode(request).decode()]
         self.notes = {"request": msgspec.json.encode(request).decode()}
 

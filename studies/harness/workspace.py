@@ -10,7 +10,7 @@ from typing import Self
 import msgspec
 
 from studies.harness.contestants import Reading, Target, last_answer
-from studies.harness.inside.optimum_benchmark import ANSWER
+from studies.harness.optimum_benchmark_program import ANSWER
 from suite.errors import LevelfieldError
 from suite.images.build import build
 from suite.launchers.docker import NOBODY

@@ -20,10 +20,8 @@ from studies.commands import begin
 from studies.harness import form_worker
 from studies.harness.contestants import InlineProcess, Loop, Pace, Target
 from studies.harness.schedule import Effort, generation
-from studies.published_comparison.findings import rows
-from studies.published_comparison.forms import BATCH, FAIRLY, FRAMEWORKS, Framework
-from studies.published_comparison.record import AnswerCheck, Folklore
-from studies.published_comparison.show import markdown
+from studies.published_comparison.findings import markdown, rows
+from studies.published_comparison.record import BATCH, FAIRLY, FRAMEWORKS, AnswerCheck, Folklore, Framework
 from suite.errors import LevelfieldError
 from suite.launchers.docker import connect
 from suite.machine.signals import Signals

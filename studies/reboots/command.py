@@ -18,9 +18,9 @@ import msgspec
 
 from studies import commands
 from studies.reboots import findings, series, system
+from studies.reboots.findings import markdown
 from studies.reboots.record import Record
 from studies.reboots.series import Order
-from studies.reboots.show import markdown
 from suite.cli.options import PERCENT
 from suite.machine.fingerprint import fingerprint
 from suite.schedule.outcomes import utc_now

@@ -6,20 +6,30 @@ import re
 import shutil
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from studies.reboots import disk, machine, system, windows
+from studies.reboots import machine, system
 from studies.reboots.record import Boot, Case, Level, Series
-from studies.reboots.windows import Held
 from suite.analysis.launch_levels import launch_levels
 from suite.errors import LevelfieldError
-from suite.record import files
+from suite.record import files, journal
+from suite.record.files import JOURNAL
+from suite.record.journal import RoundDone, TurnTaken
 from suite.upgrade import records, store, verdict
 from suite.upgrade.events import MeasurementBegun
 from suite.upgrade.progress import Phase, State
+
+
+class Held(msgspec.Struct, frozen=True):
+    """What the journal of one run holds."""
+
+    rounds: int
+    windows: tuple[TurnTaken, ...]
+
 
 NAME = "kernel"
 """Of the upgrade, in the guest."""
@@ -63,9 +73,9 @@ class _Situation(msgspec.Struct, frozen=True):
 def run(order: Order, image: Path, kernels: Path, work: Path, say: Callable[[str], None]) -> Series:
     """Make all boots of an upgrade, and ask for its verdict."""
     began = time.monotonic()
-    disk.put(image, f"{order.words}\n", f"{_HOME}/plan")
+    machine.put(image, f"{order.words}\n", f"{_HOME}/plan")
     if order.slowdown:
-        disk.put(image, f"{system.release(system.NEW)} {order.slowdown}\n", "/etc/levelfield/slowdown")
+        machine.put(image, f"{system.release(system.NEW)} {order.slowdown}\n", "/etc/levelfield/slowdown")
     boots: list[Boot] = []
     snapshots: list[dict[str, Held]] = []
     now = _Situation(work, None, {})
@@ -76,7 +86,7 @@ def run(order: Order, image: Path, kernels: Path, work: Path, say: Callable[[str
         say(f"{order.name}, boot {len(boots)}, {boot.kernel}, {boot.to_next_s:.0f} + {boot.next_s:.0f} s: {how}")
     if now.state is None:
         raise LevelfieldError("The upgrade was not begun.", fix=f"See the consoles in {work}.")
-    lost = sum(windows.missing(each, now.held) for each in snapshots)
+    lost = sum(missing(each, now.held) for each in snapshots)
     kept = sum(len(each.windows) for each in _last(snapshots).values()) - lost
     judged = verdict.judge(now.state.begun, verdict.load(now.state, now.reports))
     return Series(
@@ -184,11 +194,11 @@ def _boot(
 
 
 def _situation(image: Path, work: Path) -> _Situation:
-    disk.replay(image)
+    machine.replay(image)
     shutil.rmtree(work / "reports", ignore_errors=True)
-    reports = disk.take(image, f"{_HOME}/reports", work)
+    reports = machine.take(image, f"{_HOME}/reports", work)
     state = store.load(NAME, reports) if NAME in store.names(reports) else None
-    return _Situation(reports, state, windows.held(reports))
+    return _Situation(reports, state, held(reports))
 
 
 def _run_of(before: _Situation, now: _Situation) -> str:
@@ -211,3 +221,22 @@ def _levels(now: _Situation) -> Iterator[Level]:
         values = [ns for block in run.blocks for each in launch_levels(block).values() for ns in each.values()]
         release = str(run.machine["kernel"]["release"])
         yield Level(str(boot.phase), boot.begun.run, release, statistics.geometric_mean(values))
+
+
+def held(reports: Path) -> dict[str, Held]:
+    """Return what the journals under a reports folder hold, by run."""
+    found = {}
+    for path in sorted(reports.glob(f"*/{JOURNAL}")):
+        events = journal.read(path)
+        windows = tuple(each for each in events if isinstance(each, TurnTaken) and each.turn.window is not None)
+        found[path.parent.name] = Held(sum(isinstance(each, RoundDone) for each in events), windows)
+    return found
+
+
+def missing(before: dict[str, Held], after: dict[str, Held]) -> int:
+    """Count windows that were there before, and are not there after."""
+    return sum(sum((_windows(one) - _windows(after.get(run, Held(0, ())))).values()) for run, one in before.items())
+
+
+def _windows(one: Held) -> Counter[bytes]:
+    return Counter(map(msgspec.json.encode, one.windows))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from studies.reboots import disk
+from studies.reboots import machine
 from suite.errors import LevelfieldError
 from suite.images import debian, registries
 from suite.images.wheels import Progress
@@ -79,7 +79,7 @@ def make(image: Path, progress: Progress) -> Path:
             _run(["cp", "--archive", "--link", str(root), str(work)], "The system could not be copied")
             _install_code(work)
             _export(work, progress)
-            disk.make(work, image, SIZE_BYTES)
+            machine.make_disk(work, image, SIZE_BYTES)
     return root / "boot"
 
 

@@ -6,14 +6,17 @@ the frozen list names holds the rule's outcome (99 % interval of the ratio, a ma
 
 import enum
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from studies.regressions import workloads
+from suite.backends import registry
 from suite.errors import LevelfieldError
+from suite.images import catalogue
 from suite.zoo import models
 
 HERE = Path(__file__).parent
@@ -121,3 +124,33 @@ def read_frozen(path: Path = FROZEN) -> FrozenList:
         return msgspec.toml.decode(path.read_bytes(), type=FrozenList)
     except (OSError, msgspec.MsgspecError) as error:
         raise LevelfieldError(f"{path.name} is no frozen list: {error}.") from error
+
+
+def required(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
+    """Return the images and versions that pairs need, each once, in order."""
+    each = {(registry.get(pair.backend).image, version) for pair in pairs for version in (pair.old, pair.new)}
+    return tuple(sorted(each, key=lambda one: (one[0], catalogue.version_key(one[1]))))
+
+
+def path_of(image: str, version: str) -> Path:
+    """Return where the trial keeps the lock of a version."""
+    return HERE / "locks" / image / f"{catalogue.stem('cpu', version)}.lock"
+
+
+def missing(pairs: Iterable[Pair]) -> tuple[tuple[str, str], ...]:
+    """Return the images and versions that have a lock neither under `images/` nor here."""
+    return tuple(
+        (image, version)
+        for image, version in required(pairs)
+        if version not in catalogue.versions(image) and not path_of(image, version).is_file()
+    )
+
+
+def install(pairs: Iterable[Pair]) -> None:
+    """Copy the locks of pairs to where the catalogue finds them."""
+    for image, version in required(pairs):
+        kept = path_of(image, version)
+        if kept.is_file():
+            folder = catalogue.mixed_folder(image)
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(kept, folder / kept.name)

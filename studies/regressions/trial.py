@@ -7,15 +7,19 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import click
 import msgspec
 import numpy as np
 from rich.console import Console
 
+from studies import commands
 from studies.commands import read, write
-from studies.regressions import locks, pairs, workloads
+from studies.regressions import pairs, workloads
 from studies.regressions.pairs import Frozen, FrozenList, Pair
 from studies.regressions.record import Record, markdown, outcome_of, summary
+from suite.cli.options import DURATION, NAMES, PERCENT
 from suite.compare.types import Gate
 from suite.errors import LevelfieldError
 from suite.images.build import build
@@ -53,9 +57,9 @@ def run(
     record = before
     done = {each.pair.name for each in record.outcomes} if record else set()
     todo = [(known[each.name], each) for each in frozen.pair if each.name not in done]
-    locks.install(pair for pair, _ in todo)
+    pairs.install(pair for pair, _ in todo)
     # To make an image is no part of a comparison's time.
-    for image, version in locks.required(pair for pair, _ in todo):
+    for image, version in pairs.required(pair for pair, _ in todo):
         build(image, "cpu", version, progress=say)
     gate, settings = Gate(margin=request.margin), settings_of(request)
     for number, (pair, each) in enumerate(todo, start=1):
@@ -159,3 +163,29 @@ def _export(name: str, folder: Path, say: Progress) -> str:
     for tensor, array in inputs.make(models.get(name), 0, 1).items():
         np.save(folder / f"{tensor}.npy", array)
     return onnx.sha256
+
+
+@click.command(context_settings=commands.SETTINGS)
+@click.option("--only", type=NAMES, default=(), help="Only these pairs, by name; default: all.")
+@click.option(
+    "--budget", "budget_seconds", type=DURATION, default=None, help="Most time of a pair; default: `ab`'s own."
+)
+@click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
+@click.option("--profile", default="standard", show_default=True)
+@click.option("--frozen", type=click.Path(path_type=Path), default=pairs.FROZEN, help="The frozen list.")
+@commands.out_option
+@commands.add_option
+def main(only: tuple[str, ...], frozen: Path, out: Path | None, *, add: bool, **requested: Any) -> None:  # noqa: ANN401
+    """Run `levelfield ab` on every frozen pair, and count what it finds."""
+    with commands.terminal() as listener:
+        out = out or commands.default_path("regressions")
+        request = msgspec.convert(requested, TrialRequest)
+        chosen = pairs.read_frozen(frozen)
+        before = existing(out, request, chosen, add=add)
+        kept = tuple(each for each in chosen.pair if not only or each.name in only)
+        found = run(msgspec.structs.replace(chosen, pair=kept), request, out, listener.say, before)
+        listener.show(markdown(found), out)
+
+
+if __name__ == "__main__":
+    main()

@@ -14,9 +14,8 @@ import msgspec
 from studies import commands
 from studies.commands import read, site_facts, write
 from studies.rigor import findings, measure, rules
-from studies.rigor.record import Setup, Stream
-from studies.rigor.show import markdown
-from studies.rigor.table import lay_out
+from studies.rigor.findings import markdown
+from studies.rigor.record import Setup, Stream, lay_out
 from suite.cli.options import DURATION
 from suite.errors import LevelfieldError
 from suite.plan import make

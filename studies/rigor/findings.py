@@ -1,15 +1,14 @@
 """What every rule makes of a stream, counted; and where the stream's variance lies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.special import betaincinv
 
-from studies.rigor.ours import rules
-from studies.rigor.record import Finding, Tally, Variance
+from studies.rigor import ours, rules
+from studies.rigor.record import Finding, Outcome, Rule, Stream, Table, Tally, Variance
 from studies.rigor.rivals import RULES
 from studies.rigor.rules import Rules
-from studies.rigor.table import Outcome, Rule, Table
 from suite.statistics.errors import InsufficientData
 from suite.statistics.proportions import proportion
 from suite.statistics.variance import split_variance
@@ -17,7 +16,7 @@ from suite.statistics.variance import split_variance
 
 def find(table: Table, frozen: Rules) -> tuple[Finding, ...]:
     """Apply every rule to a stream, without an effect and with each of them."""
-    return tuple(apply(rule, table, frozen.effects) for rule in (*rules(table, frozen), *RULES))
+    return tuple(apply(rule, table, frozen.effects) for rule in (*ours.rules(table, frozen), *RULES))
 
 
 def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:
@@ -88,3 +87,140 @@ def variance(table: Table) -> Variance | None:
 def root_mean_square(deviations: Sequence[float]) -> float:
     """Return the standard deviation whose square is the mean of the squares of several."""
     return float(np.sqrt(np.mean(np.square(deviations))))
+
+
+HEADINGS = ("rule", "A/A called different", "A/A *same*", "+2 % found", "+5 % found", "time a decision", "groups")
+
+
+def markdown(stream: Stream) -> str:
+    """Return the table of all rules, and notes."""
+    return "\n".join([*table_lines(stream.findings), "", *(f"{line}\n" for line in _notes(stream))])
+
+
+def table_lines(findings: Sequence[Finding]) -> list[str]:
+    """Return the lines of one table as Markdown, which docs/error-rates.md repeats."""
+    rows = [HEADINGS, tuple("---" for _ in HEADINGS), *map(_cells, findings)]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    by_effect = {tally.effect: tally for tally in finding.tallies}
+    still = by_effect[0.0]
+    return (
+        finding.rule,
+        _share(still),
+        f"{still.same} of {still.decisions}" if finding.ours and still.decisions else "–",
+        _share(by_effect[0.02]),
+        _share(by_effect[0.05]),
+        "–" if finding.seconds is None else f"{finding.seconds:.0f} s",
+        str(still.clusters),
+    )
+
+
+def _share(tally: Tally) -> str:
+    if tally.wanted is None:
+        return "no decision"
+    found = tally.wanted
+    return f"{found.successes} of {found.trials} ({100 * found.low:.1f}–{100 * found.high:.1f} %)"
+
+
+def _notes(stream: Stream) -> Iterator[str]:
+    setup, count = stream.setup, len(stream.generations)
+    arms = f"{setup.arms} arms of {setup.backend}, {setup.case.model}, batch {setup.case.batch}"
+    yield (
+        f"{arms}, {setup.case.threads} threads, alive together; {count} generations, {setup.rounds} rounds of "
+        f"{setup.window_ns / 1e9:g} s windows; {_hours(stream):.2f} h on "
+        f"{stream.machine.get('cpu', {}).get('model', 'this machine')}, {_load(stream)}; seed {setup.seed}."
+    )
+    yield _rules(stream)
+    yield (
+        "Both arms of a pair are the same program. An effect is made by multiplying the recorded times of the second "
+        "arm. Found: called slower; for A/A, called different either way. In brackets: the exact 95 % interval for "
+        "independent decisions."
+    )
+    yield (
+        "Decisions share no launch, and what the end of the stream cut off is none. Those of one group of generations "
+        "share the machine's mood, so the interval is too narrow where a rule meets it; were each group one "
+        f"observation: {_clustered(stream)}."
+    )
+    yield (
+        "A row is named after the command that decides so. `ab` stops when the 95 % interval is ±1 %, and judges its "
+        "only case at a false discovery rate of 1 %: the interval that decides is one of 99 % for a difference, and of "
+        "98 % for *same*, and may be wider than ±1 %. `bench` judges by the 95 % interval."
+    )
+    pairs = [pair for generation in stream.generations for one in generation.rounds for pair in one.pairs]
+    yield (
+        f"{sum(bool(pair.disturbed) for pair in pairs)} of {len(pairs)} rounds of a pair were disturbed from outside; "
+        "ours leaves them out, and generations that have no others where enough have, and does not repeat them here."
+    )
+    if stream.lost:
+        yield f"{len(stream.lost)} generations failed and are not used."
+    if stream.variance is not None:
+        yield from _variance(stream.variance)
+    yield _goal(stream)
+
+
+def _rules(stream: Stream) -> str:
+    number = rules.of(stream.rules_sha256).number
+    if not stream.rules_sha256:
+        return f"Judged by rules {number}, which were written down after this stream was taken."
+    return f"Judged by rules {number}, fixed before this stream was taken (SHA-256 {stream.rules_sha256[:16]}…)."
+
+
+def _hours(stream: Stream) -> float:
+    if not stream.generations:
+        return 0.0
+    windows = [w for one in stream.generations[-1].rounds for pair in one.pairs for w in pair.windows]
+    return max(window.start_ns + window.wall_ns for window in windows) / 3.6e12
+
+
+def _load(stream: Stream) -> str:
+    share = stream.setup.busy_share
+    return f"beside a process that keeps one CPU busy {share:.0%} of the time" if share else "nothing else started"
+
+
+def _clustered(stream: Stream) -> str:
+    found = []
+    for finding in stream.findings:
+        still = finding.tallies[0]
+        if still.clustered_low is not None and still.clustered_high is not None:
+            name = finding.rule.split(":", maxsplit=1)[0]
+            found.append(f"{name} {still.clustered_low:.1%}–{still.clustered_high:.1%} ({still.clusters})")
+    return "; ".join(found) or "no decisions"
+
+
+def _variance(found: Variance) -> Iterator[str]:
+    split = found.all_arms
+    yield (
+        f"Variance: launch {split.launch_sd:.2%}, window {split.window_sd:.2%}, drift of rounds {split.round_sd:.2%}, "
+        f"of generations {found.drift_over_generations_sd:.2%} (standard deviations); within neighbouring pairs: "
+        f"launch {found.pair_launch_sd:.2%}, window {found.pair_window_sd:.2%}."
+    )
+
+
+def _goal(stream: Stream) -> str:
+    budget_s = rules.of(stream.rules_sha256).stop.budget_s
+    reached = [
+        f"{finding.rule} ({finding.tallies[0].decisions} decisions)"
+        for finding in stream.findings
+        if finding.ours and reaches_goal(finding, budget_s)
+    ]
+    goal = (
+        f"Goal: A/A at most 1 %, +2 % found in 95 %, +5 % in 99 %, within {budget_s / 60:.0f} minutes a pair, and 80 % "
+        "of A/A end as same. "
+    )
+    return goal + (f"Reached by the shares of: {'; '.join(reached)}." if reached else "No rule of ours reached it.")
+
+
+def reaches_goal(finding: Finding, budget_s: float) -> bool:
+    """Whether the shares (not their intervals) are as good as was asked."""
+    still, two, five = finding.tallies
+    if still.wanted is None or two.wanted is None or five.wanted is None or finding.seconds_most is None:
+        return False
+    return (
+        still.wanted.share <= 0.01
+        and still.same / still.decisions >= 0.8
+        and two.wanted.share >= 0.95
+        and five.wanted.share >= 0.99
+        and finding.seconds_most <= budget_s
+    )

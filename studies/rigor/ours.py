@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
+from studies.rigor.record import Answer, Floats, Outcome, Rule, Table
 from studies.rigor.rules import Rules
-from studies.rigor.table import Answer, Floats, Outcome, Rule, Table
 from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
 from suite.compare.verdicts import change_policy, judge

@@ -36,7 +36,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy.stats import mannwhitneyu, ttest_ind, wilcoxon
 
-from studies.rigor.table import Answer, Floats, Outcome, Rule, Table
+from studies.rigor.record import Answer, Floats, Outcome, Rule, Table
 
 ALPHA = 0.05
 PYPERF_PROCESSES, PYPERF_VALUES = 20, 3

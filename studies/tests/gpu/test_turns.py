@@ -1,11 +1,15 @@
 """The ratios of a launch: beside another arm to alone, and alone again to alone."""
 
 import math
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from studies.gpu import turns
+from studies.gpu.__main__ import main
 from studies.gpu.turns import AGAIN, ALONE, BESIDE, Window
+from suite.machine.gpu import problem
 from suite.record.schema import Absent, DeviceUse
 
 
@@ -48,3 +52,24 @@ def test_readings_are_listed_by_phase() -> None:
     launch = turns.Launch((window(ALONE, 1.0), window(BESIDE, 1.0)), 1.0, 1.0)
     assert turns._by_phase([launch, launch], "sm_clock_mhz") == {ALONE: (1980, 1980), BESIDE: (1980, 1980), AGAIN: ()}
     assert turns._by_phase([launch], "temperature_c")[ALONE] == ()
+
+
+NO_GPU = problem() is not None
+
+
+@pytest.mark.skipif(not NO_GPU, reason="there is a GPU here")
+@pytest.mark.parametrize("part", ["sensors", "faults", "turns"])
+def test_without_a_gpu(part: str, tmp_path: Path) -> None:
+    out = tmp_path / "record.json"
+    result = CliRunner().invoke(main, [part, "--out", str(out)])
+    assert result.exit_code == 2
+    assert "GPU" in result.output or "NVIDIA" in result.output
+    assert "Traceback" not in result.output
+    assert not out.exists()
+
+
+def test_every_part_has_a_name_and_says_what_it_does() -> None:
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0
+    for part in ("answers", "ceilings", "faults", "parities", "sensors", "turns"):
+        assert part in result.output

@@ -14,9 +14,10 @@ def cell(*verdicts: Verdict, failure: str = "") -> Cell:
     return Cell("jax", case, ("worker", "bare loop"), (), findings, failure=failure)
 
 
-def generations(ratio: float) -> tuple[Generation, ...]:
-    """Six launches: turns of two loops in one process, then a round of two processes."""
-    return tuple(
+def bare_loops(backend: str, ratio: float = 1.002) -> Cell:
+    """Return a cell of BERT whose loops and processes are this far apart."""
+    arms = ("worker", "bare loop", "worker's loop")
+    taken = tuple(
         Generation(
             (
                 *(
@@ -28,13 +29,8 @@ def generations(ratio: float) -> tuple[Generation, ...]:
         )
         for _ in range(6)
     )
-
-
-def findings(model: str, ratio: float = 1.002) -> tuple[Finding, ...]:
-    return tuple(find(each, generations(ratio), ARMS) for each in TOOLS[0].contrasts(model))
-
-
-ARMS = ("worker", "bare loop", "worker's loop")
+    findings = tuple(find(each, taken, arms) for each in TOOLS[0].contrasts("bert"))
+    return Cell(backend, Case("bert", "latency", "fp32", 1, 2), arms, taken, findings)
 
 
 EMPTY = Trial(

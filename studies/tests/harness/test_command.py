@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from studies.harness.command import exit_code, main, pool
 from studies.harness.record import Cell, Limit, Trial
 from studies.harness.tools import TOOLS
-from studies.tests.harness.cells import ARMS, cell, findings, generations
-from suite.record.schema import Case
+from studies.tests.harness.cells import bare_loops, cell
 
 
 @pytest.mark.parametrize(
@@ -31,13 +30,7 @@ def test_the_exit_code_tells_the_worst(cells: list[Cell], code: int) -> None:
 
 
 def test_all_backends_of_a_model_are_judged_together() -> None:
-    made = [
-        cell("within"),
-        *(
-            Cell(backend, Case("bert", "latency", "fp32", 1, 2), ARMS, generations(1.002), findings("bert"))
-            for backend in ("jax", "torch")
-        ),
-    ]
+    made = [cell("within"), bare_loops("jax"), bare_loops("torch")]
     found = pool(made)
     assert list(found) == ["bert"]  # of ResNet-50 there is one backend
     between, inside = found["bert"]
@@ -97,16 +90,16 @@ def test_the_quick_study_runs_every_tool_for_real(tmp_path: Path) -> None:
     trial = msgspec.json.decode(out.read_bytes(), type=Trial)
     assert trial.seed == 7
     medians = []
-    for tool, cell in zip(TOOLS, trial.cells, strict=True):
-        assert not cell.failure
-        assert len(cell.generations) == 2
-        assert {tool.name, "bare loop"} <= set(cell.arms)
-        for window in (window for each in cell.generations for one in each.rounds for window in one.windows):
+    for tool, made in zip(TOOLS, trial.cells, strict=True):
+        assert not made.failure
+        assert len(made.generations) == 2
+        assert {tool.name, "bare loop"} <= set(made.arms)
+        for window in (window for each in made.generations for one in each.rounds for window in one.windows):
             # BERT-base is 22 GFLOP: no CPU does them in a millisecond; a busy machine may take ten seconds.
             assert 1e6 < window.median_ns < 1e11
             assert (window.supervisor_share is not None) is (window.arm in ("pyperf", "optimum-benchmark"))
             medians.append(window.median_ns)
-        assert 0.3 < cell.findings[0].mean_ratio.value < 3
+        assert 0.3 < made.findings[0].mean_ratio.value < 3
     app = trial.cells[1]
     assert "-hint latency -api sync -infer_precision f32" in app.notes["command"]
     assert app.notes["INFERENCE_NUM_THREADS"] == str(app.case.threads)

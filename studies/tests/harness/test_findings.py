@@ -2,11 +2,15 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
-from studies.harness.findings import find
-from studies.harness.record import Contrast, Generation, Limit, Round, Window
+from studies.commands import read
+from studies.harness.findings import find, markdown, summary
+from studies.harness.record import Contrast, Generation, Limit, Round, Trial, Window
+from studies.tests.harness.cells import EMPTY, bare_loops, cell
+from tests.commands import ROOT
 
 ARMS = ("worker", "bare loop")
 PERCENT = Contrast("worker", "bare loop", Limit(share=0.01), "")
@@ -128,3 +132,20 @@ def test_loops_of_one_process_are_judged_by_the_mean_of_few_launches() -> None:
         assert ratio.high is not None
         covered += ratio.low <= math.exp(0.004) <= ratio.high
     assert 0.92 <= covered / 500 <= 0.98
+
+
+def test_the_worst_contrast_is_named() -> None:
+    cells = [bare_loops(backend, ratio) for backend, ratio in (("jax", 1.002), ("torch", 0.97), ("openvino", 1.02))]
+    text = summary(msgspec.structs.replace(EMPTY, cells=tuple(cells)))
+    assert "In one process: 1 within, 2 outside; farthest from the other torch on bert: 0.970" in text
+
+
+def test_the_committed_table_of_every_backend_follows_from_its_record() -> None:
+    path = ROOT / "reports" / "trials" / "every-backend-2026-11-22.json"
+    assert markdown(read(path, Trial)) == path.with_suffix(".md").read_text(encoding="utf-8")
+
+
+def test_what_could_not_be_measured_is_a_row() -> None:
+    lines = markdown(msgspec.structs.replace(EMPTY, cells=(cell(failure="it broke"),))).splitlines()
+    assert lines[2].startswith("| resnet50 | jax | could not be measured |")
+    assert lines[2].count("|") == lines[0].count("|")

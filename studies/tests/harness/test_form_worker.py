@@ -13,7 +13,7 @@ import pytest
 
 from studies.harness import form_worker
 from studies.harness.form_worker import FAIRLY, Windows, bare_loop, own_clock, request_of, window_of
-from studies.published_comparison.forms import FRAMEWORKS
+from studies.published_comparison.record import FRAMEWORKS
 from suite.backends.protocol import Arrays
 from suite.worker.messages import Task
 from suite.zoo import inputs, models, weights

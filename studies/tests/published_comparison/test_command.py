@@ -9,10 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from studies.commands import read
-from studies.published_comparison import command, show
-from studies.published_comparison.findings import rows
-from studies.published_comparison.forms import FRAMEWORKS
-from studies.published_comparison.record import Folklore
+from studies.published_comparison import command
+from studies.published_comparison.findings import markdown, rows
+from studies.published_comparison.record import FRAMEWORKS, Folklore
 from studies.tests.published_comparison.records import EQUAL, TIMES_MS, record
 from tests.commands import ROOT
 
@@ -34,14 +33,14 @@ def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
     done = CliRunner().invoke(command.main, ["--analyse", str(file)])
     assert done.exit_code == 0, done.output
     assert msgspec.json.decode(file.read_bytes(), type=Folklore) == record()
-    assert file.with_suffix(".md").read_text() == show.markdown(record())
+    assert file.with_suffix(".md").read_text() == markdown(record())
 
 
 def test_the_committed_table_is_what_its_record_gives() -> None:
     for file in sorted((ROOT / "reports" / "trials").glob("folklore-*.json")):
         found = read(file, Folklore)
         anew = command.analysed(found)
-        assert file.with_suffix(".md").read_text() == show.markdown(anew) == show.markdown(found)
+        assert file.with_suffix(".md").read_text() == markdown(anew) == markdown(found)
         for row in found.rows:
             equal = {said.arm for said in found.said if said.equal}
             assert all(each.rank is None or each.arm in equal for each in (row.published, row.fairly))

@@ -1,14 +1,17 @@
 """Two tables and their reasons from made-up windows."""
 
+from pathlib import Path
+
+import msgspec
 import numpy as np
 import pytest
 
+from studies.commands import read
 from studies.harness.record import Generation, Interval, Round, Window
-from studies.published_comparison import show
-from studies.published_comparison.findings import rows
-from studies.published_comparison.forms import FRAMEWORKS
-from studies.published_comparison.record import Row
+from studies.published_comparison.findings import markdown, rows
+from studies.published_comparison.record import AS_PUBLISHED, FAIRLY, FRAMEWORKS, Folklore, Row, path
 from studies.tests.published_comparison.records import EQUAL, TIMES_MS, measured, record
+from suite.errors import LevelfieldError
 
 
 def table(launches: int = 6) -> dict[str, Row]:
@@ -70,7 +73,7 @@ def test_two_launches_rank_nothing_and_say_why() -> None:
     found = table(2)
     assert all(row.published.rank is None and not row.flips and not row.reason for row in found.values())
     assert all(row.factor == Interval(row.factor.value, None, None) for row in found.values())
-    text = show.markdown(record(2))
+    text = markdown(record(2))
     assert "2 launches gave a result; ranking needs at least 5." in text
     assert "is 1 fairly" not in text
 
@@ -85,3 +88,37 @@ def test_what_is_not_shown_to_be_equal_has_no_rank_and_counts_in_none() -> None:
     silent = {row.backend: row for row in rows(FRAMEWORKS, measured(6), ())}
     assert all(row.published.rank is None and row.fairly.rank is None for row in silent.values())
     assert {row.fairly.unranked for row in silent.values()} == {"Its answer was not compared with the reference."}
+
+
+def test_the_published_figures_and_the_forms_between() -> None:
+    stated = {framework.title: framework.published_ms for framework in FRAMEWORKS}
+    assert stated == {"PyTorch": 1.26, "TensorFlow": 6.61, "JAX": 3.15, "ONNX Runtime": 14.75, "OpenVINO": 144.84}
+    for framework in FRAMEWORKS:
+        way = path(framework)
+        assert (way[0].name, way[-1].name) == (AS_PUBLISHED, FAIRLY)
+        assert all(form.mends for form in way[1:])
+    assert {form.arm for framework in FRAMEWORKS for form in framework.forms} == set(TIMES_MS)
+
+
+def test_a_record_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "folklore.json"
+    file.write_bytes(msgspec.json.encode(record()))
+    assert read(file, Folklore) == record()
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(record(), schema=2)))
+    with pytest.raises(LevelfieldError, match="schema 2"):
+        read(file, Folklore)
+
+
+def test_the_markdown_has_both_tables_side_by_side() -> None:
+    text = markdown(record())
+    lines = text.splitlines()
+    head = lines.index("| framework | stated, ms | as published | rank | fairly | rank | as published ÷ fairly |")
+    assert [line.split(" | ")[0] for line in lines[head + 2 : head + 7]] == [
+        "| PyTorch", "| TensorFlow", "| JAX", "| ONNX Runtime", "| OpenVINO",
+    ]  # fmt: skip
+    assert "| OpenVINO | 144.84 | 14" in text
+    assert "- OpenVINO, without a rank as published, is 1 fairly. 7" in text
+    assert "- OpenVINO as published: no rank. It does not equal the reference: relative error 4.0e-03 is over" in text
+    assert "- JAX as published: no rank. Its answer cannot be compared: it makes weights of its own in the call" in text
+    assert "0 of 18 rounds were disturbed from outside." in text
+    assert all(line.count("|") in (0, 6, 8) for line in lines)

@@ -10,10 +10,9 @@ from click.testing import CliRunner
 from studies.commands import read, write
 from studies.reboots import system
 from studies.reboots.command import PLAN, analyse, main, orders
-from studies.reboots.findings import find
+from studies.reboots.findings import find, markdown
 from studies.reboots.record import Boot, Case, Level, Record, Series
 from studies.reboots.series import cuts_due
-from studies.reboots.show import markdown
 
 OLD, NEW = system.release(system.OLD), system.release(system.NEW)
 RECORDS = sorted((Path(__file__).parents[3] / "reports/trials").glob("reboots-*.json"))

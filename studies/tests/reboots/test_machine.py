@@ -1,10 +1,14 @@
 """The console of a guest, as one was recorded, and a machine that goes off by itself."""
 
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from studies.reboots import machine
+from suite.errors import LevelfieldError
 
 CONSOLE = """\
 SeaBIOS (version 1.16.2-debian-1.16.2-1)\r
@@ -45,3 +49,49 @@ def test_a_machine_is_waited_for_and_cut(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 10
     assert boot.wait_for(machine.BEGINS)
     assert not boot.wait_for(machine.ENDED)
+
+
+pytestmark = pytest.mark.skipif(shutil.which("debugfs") is None, reason="e2fsprogs is not installed")
+SIZE_BYTES = 8 << 20
+
+
+def made(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    (folder / "var/reports/one").mkdir(parents=True)
+    (folder / "var/reports/one/run.json").write_text("{}")
+    image = tmp_path / "the disk.img"
+    machine.make_disk(folder, image, SIZE_BYTES)
+    return image
+
+
+def test_what_a_file_system_holds_comes_back(tmp_path: Path) -> None:
+    image = made(tmp_path)
+    machine.put(image, "new\n", "/var/plan")
+    machine.replay(image)
+    found = machine.take(image, "/var", tmp_path / "the copy")
+    assert (found / "plan").read_text() == "new\n"
+    assert (found / "reports/one/run.json").read_text() == "{}"
+
+
+def test_a_folder_that_is_not_there_is_not_made_up(tmp_path: Path) -> None:
+    assert not machine.take(made(tmp_path), "/srv/none", tmp_path / "out").exists()
+
+
+def test_a_file_goes_into_a_folder_that_is_there_or_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match=r"/none/plan could not be written into the disk\.img"):
+        machine.put(made(tmp_path), "x", "/none/plan")
+
+
+def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "big").mkdir()
+    (tmp_path / "big/file").write_bytes(bytes(range(256)) * (SIZE_BYTES // 128))
+    with pytest.raises(LevelfieldError, match="could not be made"):
+        machine.make_disk(tmp_path / "big", tmp_path / "disk.img", SIZE_BYTES)
+
+
+def test_a_damaged_file_system_is_refused(tmp_path: Path) -> None:
+    image = made(tmp_path)
+    with image.open("r+b") as file:
+        file.write(bytes(1 << 20))
+    with pytest.raises(LevelfieldError, match="is damaged"):
+        machine.replay(image)

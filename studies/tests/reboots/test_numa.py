@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.reboots import disk, system
+from studies.reboots import machine, system
 
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "debugfs")
 pytestmark = [
@@ -91,7 +91,7 @@ def boot(folder: Path) -> str:
     """Run the guest's program on a machine of two nodes with two CPUs and 1.5 GiB each; return its console."""
     image, console = folder / "disk.img", folder / "console"
     kernels = system.make(image, print)
-    disk.put(image, GUEST, "/root/numa.py")
+    machine.put(image, GUEST, "/root/numa.py")
     release = system.release(system.OLD)
     command = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-nodefaults"]
     command += ["-smp", "4", "-m", "3072M", "-display", "none", "-no-reboot", "-serial", f"file:{console}"]

@@ -9,7 +9,10 @@ import pytest
 from studies.reboots import series, system
 from studies.reboots.command import PLAN
 from studies.reboots.findings import find
-from studies.reboots.series import Order
+from studies.reboots.series import Held, Order, held, missing
+from suite.record.files import JOURNAL
+from suite.record.journal import GenerationBegun, Journal, RoundDone, TurnTaken
+from suite.record.schema import Turn, Window
 
 OLD, NEW = system.release(system.OLD), system.release(system.NEW)
 
@@ -39,3 +42,30 @@ def test_a_guest_reboots_into_another_kernel_and_loses_nothing_when_its_power_is
     holds = {each.statement: each.holds for each in find([made])}
     assert holds["short: every boot that began a run knew its side"]
     assert all(boot.rounds_announced <= boot.rounds_on_disk for boot in made.boots)
+
+
+def reports(tmp_path: Path, turns: int) -> Path:
+    folder = tmp_path / "reports" / "run"
+    folder.mkdir(parents=True)
+    with Journal(folder / JOURNAL) as journal:
+        journal.write(GenerationBegun("case", 0, 1))
+        for index in range(turns):
+            journal.write(
+                TurnTaken("case", 0, index, Turn("onnxruntime", Window((), (300 + index,), 900, 900, 0, 0, 0, 0, 0)))
+            )
+            journal.write(RoundDone("case", 0, index))
+    return tmp_path / "reports"
+
+
+def test_a_window_that_is_gone_is_counted_and_a_new_one_is_not(tmp_path: Path) -> None:
+    before = held(reports(tmp_path, 3))
+    assert before["run"].rounds == 3
+    assert len(before["run"].windows) == 3
+    longer = {"run": Held(4, (*before["run"].windows, before["run"].windows[0]))}
+    assert missing(before, longer) == 0
+    assert missing(longer, before) == 1
+    assert missing(before, {}) == 3
+
+
+def test_there_may_be_no_folder_yet(tmp_path: Path) -> None:
+    assert held(tmp_path / "none") == {}

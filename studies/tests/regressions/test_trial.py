@@ -27,7 +27,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> pairs.FrozenList:
 
     monkeypatch.setattr(trial, "measure", called)
     monkeypatch.setattr(trial, "build", lambda *_, **__: None)
-    monkeypatch.setattr("studies.regressions.locks.install", lambda _: None)
+    monkeypatch.setattr("studies.regressions.pairs.install", lambda _: None)
     monkeypatch.setattr("suite.prepare.own_model.store.read", lambda *_: None)
     everything = pairs.read_frozen()
     known = {each.name: each for each in pairs.read()}

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.rigor.record import Generation, Outside, Pair, Round, Setup, Stream, Window
-from studies.rigor.table import Floats, Table
+from studies.rigor.record import Floats, Generation, Outside, Pair, Round, Setup, Stream, Table, Window
 from suite.record.schema import Case
 
 CALL_NS = 22_000_000

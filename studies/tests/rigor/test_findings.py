@@ -1,12 +1,15 @@
 """What every rule makes of a stream, counted; and where the stream's variance lies."""
 
+import msgspec
+import numpy as np
 import pytest
 
+from studies.rigor import rules
 from studies.rigor import rules as rigor_rules
-from studies.rigor.findings import count, find, variance
-from studies.rigor.record import Finding, Tally
-from studies.rigor.table import Answer, Outcome, lay_out
+from studies.rigor.findings import count, find, markdown, reaches_goal, variance
+from studies.rigor.record import Answer, Finding, Outcome, Stream, Tally, lay_out
 from studies.tests.rigor.streams import Machine, stream
+from suite.errors import LevelfieldError
 
 
 def outcomes(*said: tuple[Answer, int]) -> list[Outcome]:
@@ -67,3 +70,46 @@ def test_the_variance_is_split_as_it_was_made() -> None:
 
 def test_variance_asks_for_two_generations() -> None:
     assert variance(lay_out(stream(Machine(), generations=1).generations)) is None
+
+
+def test_the_goal_is_held_against_all_its_parts() -> None:
+    one = analyse_in_memory(stream(Machine(launch=0.0005, window=0.001), generations=60))
+    good = next(each for each in one.findings if each.rule == "ab --budget 3m")
+    assert reaches_goal(good, 180.0)
+    assert not reaches_goal(msgspec.structs.replace(good, seconds_most=181.0), 180.0)
+    silent = msgspec.structs.replace(good.tallies[0], same=0, inconclusive=good.tallies[0].decisions)
+    assert not reaches_goal(msgspec.structs.replace(good, tallies=(silent, *good.tallies[1:])), 180.0)
+    assert good.rule in next(line for line in markdown(one).splitlines() if line.startswith("Goal"))
+
+
+def analyse_in_memory(one: Stream) -> Stream:
+    from studies.rigor.findings import find, variance
+
+    seen = lay_out(one.generations)
+    return msgspec.structs.replace(one, findings=find(seen, rules.newest()[1]), variance=variance(seen))
+
+
+def test_windows_are_laid_out_by_their_arm_not_their_order() -> None:
+    one = stream(Machine(), generations=3)
+    seen = lay_out(one.generations)
+    assert seen.median_ns.shape == (3, 4, 4)
+    for g, generation in enumerate(one.generations):
+        for r, row in enumerate(generation.rounds):
+            for pair in row.pairs:
+                for window in pair.windows:
+                    assert seen.median_ns[g, r, window.arm] == window.median_ns
+                    assert seen.start_s[g, r, window.arm] == pytest.approx(window.start_ns / 1e9)
+    assert seen.launch_s == pytest.approx(np.full(3, 0.5))
+
+
+def test_a_damaged_stream_is_refused() -> None:
+    whole = stream(Machine(), generations=2).generations
+    with pytest.raises(LevelfieldError, match="no complete generation"):
+        lay_out([])
+    shorter = msgspec.structs.replace(whole[1], rounds=whole[1].rounds[:-1])
+    with pytest.raises(LevelfieldError, match="different shape"):
+        lay_out([whole[0], shorter])
+    twice = msgspec.structs.replace(whole[1].rounds[0].pairs[0], lane=1, windows=whole[1].rounds[0].pairs[1].windows)
+    rounds = (msgspec.structs.replace(whole[1].rounds[0], pairs=(twice, twice)), *whole[1].rounds[1:])
+    with pytest.raises(LevelfieldError, match="missing"):
+        lay_out([whole[0], msgspec.structs.replace(whole[1], rounds=rounds)])

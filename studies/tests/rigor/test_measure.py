@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from studies.rigor.measure import Clock, measure, summarise
-from studies.rigor.record import KEPT_CALLS, Setup, Stream
-from studies.rigor.table import lay_out
+from studies.rigor.record import KEPT_CALLS, Setup, Stream, lay_out
 from suite.errors import LevelfieldError
 from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import canary_case

@@ -8,8 +8,7 @@ import pytest
 from studies.rigor import findings as rigor_findings
 from studies.rigor import rules as rigor_rules
 from studies.rigor.ours import generation_seconds, levels_of, rules
-from studies.rigor.record import Finding, Tally
-from studies.rigor.table import Rule, Table
+from studies.rigor.record import Finding, Rule, Table, Tally
 from studies.tests.rigor.streams import CALL_NS, LAUNCH_S, WINDOW_S, Machine, table
 from suite.statistics.power import Design, power
 

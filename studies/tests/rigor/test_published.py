@@ -7,11 +7,10 @@ import pytest
 
 from studies.commands import read
 from studies.rigor import rules
-from studies.rigor.findings import apply
-from studies.rigor.record import Stream
+from studies.rigor.findings import apply, table_lines
+from studies.rigor.record import Stream, lay_out
 from studies.rigor.rivals import RULES
-from studies.rigor.show import table_lines
-from studies.rigor.table import lay_out
+from suite.errors import LevelfieldError
 
 FOLDER = Path("reports/trials")
 RECORDS = sorted(FOLDER.glob("rigor-*.json"))
@@ -58,3 +57,31 @@ def test_the_rules_of_other_tools_make_of_a_stream_what_is_published(record: tup
         assert [msgspec.to_builtins(each.wanted) for each in finding.tallies] == [
             pytest.approx(msgspec.to_builtins(each.wanted)) for each in published[name].tallies
         ]
+
+
+RECORDS = sorted(Path("reports/trials").glob("rigor-*.json"))
+COMMITTED = {
+    1: "8500257fde60dc76fc7f90343938e96aa468d0d8a0beb130e87b561a93673dbd",
+    2: "acf4ce51ff6f660d6f7cd7ab6d77e4a42129396dc480490ce3bea161395a5e61",
+    3: "e8df9276ec53a31a17935e1b18ce4b495175a94904e5970dee82419d69c321dc",
+}
+"""Number of each file to its SHA-256: a file that is changed after a stream was judged by it fails here."""
+
+
+def test_files_are_never_changed() -> None:
+    assert {rules.of(sha256).number: sha256 for sha256 in COMMITTED.values()} == COMMITTED
+    assert len(list(rules.FOLDER.glob("rigor-*.toml"))) == len(COMMITTED)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_committed_record_names_rules_that_are_here(path: Path) -> None:
+    sha256 = read(path, Stream).rules_sha256
+    assert sha256 in COMMITTED.values() or path.stem in {"rigor-2026-11-21", "rigor-2026-11-22-busy"}
+    assert rules.of(sha256).number == (
+        next(number for number, each in COMMITTED.items() if each == sha256) if sha256 else 1
+    ), "older than the files: the first"
+
+
+def test_rules_that_are_not_here_are_refused() -> None:
+    with pytest.raises(LevelfieldError, match="not in rules"):
+        rules.of("0" * 64)

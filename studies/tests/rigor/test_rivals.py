@@ -5,10 +5,9 @@ import pytest
 
 from studies.rigor import rivals
 from studies.rigor.findings import apply
-from studies.rigor.record import Tally
+from studies.rigor.record import Rule, Table, Tally
 from studies.rigor.rivals import RULES
 from studies.rigor.rules import newest
-from studies.rigor.table import Rule, Table
 from studies.tests.rigor.streams import LAUNCH_S, WINDOW_S, Machine, table
 
 STILL = Machine(launch=0.0, window=0.005)
