@@ -1,4 +1,1 @@
-"""What can only be seen on a GPU: NVML beside nvidia-smi, arms that take turns on one GPU, and what faults leave there.
-
-Run with the `host` launcher, in an interpreter that has torch (and JAX) for CUDA: `python -m studies.gpu PART`.
-"""
+"""What can only be seen on a GPU, by the launcher `host` in an interpreter that has torch for CUDA."""

@@ -11,13 +11,19 @@ import random
 import statistics
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
+import click
 import msgspec
 
 from studies import commands
 from studies.workers import launch, process_ids, take_turn
+from suite.backends.protocol import Unsupported
+from suite.errors import LevelfieldError
+from suite.launchers.worker import WorkerError
 from suite.machine.device_use import Device
 from suite.machine.signals import Signals
+from suite.record.files import write_atomically
 from suite.record.schema import Absent, Arm, Block, DeviceUse
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.resources import RunResources
@@ -171,3 +177,24 @@ def _by_phase(launches: Sequence[Launch], reading: str) -> dict[str, tuple[int, 
         values = [getattr(one.use, reading) for each in launches for one in each.windows if one.phase == phase]
         found[phase] = tuple(value for value in values if not isinstance(value, Absent))
     return found
+
+
+@click.command(context_settings=commands.SETTINGS)
+@click.option("--model", default="resnet50", show_default=True, help="Model of both arms.")
+@click.option("--batch", type=click.IntRange(1), default=32, show_default=True, help="Inputs of a call.")
+@click.option("--launches", type=click.IntRange(1), default=2, show_default=True, help="Launches.")
+@click.option("--windows", type=click.IntRange(2), default=10, show_default=True, help="Windows in each phase.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="JSON file of the record.")
+def main(model: str, batch: int, launches: int, windows: int, out: Path) -> None:
+    """Compare an arm alone on the GPU with the same worker while another arm takes turns with it."""
+    with commands.terminal() as terminal:
+        try:
+            record = measure(model, batch, launches, windows, terminal)
+        except (WorkerError, Unsupported) as error:
+            raise LevelfieldError(str(error)) from error
+        write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+        terminal.say(f"Record: {out}")
+
+
+if __name__ == "__main__":
+    main()

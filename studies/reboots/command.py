@@ -17,9 +17,8 @@ import click
 import msgspec
 
 from studies import commands
-from studies.reboots import findings, series, system
-from studies.reboots.findings import markdown
-from studies.reboots.record import Record
+from studies.reboots import series, system
+from studies.reboots.record import Record, find, markdown
 from studies.reboots.series import Order
 from suite.cli.options import PERCENT
 from suite.machine.fingerprint import fingerprint
@@ -86,7 +85,7 @@ def _emulator() -> str:
 
 def analyse(record: Record) -> Record:
     """Return a record with its findings."""
-    return msgspec.structs.replace(record, findings=findings.find(record.series))
+    return msgspec.structs.replace(record, findings=find(record.series))
 
 
 @click.command(context_settings=commands.SETTINGS)

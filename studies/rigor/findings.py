@@ -157,7 +157,6 @@ def _notes(stream: Stream) -> Iterator[str]:
         yield f"{len(stream.lost)} generations failed and are not used."
     if stream.variance is not None:
         yield from _variance(stream.variance)
-    yield _goal(stream)
 
 
 def _rules(stream: Stream) -> str:
@@ -195,32 +194,4 @@ def _variance(found: Variance) -> Iterator[str]:
         f"Variance: launch {split.launch_sd:.2%}, window {split.window_sd:.2%}, drift of rounds {split.round_sd:.2%}, "
         f"of generations {found.drift_over_generations_sd:.2%} (standard deviations); within neighbouring pairs: "
         f"launch {found.pair_launch_sd:.2%}, window {found.pair_window_sd:.2%}."
-    )
-
-
-def _goal(stream: Stream) -> str:
-    budget_s = rules.of(stream.rules_sha256).stop.budget_s
-    reached = [
-        f"{finding.rule} ({finding.tallies[0].decisions} decisions)"
-        for finding in stream.findings
-        if finding.ours and reaches_goal(finding, budget_s)
-    ]
-    goal = (
-        f"Goal: A/A at most 1 %, +2 % found in 95 %, +5 % in 99 %, within {budget_s / 60:.0f} minutes a pair, and 80 % "
-        "of A/A end as same. "
-    )
-    return goal + (f"Reached by the shares of: {'; '.join(reached)}." if reached else "No rule of ours reached it.")
-
-
-def reaches_goal(finding: Finding, budget_s: float) -> bool:
-    """Whether the shares (not their intervals) are as good as was asked."""
-    still, two, five = finding.tallies
-    if still.wanted is None or two.wanted is None or five.wanted is None or finding.seconds_most is None:
-        return False
-    return (
-        still.wanted.share <= 0.01
-        and still.same / still.decisions >= 0.8
-        and two.wanted.share >= 0.95
-        and five.wanted.share >= 0.99
-        and finding.seconds_most <= budget_s
     )

@@ -69,7 +69,6 @@ def test_every_tool_is_compared_with_a_bare_loop_and_keeps_its_limits() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 def test_the_quick_study_runs_every_tool_for_real(tmp_path: Path) -> None:
     out = tmp_path / "harness.json"

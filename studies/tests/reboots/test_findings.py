@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from studies.commands import read, write
 from studies.reboots import system
 from studies.reboots.command import PLAN, analyse, main, orders
-from studies.reboots.findings import find, markdown
-from studies.reboots.record import Boot, Case, Level, Record, Series
+from studies.reboots.record import Boot, Case, Level, Record, Series, find, markdown
 from studies.reboots.series import cuts_due
 
 OLD, NEW = system.release(system.OLD), system.release(system.NEW)

@@ -8,7 +8,7 @@ import pytest
 
 from studies.reboots import series, system
 from studies.reboots.command import PLAN
-from studies.reboots.findings import find
+from studies.reboots.record import find
 from studies.reboots.series import Held, Order, held, missing
 from suite.record.files import JOURNAL
 from suite.record.journal import GenerationBegun, Journal, RoundDone, TurnTaken
@@ -18,7 +18,6 @@ OLD, NEW = system.release(system.OLD), system.release(system.NEW)
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 @pytest.mark.alone  # it takes all CPUs
 @pytest.mark.skipif(

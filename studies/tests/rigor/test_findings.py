@@ -4,10 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from studies.rigor import rules
 from studies.rigor import rules as rigor_rules
-from studies.rigor.findings import count, find, markdown, reaches_goal, variance
-from studies.rigor.record import Answer, Finding, Outcome, Stream, Tally, lay_out
+from studies.rigor.findings import count, find, variance
+from studies.rigor.record import Answer, Finding, Outcome, Tally, lay_out
 from studies.tests.rigor.streams import Machine, stream
 from suite.errors import LevelfieldError
 
@@ -70,23 +69,6 @@ def test_the_variance_is_split_as_it_was_made() -> None:
 
 def test_variance_asks_for_two_generations() -> None:
     assert variance(lay_out(stream(Machine(), generations=1).generations)) is None
-
-
-def test_the_goal_is_held_against_all_its_parts() -> None:
-    one = analyse_in_memory(stream(Machine(launch=0.0005, window=0.001), generations=60))
-    good = next(each for each in one.findings if each.rule == "ab --budget 3m")
-    assert reaches_goal(good, 180.0)
-    assert not reaches_goal(msgspec.structs.replace(good, seconds_most=181.0), 180.0)
-    silent = msgspec.structs.replace(good.tallies[0], same=0, inconclusive=good.tallies[0].decisions)
-    assert not reaches_goal(msgspec.structs.replace(good, tallies=(silent, *good.tallies[1:])), 180.0)
-    assert good.rule in next(line for line in markdown(one).splitlines() if line.startswith("Goal"))
-
-
-def analyse_in_memory(one: Stream) -> Stream:
-    from studies.rigor.findings import find, variance
-
-    seen = lay_out(one.generations)
-    return msgspec.structs.replace(one, findings=find(seen, rules.newest()[1]), variance=variance(seen))
 
 
 def test_windows_are_laid_out_by_their_arm_not_their_order() -> None:

@@ -1,15 +1,15 @@
 """The stream taken for real: canaries in this interpreter, which need only NumPy."""
 
 import itertools
+import os
 import time
-from typing import Any
 
-import msgspec
+import psutil
 import pytest
 
+from studies.rigor.busy import LONGEST_S, competing, pattern
 from studies.rigor.measure import Clock, measure, summarise
 from studies.rigor.record import KEPT_CALLS, Setup, Stream, lay_out
-from suite.errors import LevelfieldError
 from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import canary_case
 from suite.schedule.resources import RunResources
@@ -110,24 +110,6 @@ def test_no_generation_begins_that_the_time_does_not_cover(place: RunResources) 
     assert measure(begun(), place, 5, kept.append, seconds=0).generations == ()
 
 
-def test_a_wrong_answer_ends_the_trial(place: RunResources) -> None:
-    honest = place.artifacts.reference
-
-    class Lying:
-        root = place.artifacts.root
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(place.artifacts, name)
-
-        def reference(self, model: str, count: int, **how: Any) -> object:
-            return honest(model, count, **how) * 1.01
-
-    wrong = msgspec.structs.replace(place, artifacts=Lying(), compared={})
-    with pytest.raises(LevelfieldError, match="not equal to the reference"):
-        measure(begun(), wrong, 1, lambda _: None, seconds=300)
-    assert not workers()
-
-
 def test_a_window_is_kept_as_its_summary_and_first_calls() -> None:
     window = summarise(3, 10, 20, list(range(1, 102)))
     assert (window.calls, window.median_ns, window.mean_ns, window.p10_ns, window.p90_ns) == (101, 51, 51, 11, 91)
@@ -137,3 +119,34 @@ def test_a_window_is_kept_as_its_summary_and_first_calls() -> None:
 def test_a_clock_goes_on_where_the_stream_began() -> None:
     hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
     assert Clock(hour_ago).now_ns() == pytest.approx(3600e9, abs=2e9)
+
+
+pytestmark = pytest.mark.alone
+
+
+def test_the_load_is_busy_for_its_share_of_the_time() -> None:
+    stretches = [next(each) for each in [pattern(0.3, 5)] for _ in range(4000)]
+    busy, idle = (sum(each[place] for each in stretches) for place in (0, 1))
+    assert busy / (busy + idle) == pytest.approx(0.3, abs=0.05)
+    assert max(max(each) for each in stretches) <= LONGEST_S
+
+
+def test_the_load_burns_one_cpu_and_ends_with_the_trial() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    before = set(psutil.Process().children())
+    with competing(0.9, cpu, seed=1, seconds=30):
+        (process,) = set(psutil.Process().children()) - before
+        time.sleep(1.5)
+        times = process.cpu_times()
+        assert times.user + times.system > 0.2
+        assert process.cpu_affinity() == [cpu]
+    assert not process.is_running()
+
+
+def test_the_load_ends_by_itself() -> None:
+    before = set(psutil.Process().children())
+    with competing(0.5, min(os.sched_getaffinity(0)), seed=1, seconds=0.3):
+        (process,) = set(psutil.Process().children()) - before
+        assert psutil.wait_procs([process], timeout=20)[0] == [process]
+    with competing(0.0, 0, seed=1, seconds=1):
+        assert set(psutil.Process().children()) == before

@@ -47,7 +47,6 @@ def test_the_row_of_ab_is_its_rule() -> None:
 
 
 @pytest.mark.extended
-@pytest.mark.slow
 def test_the_rules_of_other_tools_make_of_a_stream_what_is_published(record: tuple[Path, Stream]) -> None:
     _, stream = record
     table = lay_out(stream.generations)
