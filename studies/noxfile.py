@@ -45,7 +45,7 @@ def harness(session: nox.Session) -> None:
 @nox.session
 def regressions(session: nox.Session) -> None:
     """Try `levelfield ab` on released versions that are known to differ, or not to: hours, quiet."""
-    study(session, "studies.regressions.command", *session.posargs)
+    study(session, "studies.regressions.trial", *session.posargs)
 
 
 @nox.session
