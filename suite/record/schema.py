@@ -917,7 +917,7 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 
 
 class Calibrated(msgspec.Struct, frozen=True):
-    """What a calibration had shown of this machine before the run (`nox -s calibrate`: A/A runs, and nothing else)."""
+    """What a calibration had shown of this machine before the run (`studies/calibrate.py`: A/A runs alone)."""
 
     finished: str
     backend: str

@@ -10,7 +10,7 @@ from suite.statistics.bracket import Bracketed, Costs, judge
 from suite.statistics.bracketing import Verdict, bracket, judged, levels
 from suite.statistics.errors import UnusableData
 from suite.statistics.proportions import Proportion
-from suite.trials.bracket.draws import BAD_BOOTS, STEPS, Noise, Setting, Tally, Trouble, draw, phases, tally
+from tests.statistics.upgrades import BAD_BOOTS, STEPS, Noise, Setting, Tally, Trouble, draw, phases, tally
 
 OLD = (10.0, 10.02, 9.98, 10.01, 9.99)
 MARGIN, LEVEL = 0.02, 0.01

@@ -12,8 +12,8 @@ from suite.statistics.arrays import Floats
 from suite.statistics.errors import UnusableData
 from suite.statistics.outliers import Costs, Judged, judge, scatter
 from suite.statistics.tails import median_variance
-from suite.trials.fleet.draws import Noise, Setting, costs, draw, tally
-from suite.trials.fleet.draws import scatter as scattered
+from tests.statistics.fleets import Noise, Setting, costs, draw, tally
+from tests.statistics.fleets import scatter as scattered
 
 
 def _runs(nodes: int, cases: int = 2, runs: int = 5, node_sd: float = 0.004, run_sd: float = 0.004) -> Floats:

@@ -6,7 +6,7 @@ import scipy
 
 from suite.statistics.peers import DISTANCE
 from suite.statistics.tails import SHARES, critical, exceeded, median_variance, needed, odd, share_index, tail
-from suite.trials.fleet import shapes
+from tests.statistics import shapes
 
 ALL = len(SHARES) - 1
 LEVELS = (1e-2, 1e-3, 1e-5)
