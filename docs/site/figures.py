@@ -1,5 +1,6 @@
 """Figures of README.md and docs/, from committed records: cog calls these functions, and each prints Markdown."""
 
+import itertools
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -59,10 +60,11 @@ def _section(name: str, title: str) -> str:
 
 def _rows(name: str, title: str = "") -> list[dict[str, str]]:
     """Return the first table of a section, cell by cell."""
-    lines = [line.strip("| ").split(" | ") for line in _section(name, title).splitlines() if line.startswith("|")]
-    head = [name + " " * lines[0][:at].count(name) for at, name in enumerate(lines[0])]  # a name may stand twice
-    end = next((at for at, line in enumerate(lines[2:], 2) if len(line) != len(head)), len(lines))
-    return [dict(zip(head, line, strict=True)) for line in lines[2:end]]
+    text = itertools.dropwhile(lambda line: not line.startswith("|"), _section(name, title).splitlines())
+    lines = itertools.takewhile(lambda line: line.startswith("|"), text)
+    cells = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
+    head = [name + " " * cells[0][:at].count(name) for at, name in enumerate(cells[0])]  # a name may stand twice
+    return [dict(zip(head, line, strict=True)) for line in cells[2:]]
 
 
 def show(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -122,15 +124,6 @@ def verdict() -> None:
     """Print the default run's sentence on ResNet-50's latency."""
     blocks = [block for block in _analysis(DEFAULT).timed if block.case.scenario == "latency"]
     print(f"> {sentences.verdict(_block(DEFAULT, 'latency', 'resnet50'), blocks)}")
-
-
-def beside_other_tools() -> None:
-    """Print what each tool reports over a bare loop's median."""
-    found = "Reported median over a bare loop's"
-    show(
-        ["tool", "on", "its median ÷ a bare loop's"],
-        ([row["tool"], row["on"], row["ratio (95 %)"]] for row in _rows("peers-2026-11-26", found)),
-    )
 
 
 def trainings() -> None:
@@ -258,8 +251,7 @@ def fleets() -> None:
         f"Of fleets of like nodes, any was called slow or fast in {worst}, in the worst of {len(alike)} settings. "
         "The smallest slowdown of a node that is found in 95 % of fleets (six cases, five runs that scatter by 1 %):\n"
     )
-    title = "The smallest slowdown of one node that is found with a probability of 95 %"
-    rows = _rows("fleet-2026-11-25", title)
+    rows = _rows("fleet-2026-11-25", "The smallest slowdown of one node that is found with a probability of 95 %")
     found = {(row["nodes"], row["spread of nodes"]): row["finds"] for row in rows}
     spreads, nodes = ("0.3 %", "0.5 %", "1 %", "2 %", "3 %"), ("4", "8", "16", "32", "100")
     show(["nodes", "spread 0.3 %", *spreads[1:]], ([each, *(found[each, one] for one in spreads)] for each in nodes))
