@@ -23,7 +23,7 @@ CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify",
 
 def blocks(page: Path) -> list[str]:
     """Return the lines of a page's indented code blocks."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```|<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
