@@ -89,12 +89,13 @@ def table(
     drop
         Columns to leave out.
     only
-        Values by column: rows with another value are left out.
+        Values by column, each of which has a row: other rows are left out.
     """
     only = only or {}
-    rows = [row for row in _rows(name, title) if all(row[column] in values for column, values in only.items())]
-    if not rows:
-        raise ValueError(f"{name}.md has no such row under {title!r}: {only}.")
+    found = _rows(name, title)
+    if missing := [value for column in only for value in only[column] if value not in {row[column] for row in found}]:
+        raise ValueError(f"{name}.md has no such row under {title!r}: {missing}.")
+    rows = [row for row in found if all(row[column] in values for column, values in only.items())]
     head = [column for column in rows[0] if column not in drop]
     show(head, ([row[column] for column in head] for row in rows))
 
@@ -145,7 +146,7 @@ def decoder() -> None:
     blocks = [_block(DECODER, scenario, "decoder") for scenario in ("prefill", "decode", "generate")]
     arms = sorted(row.arm for row in blocks[0].rows)
     cells = [{row.arm: sentences.cost(row, block.case) for row in block.rows} for block in blocks]
-    show(["backend", "prefill", "decode", "generate"], ([f"`{arm}`", *(each[arm] for each in cells)] for arm in arms))
+    show(["backend", "prefill", "decode", "tokens/s"], ([f"`{arm}`", *(each[arm] for each in cells)] for arm in arms))
 
 
 def wrappers(run: str) -> None:
@@ -181,17 +182,10 @@ def explained() -> None:
     """Print the operators that `levelfield explain tensorflow-xla/mlp` found, and how far they can be believed."""
     (found,) = _trial("explain-2026-11-22")["results"]
     total = sum(each["self_us"] for each in found["operators"])
+    rows = [(each["operator"], each["calls"], each["self_us"]) for each in found["operators"]]
     show(
         ["operator", "calls", "self µs", "share"],
-        (
-            [
-                each["operator"],
-                round(each["calls"]),
-                units.digits(each["self_us"]),
-                units.percent(each["self_us"] / total),
-            ]
-            for each in found["operators"]
-        ),
+        ([name, round(calls), units.digits(own), units.percent(own / total)] for name, calls, own in rows),
     )
     account = found["account"]
     plain = units.digits(account["plain_us"])
