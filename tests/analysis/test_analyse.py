@@ -4,7 +4,6 @@ import time
 
 import msgspec
 import numpy as np
-import pytest
 
 from suite.analysis import analyse
 from suite.analysis.types import TimedBlock
@@ -27,7 +26,6 @@ def test_huge_numbers_are_survived() -> None:
     assert rows(analysis)["openvino"].rank == 7
 
 
-@pytest.mark.alone
 def test_a_million_samples_take_less_than_two_seconds() -> None:
     run = make_run(models=("mlp",), scenarios=("latency", "throughput"), rounds=8, max_calls=2)
     samples = tuple(np.random.default_rng(1).integers(8_000, 12_000, 1_800).tolist())

@@ -45,7 +45,6 @@ def child(backend: str, model: str, *words: str) -> list[str]:
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.parametrize("model", SEEDS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
@@ -72,7 +71,6 @@ def test_every_seed_reaches_the_target(backend: str, model: str) -> None:
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_training_that_diverges_says_so_and_keeps_what_came_before(backend: str) -> None:
     (answer,) = msgspec.json.decode(child(backend, "mlp", "1", "diverge")[-1], type=list[Converged])
@@ -85,7 +83,6 @@ def test_a_training_that_diverges_says_so_and_keeps_what_came_before(backend: st
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS[:1])
 def test_too_few_steps_do_not_reach_it(backend: str) -> None:
     (answer,) = msgspec.json.decode(child(backend, "mlp", "1", "limit")[-1], type=list[Converged])

@@ -60,7 +60,6 @@ print(json.dumps(memory))
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @_where_installed(*ON_CUDA)
 def test_without_a_gpu_it_is_refused_and_never_falls_back(backend: str) -> None:
     said = _python(["-c", REFUSAL, backend], CUDA_VISIBLE_DEVICES="").strip().splitlines()[-1]
@@ -69,7 +68,6 @@ def test_without_a_gpu_it_is_refused_and_never_falls_back(backend: str) -> None:
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.parametrize("model", models.names())
 @_where_installed(*ON_CUDA)
 def test_a_resident_call_equals_the_reference(backend: str, model: str, artifacts: Path, tmp_path: Path) -> None:
@@ -100,7 +98,6 @@ print(backend._reductions(torch))
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @_where_installed("torch")
 @pytest.mark.parametrize(
     ("asked", "says"),
@@ -136,7 +133,6 @@ except Exception as refusal:
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @_where_installed("tensorflow")
 def test_tensorflow_tells_where_it_computed_each_product(backend: str) -> None:
     here, elsewhere, refusal = json.loads(_python(["-c", PLACED]).splitlines()[-1])

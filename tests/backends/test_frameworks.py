@@ -16,7 +16,7 @@ import suite
 from suite.backends import registry
 from suite.zoo import inputs, models, parity, reference, weights
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow]
+pytestmark = pytest.mark.framework
 
 BATCH = 2
 ROOT = Path(suite.__file__).parents[1]

@@ -15,7 +15,7 @@ from tests.backends import keras_training_child, updating_child
 from tests.backends.test_update_rules import judged
 from tests.engines import said_inside
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 BACKEND = "keras-jax"
 FLOAT32_ROUNDING = 1e-5

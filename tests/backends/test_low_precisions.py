@@ -21,7 +21,7 @@ from suite.schedule.output_verification import compare_outputs, verify_count
 from suite.worker.messages import Verified
 from suite.zoo import inputs, models, parity, reference, rounding, weights
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow]
+pytestmark = pytest.mark.framework
 
 ROOT = Path(suite.__file__).parents[1]
 WORKER = """

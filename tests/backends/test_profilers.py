@@ -16,7 +16,7 @@ from suite.backends import registry
 from suite.worker.messages import Load, Loaded, Profile, Profiled, Reply, Task
 from suite.zoo import models, weights
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow]
+pytestmark = pytest.mark.framework
 
 ROOT = Path(suite.__file__).parents[1]
 BACKENDS = [name for name in registry.names() if registry.get(name).profiler]

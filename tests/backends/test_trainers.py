@@ -75,7 +75,6 @@ def _child(backend: str, model: str, *words: str) -> dict[str, Any]:
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.parametrize("model", models.trained())
 @_where_installed(*TRAINING, *KERAS)
 def test_it_trains_as_the_reference_does(backend: str, model: str, references: dict[str, Trajectory]) -> None:
@@ -97,7 +96,6 @@ def test_it_trains_as_the_reference_does(backend: str, model: str, references: d
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 @_where_installed(*TRAINING)
 def test_it_trains_in_a_lower_precision(backend: str, precision: str, references: dict[str, Trajectory]) -> None:
@@ -116,7 +114,6 @@ def test_it_trains_in_a_lower_precision(backend: str, precision: str, references
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @_where_installed(*TRAINING, *KERAS)
 def test_one_batch_again_and_again_is_learnt(backend: str) -> None:
     """As in the timed windows; and another batch size than it was loaded with is taken too."""
@@ -126,7 +123,6 @@ def test_one_batch_again_and_again_is_learnt(backend: str) -> None:
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @_where_installed(*TRAINING, *KERAS)
 def test_a_training_that_diverges_says_so(backend: str) -> None:
     assert "Training diverged: the loss is nan" in _child(backend, "mlp", "diverge")["said"]

@@ -57,7 +57,6 @@ def checked(backend: str, model: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.parametrize("model", RULES)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_rule_is_followed_and_every_mistake_is_refused(backend: str, model: str) -> None:

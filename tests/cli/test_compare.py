@@ -121,7 +121,6 @@ def test_a_run_without_its_record_yet(place: Path) -> None:
     )
 
 
-@pytest.mark.alone
 def test_many_cases_in_many_runs_take_little_time(tmp_path: Path) -> None:
     """Two hundred cases in ten runs take some three seconds on two cores (`python -m tests.compare.many`)."""
     found, seconds = many.once(many.write(tmp_path, cases=42, runs=4))

@@ -9,7 +9,7 @@ import pytest
 from suite.images import catalogue
 from tests.commands import run
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 OLD = "1.30.0"
 CASES = 2

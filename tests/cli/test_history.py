@@ -200,8 +200,6 @@ def test_nothing_is_cut_off(year: Path, width: int) -> None:
 # ---- a thousand runs -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.alone
-@pytest.mark.slow
 def test_a_thousand_runs_are_imported_and_asked_in_seconds(tmp_path: Path) -> None:
     """Of processor time, so that a busy machine is no failure."""
     template = write_run(small_run(), tmp_path / "template" / "run")

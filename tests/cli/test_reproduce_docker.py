@@ -12,7 +12,7 @@ from suite.compare.reproduction import Reproduction
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 
 @pytest.fixture(scope="module")

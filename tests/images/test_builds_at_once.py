@@ -25,7 +25,7 @@ from tests.engines import PrivateEngine
 if TYPE_CHECKING:
     from suite.record.schema import Image
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 LABEL = "levelfield.test-of-builds"
 ELSEWHERE = """

@@ -12,9 +12,7 @@ from suite.trials.reboots import disk, system
 
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "debugfs")
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.extended,
-    pytest.mark.alone,
     pytest.mark.skipif(bool(os.geteuid()), reason="the guest's file system has files of several owners"),
     pytest.mark.skipif(not all(map(shutil.which, PROGRAMS)), reason=f"this takes {', '.join(PROGRAMS)}"),
 ]

@@ -14,7 +14,7 @@ from suite.run.results import REPORT
 from tests.commands import ROOT, Command, one_clear_sentence, run
 from tests.engines import none_left
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 
 class Case:

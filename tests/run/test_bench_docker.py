@@ -20,7 +20,7 @@ from suite.run.results import REPORT
 from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import Cable, containers, none_left, nothing_runs
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--reports")
 """A run of about ten seconds: two containers of JAX, one of the canary."""

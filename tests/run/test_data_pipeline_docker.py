@@ -47,7 +47,6 @@ def test_a_damaged_dataset_is_made_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_every_framework_reads_the_same_and_says_what_it_waited(reports: Path) -> None:
     chosen = plan.make(
         plan.Selection(

@@ -16,7 +16,6 @@ from tests.records_builder import make_run
 if TYPE_CHECKING:
     from suite.scenarios import ScenarioName
 
-pytestmark = pytest.mark.alone
 
 GIB = 1 << 30
 TORCH, JAX, ORT = (Arm(name, name, variant="cu13") for name in ("torch", "jax", "onnxruntime"))

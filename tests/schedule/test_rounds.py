@@ -16,8 +16,6 @@ from suite.schedule.rounds import INJECTION_CALLS, Pace, SupervisorClock, inject
 from tests import canaries
 from tests.records_builder import make_noise
 
-pytestmark = pytest.mark.alone
-
 
 def window(*samples_ns: int) -> Window:
     return Window((), samples_ns, sum(samples_ns), 0, 0, 0, 0, 0, 0)

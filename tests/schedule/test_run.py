@@ -25,8 +25,6 @@ from suite.schedule.resources import RunResources
 from suite.schedule.rounds import order
 from tests.canaries import ARMS, Harness, plan, site, workers
 
-pytestmark = pytest.mark.alone
-
 FIRST, SECOND = ARMS
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 

@@ -201,8 +201,6 @@ def test_infinite_costs_are_refused() -> None:
         _one(runs)
 
 
-@pytest.mark.alone
-@pytest.mark.slow
 def test_a_thousand_nodes_with_thirty_cases_take_seconds() -> None:
     runs = _runs(1000, cases=30)
     launches = runs[:, :, None] + 0.005 * np.random.default_rng(1).standard_normal((1000, 5, 10, 30))

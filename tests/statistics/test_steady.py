@@ -171,7 +171,6 @@ def test_no_times_are_refused() -> None:
         steady_state([])
 
 
-@pytest.mark.alone
 def test_a_million_calls_are_judged_quickly() -> None:
     rng = np.random.default_rng(3)
     times = np.exp(0.02 * rng.standard_normal(1_000_000))

@@ -33,7 +33,6 @@ def test_a_run_is_judged_by_its_control() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_a_real_run_is_calibrated_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: object) -> None:
     for name in CACHE_FOLDERS:  # what takes minutes to make is there already: only the result goes elsewhere
         (tmp_path / name).symlink_to(cache_folder(name))

@@ -46,7 +46,6 @@ def test_what_is_not_here_is_a_line_and_a_code(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 def test_both_clocks_time_the_same_calls() -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("this interpreter has no torch")

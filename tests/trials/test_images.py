@@ -21,7 +21,6 @@ def test_another_layer_is_not_the_same() -> None:
 
 @pytest.mark.extended
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.alone  # a build removes what others of the same image left dangling
 def test_the_record_tells_both_builds(engine: docker.DockerClient, tmp_path: Path) -> None:
     out = tmp_path / "images.json"

@@ -13,8 +13,6 @@ from suite.worker.messages import Library, Probed
 from suite.worker.probes import probe
 from tests.worker.interpreters import fresh
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.mark.parametrize(
     ("name", "kind"),

@@ -10,8 +10,6 @@ import pytest
 import suite
 from suite.images import environments
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(suite.__file__).parents[1]
 
 

@@ -58,7 +58,6 @@ def test_an_error_in_the_thread_reaches_whoever_takes(
 
 
 @pytest.mark.framework
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("framework", "feed"), [("torch", "torch_loader"), ("tensorflow", "tf_data")])
 def test_a_framework_reads_it(framework: str, feed: str, feed_request: FeedRequest) -> None:

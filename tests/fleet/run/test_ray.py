@@ -30,8 +30,6 @@ from tests.commands import Command, eventually
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
-    pytest.mark.slow,
-    pytest.mark.alone,
 ]
 PLAN = (
     "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--backends", "onnxruntime", "--control", "none",

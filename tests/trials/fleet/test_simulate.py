@@ -56,7 +56,6 @@ def test_a_tally_follows_from_its_seed() -> None:
 
 
 @pytest.mark.extended
-@pytest.mark.slow
 def test_the_command_writes_a_record_and_its_tables(tmp_path: Path) -> None:
     path = tmp_path / "fleet.json"
     done = CliRunner().invoke(command.main, ["--fleets", "10", "--seed", "3", "--out", str(path)])

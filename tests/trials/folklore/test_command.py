@@ -48,7 +48,6 @@ def test_the_committed_table_is_what_its_record_gives() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 def test_the_quick_trial_runs_every_form_in_its_image(tmp_path: Path) -> None:
     out = tmp_path / "folklore.json"

@@ -24,7 +24,6 @@ def test_another_network_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 @pytest.mark.usefixtures("engine")
 def test_the_library_and_an_arm_load_the_same_folder(tmp_path: Path) -> None:

@@ -80,7 +80,6 @@ def test_all_backends_of_a_model_are_judged_together() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 def test_the_quick_trial_measures_real_calls(tmp_path: Path) -> None:
     out = tmp_path / "overhead.json"
@@ -137,7 +136,6 @@ def test_the_quick_trial_measures_real_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 def test_the_quick_trial_gives_benchmark_app_the_stateful_decoder(tmp_path: Path) -> None:
     out = tmp_path / "decode.json"

@@ -43,7 +43,6 @@ def test_a_record_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 def test_the_quick_trial_runs_every_tool_for_real(tmp_path: Path) -> None:
     out = tmp_path / "peers.json"

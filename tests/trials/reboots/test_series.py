@@ -15,7 +15,6 @@ OLD, NEW = system.release(system.OLD), system.release(system.NEW)
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 @pytest.mark.alone  # it takes all CPUs
 @pytest.mark.skipif(

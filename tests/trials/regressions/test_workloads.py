@@ -61,7 +61,6 @@ def test_one_files_bytes_are_known() -> None:
     assert hashlib.sha256(workloads.make("softplus").model).hexdigest()[:16] == "22add80dc1a5a1ab"
 
 
-@pytest.mark.slow
 def test_onnx_accepts_all_and_optimisation_changes_no_answer(tmp_path: Path) -> None:
     for name in workloads.names():
         _write(tmp_path, name)
@@ -77,7 +76,6 @@ def test_onnx_accepts_all_and_optimisation_changes_no_answer(tmp_path: Path) -> 
         assert difference < 1e-4, name
 
 
-@pytest.mark.slow
 def test_the_bare_loop_times_one(tmp_path: Path) -> None:
     _write(tmp_path, "softplus")
     python = environments.make("onnxruntime").python

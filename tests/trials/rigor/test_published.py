@@ -27,7 +27,6 @@ def record(request: pytest.FixtureRequest) -> tuple[Path, Stream]:
 
 
 @pytest.mark.extended
-@pytest.mark.slow
 def test_the_findings_and_the_table_are_those_of_the_record(record: tuple[Path, Stream]) -> None:
     path, stream = record
     again = judge(stream)
@@ -70,7 +69,6 @@ def test_the_row_of_ab_is_its_rule() -> None:
 
 
 @pytest.mark.extended
-@pytest.mark.slow
 def test_the_replayed_rule_of_ab_is_that_of_the_published_streams() -> None:
     path = FOLDER / "sequential-2026-11-24.json"
     found = read(path, Sequential)

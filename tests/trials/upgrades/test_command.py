@@ -94,7 +94,6 @@ def test_a_record_is_written_after_each_trial_and_added_to(tmp_path: Path, monke
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.extended
 def test_one_of_each_for_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "upgrades.json"

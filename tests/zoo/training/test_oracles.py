@@ -11,7 +11,7 @@ from tests.backends.test_update_rules import RULES, right_only
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
 FLOAT64_ROUNDING = 1e-10
 """Of gradients through fifty layers; a mistake would be larger by orders."""
