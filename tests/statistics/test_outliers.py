@@ -110,6 +110,7 @@ def test_in_a_hundred_nodes_one_that_is_ten_percent_slow_is_found() -> None:
         assert found.flagged.successes <= 4
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("nodes", "node_sd"), [(5, 0.003), (16, 0.01), (100, 0.02)])
 def test_what_it_says_it_finds_is_found(nodes: int, node_sd: float) -> None:
     setting = Setting(nodes, 2, node_sd=node_sd, run_sd=0.005, slow=1, slow_cases=1)

@@ -66,6 +66,7 @@ def test_a_slow_first_window_is_left_out_alone(noise: str, n: int) -> None:
     assert np.median([state.left_out for state in found]) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("n", [30, 100, 1000])
 def test_warm_up_ends_where_it_ends(noise: str, n: int) -> None:
@@ -84,6 +85,7 @@ def test_gradual_warm_up_is_left_out_as_far_as_it_matters(noise: str) -> None:
     assert np.median(residue) < 0.03
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("noise", ["white", "heavy", "spiky", "busy"])
 @pytest.mark.parametrize("slope", [0.3, -0.3])
 def test_what_still_drifts_at_the_end_has_no_steady_state(noise: str, slope: float) -> None:
