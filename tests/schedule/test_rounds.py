@@ -82,6 +82,7 @@ def test_a_slow_models_verification_is_its_warm_up() -> None:
         end_workers([outcome])
 
 
+@pytest.mark.extended
 def test_a_slowed_twin_is_slower_by_so_much(reports: Path) -> None:
     """The whole way: two canaries side by side, one made twice as slow."""
     first, second = canaries.ARMS
