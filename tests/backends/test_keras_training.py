@@ -12,7 +12,7 @@ import pytest
 
 from suite.zoo import models
 from tests.backends import keras_training_child, updating_child
-from tests.backends.test_update_rules import judged
+from tests.backends.update_rules import judged
 from tests.engines import said_inside
 
 pytestmark = pytest.mark.docker

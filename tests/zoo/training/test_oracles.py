@@ -7,7 +7,7 @@ from suite.zoo import models, weights
 from suite.zoo.native import definition
 from suite.zoo.training import batches
 from suite.zoo.training.trajectory import loss_and_gradients
-from tests.backends.test_update_rules import RULES, right_only
+from tests.backends.update_rules import RULES, right_only
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 
