@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from suite.cli.main import cli
 from suite.images import catalogue, lock_check
 from suite.images.lock_check import Checked, Outdated, Vulnerable
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
 BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\noverflows.", ("2.4.7",))
@@ -51,7 +51,7 @@ def test_what_is_found_decides_the_exit_code(
 def test_the_command_changes_nothing(tmp_path: Path) -> None:
     before = catalogue.lock("canary")
     (tmp_path / "osv.json").write_text('{"id": "PYSEC-2026-1"}')
-    command = run("lock", "canary", "--check", "--json", "--advisories", "osv.json", folder=tmp_path)
+    command = call("lock", "canary", "--check", "--json", "--advisories", "osv.json", folder=tmp_path)
     (lock,) = json.loads(command.out)["locks"]
     assert command.code == (1 if lock["outdated"] else 0), command.err
     assert (lock["lock"], lock["vulnerable"], lock["problem"]) == ("cpu", [], "")
@@ -60,6 +60,6 @@ def test_the_command_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
-    one_clear_sentence(run("lock", "canary", "--json", folder=tmp_path), "belong to --check")
-    command = run("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
+    one_clear_sentence(call("lock", "canary", "--json", folder=tmp_path), "belong to --check")
+    command = call("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
     one_clear_sentence(command, "cannot be read", "OSV's format")
