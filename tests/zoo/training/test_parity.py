@@ -307,6 +307,7 @@ def right_resnet50(resnet50_weights: weights.Arrays) -> Trajectory:
     return one_step(resnet50_weights)
 
 
+@pytest.mark.extended
 def test_statistics_that_follow_the_biased_variance(
     monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right_resnet50: Trajectory
 ) -> None:
@@ -325,6 +326,7 @@ def test_statistics_that_follow_the_biased_variance(
     assert judged.errors.losses == 0
 
 
+@pytest.mark.extended
 def test_batch_norm_in_evaluation_mode(
     monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right_resnet50: Trajectory
 ) -> None:
