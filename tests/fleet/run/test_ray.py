@@ -29,6 +29,7 @@ from tests import commands
 from tests.commands import Command, eventually
 
 pytestmark = [
+    pytest.mark.extended,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
 ]
 PLAN = (
