@@ -112,7 +112,6 @@ def installed(installer: str, wheel: Path, folder: Path) -> list[str]:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "installer",
     ["uvx", pytest.param("pip", marks=pytest.mark.extended), pytest.param("pipx", marks=pytest.mark.extended)],

@@ -11,7 +11,7 @@ from suite.images import base_check, catalogue, lock_check
 from suite.images.base_check import CheckedBase
 from suite.images.lock_check import Checked, Outdated, Vulnerable
 from suite.images.withdrawn import Withdrawn
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
 BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\noverflows.", ("2.4.7",))
@@ -73,7 +73,7 @@ def test_packages_that_only_the_archive_has_are_named(monkeypatch: pytest.Monkey
 def test_the_command_changes_nothing(tmp_path: Path) -> None:
     before = catalogue.lock("canary")
     (tmp_path / "osv.json").write_text('{"id": "PYSEC-2026-1"}')
-    command = run("lock", "canary", "--check", "--json", "--advisories", "osv.json", folder=tmp_path)
+    command = call("lock", "canary", "--check", "--json", "--advisories", "osv.json", folder=tmp_path)
     (lock,) = json.loads(command.out)["locks"]
     assert command.code == (1 if lock["outdated"] else 0), command.err
     assert (lock["lock"], lock["vulnerable"], lock["problem"]) == ("cpu", [], "")
@@ -82,7 +82,7 @@ def test_the_command_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
-    one_clear_sentence(run("lock", "canary", "--json", folder=tmp_path), "belong to --check")
-    one_clear_sentence(run("lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes")
-    command = run("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
+    one_clear_sentence(call("lock", "canary", "--json", folder=tmp_path), "belong to --check")
+    one_clear_sentence(call("lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes")
+    command = call("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
     one_clear_sentence(command, "cannot be read", "OSV's format")

@@ -20,7 +20,7 @@ from suite.run.results import REPORT
 from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import Cable, containers, none_left, nothing_runs
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--reports")
 """A run of about ten seconds: two containers of JAX, one of the canary."""
@@ -143,20 +143,6 @@ def test_a_run_that_compiles_from_nothing_holds(case: Case) -> None:
     assert not any(launch.cache_warm for launch in one.blocks[0].generations[0].launches)
     (image,) = (image for image in one.images if image.name == "torch")
     assert image.distributions == catalogue.lock("torch").versions
-
-
-def test_repeated_runs_are_replicates_of_one_side(engine: docker.DockerClient, case: Case) -> None:
-    command = case.run(*JAX, case.reports, "--scenarios", "latency", "--repeat", "2", "--seed", "7")
-    assert command.code == 0, command.err + command.out
-    made = sorted((files.read(folder) for folder in case.reports.glob("*-smoke-*")), key=lambda one: one.started)
-    assert [one.settings.seed for one in made] == [7, 8]
-    for one in made:
-        complete(one)
-    names = [one.id for one in made]
-    assert f"The runs: {' '.join(names)}" in command.out
-    kept = case.run("baseline", "set", "both", *names, "--reports", case.reports)
-    assert "The baseline both is 2 runs" in kept.out
-    assert none_left(engine, command.pid)
 
 
 def test_runs_of_two_sides_take_turns(engine: docker.DockerClient, case: Case) -> None:

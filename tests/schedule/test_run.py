@@ -25,8 +25,6 @@ from suite.schedule.resources import RunResources
 from suite.schedule.rounds import order
 from tests.canaries import ARMS, Harness, plan, site, workers
 
-pytestmark = pytest.mark.alone
-
 FIRST, SECOND = ARMS
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 
@@ -127,6 +125,7 @@ def test_nothing_stays_behind(reports: Path) -> None:
     assert psutil.Process().num_fds() <= before
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("batch", [1, 2])
 def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
     """What is loaded and verified already is neither again; another batch is both."""
@@ -162,6 +161,7 @@ def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: p
     assert sorted(again) == ([] if batch == 1 else sorted([FIRST.id, SECOND.id] * len(throughput.generations)))
 
 
+@pytest.mark.extended
 def test_a_worker_lost_in_one_case_is_launched_again_for_the_next(reports: Path) -> None:
     run = Harness(plan("latency", "throughput"), reports).measure(Meddler(kill_the_oldest))
     served = {launch.arm: launch.served for launch in run.blocks[1].generations[0].launches}
@@ -186,6 +186,7 @@ def test_a_killed_worker_costs_its_own_turns_only(reports: Path) -> None:
     assert all(turn.window for each in second.rounds for turn in each.turns), "it is launched again"
 
 
+@pytest.mark.extended
 def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
     harness = Harness(plan("latency"), reports)
     with pytest.raises(KeyboardInterrupt):

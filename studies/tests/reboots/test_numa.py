@@ -13,7 +13,6 @@ from studies.reboots import machine, system
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "debugfs")
 pytestmark = [
     pytest.mark.extended,
-    pytest.mark.alone,
     pytest.mark.skipif(bool(os.geteuid()), reason="the guest's file system has files of several owners"),
     pytest.mark.skipif(not all(map(shutil.which, PROGRAMS)), reason=f"this takes {', '.join(PROGRAMS)}"),
 ]

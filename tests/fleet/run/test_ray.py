@@ -29,9 +29,8 @@ from tests.commands import Command, eventually
 from tests.fleet.run import processes
 
 pytestmark = [
+    pytest.mark.extended,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
-    pytest.mark.slow,
-    pytest.mark.alone,
 ]
 PLAN = (
     "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--backends", "onnxruntime", "--control", "none",

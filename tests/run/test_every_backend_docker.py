@@ -34,7 +34,6 @@ def check(run: Run, models: tuple[str, ...], backends: tuple[str, ...]) -> None:
 
 @pytest.mark.docker
 @pytest.mark.browser
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "models", [("mlp",), pytest.param(plan.default_models(), marks=pytest.mark.extended)], ids="+".join
 )
@@ -68,7 +67,7 @@ def test_everything_in_containers(tmp_path: Path, models: tuple[str, ...]) -> No
     assert picture.stat().st_size > 50_000  # a blank page of that size is a few kilobytes
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_two_frameworks_in_environments(tmp_path: Path) -> None:
     chosen = plan.Selection(
         profile="smoke", backends=("jax@0.10.2+python=3.11", "onnxruntime"), models=("mlp", "resnet50")
