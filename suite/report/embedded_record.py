@@ -47,7 +47,7 @@ class Evidence(msgspec.Struct, frozen=True):
     """Its SSH signature, armoured; empty: it is not signed."""
 
 
-class _Envelope(msgspec.Struct, frozen=True):
+class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     packed_sha256: str
     sha256: str
@@ -56,7 +56,7 @@ class _Envelope(msgspec.Struct, frozen=True):
     data: str
 
 
-class _Outer(msgspec.Struct, frozen=True):
+class _Outer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     record_sha256: str
     cap: int
     record: msgspec.Raw
@@ -64,7 +64,7 @@ class _Outer(msgspec.Struct, frozen=True):
     projections_once: bool = False
 
 
-class _Attested(msgspec.Struct, frozen=True):
+class _Attested(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
     """Of the two that follow, one after the other."""
     statement: str
