@@ -26,6 +26,7 @@ from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
 from suite.machine.engine import ENGINE_ERRORS
 from suite.record.schema import Image
+from suite.safety import untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ LABEL = "levelfield.supervisor"
 """Label of every worker's container, and of no image (containers inherit those): its supervisor (`owner`)."""
 TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
-NOBODY = 65534
+NOBODY = untrusted.NOBODY
 ENGINE_TIMEOUT_S = 120
 REMOVE_ATTEMPTS, REMOVE_PAUSE_S = 10, 0.1
 

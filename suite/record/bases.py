@@ -11,7 +11,7 @@ import msgspec
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
-class Package(msgspec.Struct, frozen=True):
+class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One locked Debian package."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9][a-z0-9+.-]{0,100}\Z")]
@@ -38,7 +38,7 @@ class Package(msgspec.Struct, frozen=True):
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
 
 
-class BaseLock(msgspec.Struct, frozen=True):
+class BaseLock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`images/base.lock`, or that of another release: every package of every base that is made of it."""
 
     release: Annotated[str, msgspec.Meta(pattern=r"\A[a-z]{1,30}\Z")]

@@ -228,16 +228,17 @@ def _mapped(path: Path) -> Iterator[memoryview]:
     yield memoryview(whole)  # closed with the last view of it
 
 
-def _copy(source: Path, target: Path, most_bytes: int) -> tuple[str, int]:
+def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = None) -> tuple[str, int]:
     """Copy a plain file; return its SHA-256 and its size."""
     try:
-        opened = untrusted.open_plain(source)
+        opened = untrusted.open_plain(source, inside=inside)
     except OSError as error:
         raise LevelfieldError(
             f"{_shown(source)} cannot be read: {error.strerror or error}.", fix="Name an ONNX file that is there."
         ) from error
     with opened as file, target.open("wb") as copy:
-        if os.fstat(file.fileno()).st_size > most_bytes:
+        status = os.fstat(file.fileno())
+        if status.st_size > most_bytes:
             raise LevelfieldError(
                 f"{_shown(source)} is longer than {most_bytes} bytes, the most that such a file may have.",
                 fix="Save it with its weights in a file beside it: onnx.save_model(…, save_as_external_data=True).",
@@ -247,7 +248,7 @@ def _copy(source: Path, target: Path, most_bytes: int) -> tuple[str, int]:
             digest.update(chunk)
             copy.write(chunk)
             size_bytes += len(chunk)
-    target.chmod(0o644)
+    untrusted.limit_access(target, status.st_mode)
     return digest.hexdigest(), size_bytes
 
 
@@ -259,12 +260,12 @@ def _copy_beside(path: Path, name: str, draft: Path) -> str:
             fix="Save it again as one file: onnx.save_model(onnx.load(…), …).",
         )
     source = path.with_name(name)
-    if not source.is_file():
+    if not source.exists():
         raise LevelfieldError(
             f"{_shown(path)} keeps weights in {name}, which is not beside it.",
             fix="Put it there, or save the model again as one file: onnx.save_model(onnx.load(…), …).",
         )
-    return _copy(source, draft / name, 1 << 40)[0]
+    return _copy(source, draft / name, 1 << 40, inside=path.parent)[0]
 
 
 def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: tuple[str, ...]) -> None:
@@ -275,7 +276,7 @@ def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ..
     try:
         with _mapped(original / MODEL) as whole, (draft / MODEL).open("wb") as file:
             file.writelines(onnx_format.fixed(whole, sides))
-        (draft / MODEL).chmod(0o644)
+        untrusted.limit_access(draft / MODEL, (original / MODEL).stat().st_mode)
         for name in beside:
             (draft / name).hardlink_to(original / name)
         draft.chmod(0o755)
