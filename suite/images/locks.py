@@ -1,6 +1,5 @@
 """Resolve requirement sets again and write their locks: `nox -s lock`."""
 
-import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from suite.images import architectures, base, catalogue, coherence, debian, regi
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.names import unknown
-from suite.paths import images_root
+from suite.paths import images_root, temporary_folder
 from suite.record.references import parse
 
 
@@ -102,16 +101,16 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     found = registries.settings()
     python = catalogue.python_for(image_name, variant, version)
     base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
-    with tempfile.TemporaryDirectory() as name:
-        output = Path(name) / "pylock.toml"
+    with temporary_folder("resolving") as folder:
+        output = folder / "pylock.toml"
         arguments = resolver_arguments(variant, source, found, python)
         if version is not None and source != own:
             pinned = version_locks.resolve(image_name, variant, version, arguments)
-            source = Path(name) / f"{stem}.in"
+            source = folder / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
         try:
             _compile(
-                [source, *_of_workers(image, variant, Path(name))],
+                [source, *_of_workers(image, variant, folder)],
                 output,
                 ["--generate-hashes", "--format", "pylock.toml", *arguments],
             )
@@ -188,8 +187,8 @@ def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogu
         )
     if held[name] == version:
         raise LevelfieldError(f"{base.label} holds {name} {version} already.", fix="Name another version.")
-    with tempfile.TemporaryDirectory() as folder:
-        source, output = Path(folder) / "requirements.in", Path(folder) / "pylock.toml"
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "pylock.toml"
         source.write_text(f"{name}=={version}\n", encoding="utf-8")
         arguments = resolver_arguments(base.variant, source, registries.settings(), base.python)
         problem = version_locks.compile_requirements(
