@@ -189,7 +189,7 @@ def full(path: Path) -> LevelfieldError:
     fix = "`levelfield clean` deletes images and caches; LEVELFIELD_CACHE names another folder."
     there = os.statvfs(place)
     # A program that failed has removed its own files meanwhile: what there is less of ran out.
-    if there.f_favail * 4 < there.f_files and there.f_favail * there.f_blocks < there.f_bavail * there.f_files:
+    if there.f_favail * 2 < there.f_files and there.f_favail * there.f_blocks < there.f_bavail * there.f_files:
         return LevelfieldError(f"The disk has no inode left for another file ({path}).", fix=f"See `df -i`. {fix}")
     return LevelfieldError(f"The disk is full ({path}).", fix=fix)
 
