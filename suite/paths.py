@@ -129,6 +129,12 @@ def _sweep(root: Path) -> None:
             owned.unlink()
 
 
+def allows_programs(folder: Path) -> bool:
+    """Return whether programs in a folder, which need not be there yet, may be executed: it is not mounted `noexec`."""
+    place = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    return not os.statvfs(place).f_flag & os.ST_NOEXEC
+
+
 def folders_to_clean() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Return the folders of the cache that may be removed, and those that only have the same name.
 

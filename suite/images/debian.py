@@ -19,7 +19,7 @@ from suite.images import architectures
 from suite.images.catalogue import lines_of
 from suite.images.wheels import Progress, check, silent
 from suite.names import unknown
-from suite.paths import cache_folder, images_root
+from suite.paths import cache_folder, cache_path, images_root
 from suite.safety.conversion import convert
 
 _HELPER = Path("/usr/lib/apt/apt-helper")
@@ -151,7 +151,7 @@ def missing(lock: BaseLock, base: str) -> tuple[Package, ...]:
     lock, base
         The lock of all bases, and the name of one of them.
     """
-    folder = cache_folder("debs")
+    folder = cache_path() / "debs"
     return tuple(package for package in lock.packages_of(base) if not (folder / package.file).is_file())
 
 
