@@ -28,7 +28,7 @@ from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.volumes import ARTIFACTS, CACHE, EXPORT, Volumes, sees_our_files
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
-from suite.machine.engine import ENGINE_ERRORS
+from suite.machine.engine import ENGINE_ERRORS, refused
 from suite.record.schema import Image
 
 LABEL = "levelfield.supervisor"
@@ -90,6 +90,8 @@ class DockerLauncher:
                 refusal = gpu_error(str(error.explanation))
                 detail = without_uuids(str(error.explanation))
                 raise WorkerError("engine", f"{refusal.message} {refusal.fix}", detail) from error
+            if "no space left" in str(error.explanation):
+                raise refused(str(error.explanation)) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error

@@ -1,6 +1,7 @@
 """What a run will need of this machine, asked of it beforehand by `levelfield doctor`."""
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -48,6 +49,10 @@ def _data_root() -> Path | None:
 
 def findings(names: Iterable[str]) -> Iterator[Finding]:
     """Yield whether what is missing can be fetched, and whether workers will see our files."""
+    place = next(each for each in (cache_path(), *cache_path().absolute().parents) if each.exists())
+    if not os.access(place, os.W_OK | os.X_OK):
+        fix = "Set LEVELFIELD_CACHE to a folder that you can write to."
+        yield bad("cache", f"{cache_path()} is needed, and {place} may not be written.", fix)
     try:
         client = connect()
     except LevelfieldError:
