@@ -31,19 +31,20 @@ def doctor(*, as_json: bool) -> None:
     from suite.cli.answers.examined import Examined
     from suite.images.catalogue import PYTHON
     from suite.images.cost import estimate
+    from suite.launchers import needs as of_plan
     from suite.machine.doctor import examine as findings
     from suite.machine.findings import Needs
-    from suite.paths import cache_root
 
     try:
         missing_bytes = estimate(plan.all_images(), "docker").download_bytes
     except LevelfieldError:  # no engine: doctor reports that
         missing_bytes = None
-    needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
+    images = plan.all_images()
+    needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=of_plan.folders(images))
 
     console = terminals.console(stderr=as_json)
     signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
-    found = (*findings(needs), *_broken_plugins())
+    found = (*findings(needs), *of_plan.findings(images), *_broken_plugins())
     worst = 2 if any(finding.state == "bad" for finding in found) else 0
     for finding in found:
         console.print(

@@ -1,7 +1,6 @@
 """What is old, withdrawn or known to be vulnerable in locks: `levelfield lock --check`."""
 
 import re
-import tempfile
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from suite.images import advisories, catalogue, locks, registries, version_locks
 from suite.images.catalogue import Lock
 from suite.images.wheels import Progress, silent
 from suite.images.withdrawn import Withdrawn, withdrawn
-from suite.paths import images_root
+from suite.paths import images_root, temporary_folder
 from suite.record.references import Reference
 
 _PINNED = re.compile(r"(?P<start>[^=#;]+)==(?P<version>[^;#\s]+)")
@@ -190,8 +189,8 @@ def _below_images(source: Path) -> str:
 
 def _resolved(lock: Lock, source: Path, lines: list[str]) -> dict[str, str]:
     """Return the newest versions that can be installed together."""
-    with tempfile.TemporaryDirectory() as folder:
-        loose, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
+    with temporary_folder("resolving") as folder:
+        loose, output = folder / "requirements.in", folder / "requirements.txt"
         loose.write_text("\n".join(lines) + "\n", encoding="utf-8")
         arguments = locks.resolver_arguments(lock.variant, source, registries.settings(), lock.python)
         arguments += ["--no-header", "--no-annotate", "--upgrade"]

@@ -1,6 +1,5 @@
 """Resolve requirement sets again and write their locks: `nox -s lock`."""
 
-import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -26,7 +25,7 @@ from suite.images.catalogue import PYTHON, Pin
 from suite.images.registries import Places
 from suite.images.wheels import Progress, silent
 from suite.names import unknown
-from suite.paths import images_root
+from suite.paths import images_root, temporary_folder
 from suite.record.references import is_cuda_build, parse, split_python
 
 
@@ -120,17 +119,17 @@ def lock_image(
     of_cuda = variant != "cpu" or is_cuda_build(variant, version)
     python = catalogue.python_for(image_name, variant, version)
     base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
-    with tempfile.TemporaryDirectory() as name:
-        output = Path(name) / "pylock.toml"
+    with temporary_folder("resolving") as folder:
+        output = folder / "pylock.toml"
         serving = _serving(variant, source, version) if places == registries.NOWHERE_ELSE else []
         arguments = _arguments(found, python, serving, split_python(version)[0] or "")
         if version is not None and source != own:
             pinned = version_locks.resolve(image_name, variant, version, arguments)
-            source = Path(name) / f"{stem}.in"
+            source = folder / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
         try:
             _compile(
-                [source, *_of_workers(image, variant, Path(name))],
+                [source, *_of_workers(image, variant, folder)],
                 output,
                 ["--generate-hashes", "--format", "pylock.toml", *arguments],
             )
@@ -206,8 +205,8 @@ def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogu
         )
     if held[name] == version:
         raise LevelfieldError(f"{base.label} holds {name} {version} already.", fix="Name another version.")
-    with tempfile.TemporaryDirectory() as folder:
-        source, output = Path(folder) / "requirements.in", Path(folder) / "pylock.toml"
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "pylock.toml"
         source.write_text(f"{name}=={version}\n", encoding="utf-8")
         arguments = resolver_arguments(base.variant, source, registries.settings(), base.python)
         problem = version_locks.compile_requirements(

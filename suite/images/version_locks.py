@@ -6,16 +6,15 @@ lock and the rest from another, to find which one makes a difference.
 
 import difflib
 import hashlib
-import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, registries, wheels
+from suite.images import architectures, catalogue, programs, registries, wheels
 from suite.images.catalogue import Lock
+from suite.paths import temporary_folder
 from suite.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
 
 NEAREST = 3
@@ -101,8 +100,8 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *catalogue.beside(image_name, variant)]
     roots += _with_cuda(image_name, variant)
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "requirements.in"
+    with temporary_folder("resolving") as folder:
+        source = folder / "requirements.in"
         source.write_text("\n".join(roots) + "\n", encoding="utf-8")
         pinned, problem = _resolved(source, held, arguments)
     if problem:
@@ -112,8 +111,8 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
 
 def _resolved(source: Path, held: Iterable[catalogue.Pin], arguments: list[str]) -> tuple[str, str]:
     """Return what a file of requirements comes to beside what is held, every one pinned, and uv's complaint."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "requirements.txt"
+    with temporary_folder("resolving") as folder:
+        output = folder / "requirements.txt"
         # What uv finds in the file it is to write, it prefers: exactly as much moves as must.
         output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
         problem = compile_requirements([source], output, ["--no-header", "--no-annotate", *arguments])
@@ -144,13 +143,10 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
 def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
     """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
     command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
-    return subprocess.run(
+    return programs.run(
         [*command, "--output-file", str(output), *map(str, sources)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **registries.settings().environment},
-        cwd=sources[0].parent,
+        environment=registries.settings().environment,
+        folder=sources[0].parent,
     )
 
 
@@ -340,8 +336,8 @@ def conflict(lock: Lock) -> str:
     """
     wheels.fetch(lock)
     pinned = {pin.name: pin.version for pin in lock.pins}
-    with tempfile.TemporaryDirectory() as name:
-        source, output = Path(name) / "requirements.in", Path(name) / "requirements.txt"
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "requirements.txt"
         source.write_text("".join(f"{each}=={version}\n" for each, version in pinned.items()), encoding="utf-8")
         arguments = ["--no-header", "--no-annotate", *target(lock.python)]
         arguments += ["--offline", "--no-index", "--find-links", str(wheels.wheel_folder())]

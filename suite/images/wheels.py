@@ -2,19 +2,18 @@
 
 import hashlib
 import os
+import re
 import shutil
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
 
 from suite.errors import LevelfieldError
-from suite.images import registries
+from suite.images import programs, registries
 from suite.images.catalogue import Lock, Pin
 from suite.images.registries import Places
-from suite.paths import cache_folder
+from suite.paths import cache_folder, cache_path, disk_space, temporary_folder
 from suite.safety import untrusted
 
 Progress: TypeAlias = Callable[[str], None]
@@ -32,7 +31,7 @@ def wheel_folder() -> Path:
 
 def missing(lock: Lock) -> tuple[Pin, ...]:
     """Return the pins whose wheels have not been fetched yet (present files are not checked here)."""
-    folder = wheel_folder()
+    folder = cache_path() / "wheels"
     return tuple(pin for pin in lock.pins if not (folder / pin.file).is_file())
 
 
@@ -105,15 +104,14 @@ def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) ->
     groups: dict[bool, list[Pin]] = {False: [], True: []}
     for pin in pins:
         groups["+" in pin.version].append(pin)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache_folder("downloads")) as name:
-        folder = Path(name)
+    with disk_space(), temporary_folder("fetching") as folder:
         for group in filter(None, groups.values()):
             problem = _fetch_pins(group, folder, places, python)
             extra = Places(tuple(index.url for index in registries.indexes(variant)))
             if problem and extra.indexes and places == registries.NOWHERE_ELSE and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
-                raise _failure(group, problem)
+                raise _failure(group, problem, folder)
             for pin in group:
                 _keep(folder, pin)
 
@@ -137,8 +135,15 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     """
     command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--require-hashes", "--dest", str(folder), "--requirement", str(requirements), *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    return (result.stderr or "it said nothing") if result.returncode else ""
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)  # the system's may be full, or small
+    log = temporary / "log"  # why an index gave nothing stands there alone
+    result = programs.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
+    if not result.returncode:
+        return ""
+    logged = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    reasons = [line for line in logged.splitlines() if "Could not fetch URL" in line]
+    return "\n".join([result.stderr, *reasons]).strip() or "it said nothing"
 
 
 def _fetch_pins(pins: list[Pin], folder: Path, places: Places, python: str) -> str:
@@ -148,7 +153,7 @@ def _fetch_pins(pins: list[Pin], folder: Path, places: Places, python: str) -> s
     return pip_download(requirements, folder, arguments)
 
 
-def _failure(pins: list[Pin], problem: str) -> LevelfieldError:
+def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
     words = registries.without_addresses(problem)
     if "DO NOT MATCH THE HASHES" in words:
         lines = [line.strip() for line in words.splitlines()]
@@ -160,9 +165,16 @@ def _failure(pins: list[Pin], problem: str) -> LevelfieldError:
             f"The index serves another file as {file}: expected sha256 {expected}, found {found}.",
             fix="Nothing was built. Ask whoever runs your package index, or re-resolve with `nox -s lock`.",
         )
-    errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
-    reason = errors[-1].removeprefix("ERROR: ").strip() if errors else "it said nothing"
     names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
+    if known := programs.reason(problem, folder):
+        return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=known.fix)
+    if lost := re.search(r"No matching distribution found for (\S+)", words):
+        return LevelfieldError(
+            f"The package index has no wheel of {lost[1]} for this machine, which is locked.",
+            fix="Name an index that still has it (PIP_EXTRA_INDEX_URL), or take a newer version: levelfield lock.",
+        )
+    errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
+    reason = errors[0].removeprefix("ERROR: ").strip() if errors else "it said nothing"
     return LevelfieldError(
         f"pip could not fetch the locked wheels ({names}): {reason}",
         fix="Check that `pip download` works here: index, proxy and certificates come from pip's own configuration.",

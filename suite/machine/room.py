@@ -1,6 +1,6 @@
 """Room to run in: disk, memory, and the CPUs this process may use."""
 
-import shutil
+import os
 from pathlib import Path
 
 from suite.machine import topology
@@ -11,41 +11,47 @@ from suite.record import notices
 from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent
 
+_BYTES_OF_A_FILE = 50_000
+"""Installed frameworks have 20 to 70 kB a file."""
+
 
 def disks(needs: Needs) -> list[Finding]:
-    """Check each disk that gets filled, once."""
-    found: dict[int, Finding] = {}
-    for name in needs.folders:
-        folder = _existing(Path(name).expanduser().absolute())
-        found.setdefault(folder.stat().st_dev, disk(folder, shutil.disk_usage(folder).free, needs))
-    return list(found.values())
+    """Check each disk that gets filled, once, for what all folders on it need."""
+    first: dict[int, Path] = {}
+    needed: dict[int, int] = {}
+    for folder, count_bytes in needs.folders.items():
+        place = _existing(folder.expanduser().absolute())
+        device = place.stat().st_dev
+        first.setdefault(device, place)
+        needed[device] = needed.get(device, 0) + count_bytes
+    return [disk(folder, needed[device]) for device, folder in first.items()]
 
 
 def _existing(folder: Path) -> Path:
     return next(parent for parent in (folder, *folder.parents) if parent.exists())
 
 
-def disk(folder: Path, free_bytes: int, needs: Needs) -> Finding:
-    """Compare the free space of a disk with what a run needs.
+def disk(folder: Path, needed_bytes: int) -> Finding:
+    """Check that a disk has the space and the inodes that a run needs, and may be written.
 
     Parameters
     ----------
     folder
         A folder on the disk, named in the message.
-    free_bytes
-        What is free there, in bytes.
-    needs
-        Below `disk_least_bytes` the finding is `bad`, below `disk_bytes` it is a warning.
+    needed_bytes
+        What the run will write there.
     """
-    topic, fix = (
-        "disk",
-        "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk.",
-    )
-    message = f"{gibibytes(free_bytes)} free at {folder}"
-    if free_bytes < needs.disk_least_bytes:
-        return bad(topic, f"{message}, too little for even one framework.", fix)
-    if free_bytes < needs.disk_bytes:
-        return warn(topic, f"{message}; all frameworks take about {gibibytes(needs.disk_bytes)}.", fix)
+    topic = "disk"
+    fix = "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk."
+    there = os.statvfs(folder)
+    free_bytes = there.f_bavail * there.f_frsize
+    message = f"{gibibytes(free_bytes)} free at {folder}; what is still to be made takes {gibibytes(needed_bytes)}"
+    if there.f_flag & os.ST_RDONLY:
+        return bad(topic, f"{folder} is on a disk that is mounted read-only.", "Set LEVELFIELD_CACHE to another disk.")
+    if free_bytes < needed_bytes:
+        return bad(topic, f"{message}.", fix)
+    if there.f_files and there.f_favail < needed_bytes / _BYTES_OF_A_FILE:
+        return bad(topic, f"{message}, and only {there.f_favail} inodes are free (`df -i`).", fix)
     return ok(topic, f"{message}.")
 
 

@@ -1,4 +1,4 @@
-"""The programs a run needs: a container engine, the locks' Python, a compiler, and ways to fetch."""
+"""The programs a run needs: a container engine, the locks' Python, a compiler, and pip."""
 
 import contextlib
 import importlib.util
@@ -18,14 +18,12 @@ from suite.machine.reading import Facts
 
 _START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
 _REGISTRY_TIMEOUT_SECONDS = 8
-_REACHED = "The engine reaches it"
 
 
 class Engine(msgspec.Struct, frozen=True):
     """Result of looking for the container engine."""
 
     findings: tuple[Finding, ...]
-    reaches_registry: bool = False
     facts: Facts = {}
     """What it says about itself; empty where none answers."""
 
@@ -54,7 +52,7 @@ def container_engine(needs: Needs) -> Engine:
         fix = f"See its log (journalctl -u docker), and {there.named_by}; without it, virtual environments are used."
         message = f"What {there.named_by} names is no engine that answers: {short(error)}."
         return Engine((warn(topic, message, fix),))
-    return Engine((found, reached), reaches_registry=reached.message.startswith(_REACHED), facts=facts)
+    return Engine((found, reached), facts=facts)
 
 
 def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
@@ -116,7 +114,7 @@ def registry(client: docker.DockerClient, image: str) -> Finding:
     except ENGINE_ERRORS as error:
         cause = str(error).rstrip('")').rsplit(": ", 1)[-1][:120]  # of a long chain the end, where the reason is
         return ok(topic, f"The engine does not reach it ({cause}); bases made from Debian packages do without.")
-    return ok(topic, f"{_REACHED}: --base registry can be used.")
+    return ok(topic, "The engine reaches it: --base registry can be used.")
 
 
 def wheels(needs: Needs) -> Finding:

@@ -9,14 +9,13 @@ import mmap
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from suite.backends.protobuf import MalformedError
 from suite.errors import LevelfieldError, printable
-from suite.paths import cache_folder
+from suite.paths import cache_folder, temporary_folder
 from suite.prepare.artifacts import ModelFile
 from suite.prepare.own_model import describe, onnx_format, python_file
 from suite.prepare.own_model.describe import Content
@@ -101,8 +100,9 @@ def keep(path: Path) -> Content:
     """
     root = cache_folder("artifacts") / "own"
     root.mkdir(exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=root))
-    try:
+    with temporary_folder("own") as outer:
+        draft = outer / "draft"
+        draft.mkdir()
         sha256, size_bytes = _copy(path, draft / MODEL, MAX_BYTES)
         graph = _graph(draft / MODEL, _shown(path))
         beside = {name: _copy_beside(path, name, draft) for name in graph.beside}
@@ -113,8 +113,6 @@ def keep(path: Path) -> Content:
         if not (target / MODEL).is_file():
             shutil.rmtree(target, ignore_errors=True)
             draft.replace(target)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return content
 
 
@@ -272,8 +270,9 @@ def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ..
     """Write the file with these shapes of its inputs, and links to the weights beside it."""
     if (folder / MODEL).is_file():
         return
-    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=original.parent))
-    try:
+    with temporary_folder("own") as outer:
+        draft = outer / "draft"
+        draft.mkdir()
         with _mapped(original / MODEL) as whole, (draft / MODEL).open("wb") as file:
             file.writelines(onnx_format.fixed(whole, sides))
         untrusted.limit_access(draft / MODEL, (original / MODEL).stat().st_mode)
@@ -282,20 +281,13 @@ def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ..
         draft.chmod(0o755)
         shutil.rmtree(folder, ignore_errors=True)
         draft.replace(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _keep_values(path: Path) -> str:
     """Copy a file of values into the cache; return its SHA-256."""
-    root = cache_folder("artifacts") / "own"
-    descriptor, draft = tempfile.mkstemp(prefix=".draft-", dir=root)
-    os.close(descriptor)
-    try:
-        sha256, _ = _copy(path, Path(draft), MAX_VALUES_BYTES)
-        Path(draft).replace(_values_file(sha256))
-    finally:
-        Path(draft).unlink(missing_ok=True)
+    with temporary_folder("own") as folder:
+        sha256, _ = _copy(path, folder / "values", MAX_VALUES_BYTES)
+        (folder / "values").replace(_values_file(sha256))
     return sha256
 
 
