@@ -40,7 +40,6 @@ def _tags(made: Recipe) -> tuple[str, str]:
         pytest.param(
             _replace("images/base.lock", 'name = "bash", version = "', 'name = "bash", version = "9'), id="base"
         ),
-        pytest.param(_append("images/base/slim.packages", "g++\n"), id="packages of the base"),
     ],
 )
 def test_what_an_environment_is_made_of_changes_its_tag(checkout: Path, change: Change) -> None:
