@@ -326,7 +326,7 @@ def test_what_cannot_run_is_not_waited_for(reports: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["weights", "inputs"])
-def test_workers_that_hold_something_else_are_refused(
+def test_results_of_workers_that_hold_something_else_are_refused(
     reports: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     harness = Harness(plan("latency"), reports)
@@ -335,9 +335,12 @@ def test_workers_that_hold_something_else_are_refused(
         where = msgspec.structs.replace(where, weights_sha256={"canary": "0" * 64})
     else:
         monkeypatch.setattr(where.artifacts, "inputs_sha256", lambda *_, **__: "0" * 64)
-    with pytest.raises(LevelfieldError, match=f"holds other {what} for canary") as caught:
-        harness.measure(where=where)
-    assert "levelfield clean" in caught.value.fix
+    run = harness.measure(where=where)
+    for launch in (each for generation in run.blocks[0].generations for each in generation.launches):
+        assert launch.failure is not None
+        assert f"holds other {what} for canary" in launch.failure.message
+        assert "levelfield clean" in launch.failure.message
+        assert not launch.warmup
 
 
 def test_a_disk_that_fills_up_keeps_what_was_measured(small_disk: Path) -> None:
