@@ -24,7 +24,8 @@ def test_every_lie_costs_its_own_case_only(reports: Path, tmp_path: Path, monkey
     run = guarded.read(harness.folder).run
     turns = [turn for round_ in turns_of(run) for turn in round_]
     for arm, text in zip(liars, says.values(), strict=True):
-        failures = [each.failure for each in (*launches_of(run, arm), *turns) if arm.id == each.arm and each.failure]
+        failures = [launch.failure for launch in launches_of(run, arm) if launch.failure is not None]
+        failures += [turn.failure for turn in turns if turn.arm == arm.id and turn.failure is not None]
         assert failures
         for failure in failures:
             assert text in failure.message
