@@ -224,7 +224,7 @@ def test_the_last_three_nights_are_held_against_a_baseline(tmp_path: Path) -> No
     assert (tmp_path / "site" / "index.html").is_file()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("last", "bench", "code"), [(1.0, 0, 0), (1.0, 3, 3), (20.0, 0, 1), (20.0, 3, 1), (20.0, 2, 1)]
 )
