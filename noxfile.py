@@ -99,12 +99,15 @@ def lock(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check format, style, types, layers of imports and spelling."""
     programs = environment(session, "dev", "dev.lock")
-    code = ("suite", "plugins", "tests", "docs/site", "noxfile.py")
+    code = ("suite", "plugins", "studies", "tests", "docs/site", "noxfile.py")
+    pages = ("README.md", *sorted(str(path.relative_to(HERE)) for path in (HERE / "docs").rglob("*.md")))
     for program, *words in (
         ("ruff", "format", "--check", *code),
         ("ruff", "check", *code),
         ("mypy", "--strict", *code),
         ("lint-imports",),
+        # A page whose figures are not those of its records.
+        ("cog", "--check", "-P", "-I", ".", "-p", "from docs.site import figures", *pages),
         ("codespell", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "suite", "plugins"),
     ):
         session.run(str(programs / program), *words, external=True)
@@ -116,15 +119,14 @@ def tests(session: nox.Session) -> None:
     words = session.posargs
     # Two files at a time. Threads of OpenBLAS that wait for one another burn the one CPU that each process has.
     together = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-    threads = {"OPENBLAS_NUM_THREADS": "1"}
     if not words:
-        passed = _pytest(session, "-m", "not framework and not extended", *together, **threads)
+        passed = _pytest(session, "-m", "not framework and not extended", *together, threads="1")
     elif words[0] == "all":
         try:
             files = part(words[1:])
         except ValueError as error:
             session.error(str(error))
-        passed = _pytest(session, "-m", "not framework and not alone", *together, *files, **threads)
+        passed = _pytest(session, "-m", "not framework and not alone", *together, *files, threads="1")
         passed &= _pytest(session, "-m", "not framework and alone", *files, may_be_none=True)
     else:
         passed = _pytest(session, "-m", "not framework", *words)
@@ -132,11 +134,13 @@ def tests(session: nox.Session) -> None:
         session.error("Tests failed.")
 
 
-def _pytest(session: nox.Session, *words: str, may_be_none: bool = False, **variables: str) -> bool:
+def _pytest(session: nox.Session, *words: str, may_be_none: bool = False, threads: str = "") -> bool:
     """Run pytest and tell where its time went; a failure does not hide those of a second call."""
     programs = environment(session, "dev", "dev.lock")
     # Where PYTHONDONTWRITEBYTECODE is set, every command that a test starts compiles up to 300 modules.
-    variables |= {"PYTHONDONTWRITEBYTECODE": "", "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    variables = {"PYTHONDONTWRITEBYTECODE": "", "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    if threads:
+        variables["OPENBLAS_NUM_THREADS"] = threads
     call = (str(programs / "pytest"), "--durations=30", "--durations-min=5", *words)
     try:
         session.run(*call, env=variables, external=True, success_codes=[0, 5] if may_be_none else [0])
