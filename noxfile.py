@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +21,6 @@ EDITABLE = (
     *(word for folder in (HERE, *PLUGINS) for word in ("--editable", str(folder))),
 )
 """Levelfield itself and its plug-ins, built by what the lock holds."""
-IMAGES = tuple(tomllib.loads((HERE / "images" / "catalogue.toml").read_text(encoding="utf-8")))
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "virtualenv"
@@ -83,10 +81,9 @@ def publish(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
-@nox.parametrize("image", [nox.param(name, id=name) for name in IMAGES])
-def build(session: nox.Session, image: str) -> None:
-    """Build one image; options after `--` go to `levelfield build`."""
-    levelfield(session, "build", image, *session.posargs)
+def build(session: nox.Session) -> None:
+    """Build all images of the backends, or those that words after `--` name."""
+    levelfield(session, "build", *session.posargs)
 
 
 @nox.session(python=False)
