@@ -3,6 +3,7 @@
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TypeAlias
 
 import msgspec
@@ -95,6 +96,12 @@ def embed(
         cap = max(FEWEST, cap // 2)
 
 
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Resolve the annotations of a type once: that takes longer than all else of a page."""
+    return msgspec.structs.fields(kind)
+
+
 def without_defaults(value: object) -> object:
     """Turn structs into dictionaries that leave out every field that holds its default.
 
@@ -105,7 +112,7 @@ def without_defaults(value: object) -> object:
         if config.array_like:
             return value
         fields: dict[str, object] = {} if config.tag is None else {str(config.tag_field): config.tag}
-        for field in msgspec.structs.fields(type(value)):
+        for field in _fields(type(value)):
             held = getattr(value, field.name)
             default = field.default_factory() if callable(field.default_factory) else field.default
             if type(held) is not type(default) or held != default:

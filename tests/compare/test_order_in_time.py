@@ -58,7 +58,7 @@ def test_a_step_between_two_lumps_looks_like_a_change(runs: int, about: float) -
     assert false_changes(stepped(lumps, runs)) == pytest.approx(about, abs=0.03)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.extended
 @pytest.mark.parametrize("runs", [3, 5])
 def test_runs_in_turns_keep_their_promise_wherever_the_step_is(runs: int) -> None:
     allowed = GATE.q + 3 * math.sqrt(GATE.q * (1 - GATE.q) / EXPERIMENTS)

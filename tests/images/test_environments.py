@@ -59,6 +59,7 @@ def test_a_second_call_makes_nothing(made: environments.Environment) -> None:
     assert (record.launcher, record.name, record.lock_sha256) == ("venv", "canary", catalogue.lock("canary").sha256)
 
 
+@pytest.mark.extended
 def test_an_environment_that_was_cut_off_is_made_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = catalogue.lock("canary")
     interpreter, version = environments.find_python(lock)

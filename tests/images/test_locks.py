@@ -66,6 +66,7 @@ def test_what_an_older_version_asks_for_moves_and_is_said(checkout: Path) -> Non
     assert f"openvino cpu@2025.4.1: needs packaging {lock.versions['packaging']} as well" in said
 
 
+@pytest.mark.extended
 def test_another_python_holds_every_version(checkout: Path) -> None:
     path = checkout / "images" / "onnxruntime" / "cpu@py3.13.lock"
     committed = path.read_bytes()
@@ -110,6 +111,7 @@ def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: 
     assert (folder / "cpu.lock").read_bytes() == before
 
 
+@pytest.mark.extended
 def test_one_distribution_is_replaced_and_everything_else_is_held(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

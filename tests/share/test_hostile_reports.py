@@ -77,6 +77,7 @@ def embedded(record: Any) -> bytes:
     return msgspec.json.encode({"record_sha256": "0" * 64, "cap": 5000, "record": record})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("variants", [False, True])
 def test_scripts_in_every_field_are_text_and_the_page_holds(tmp_path: Path, variants: bool) -> None:
     hostile = make_hostile(variants=variants)
@@ -232,7 +233,7 @@ def many(what: str) -> Any:
     return plain
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("what", ["cases", "results", "rounds", "windows", "places", "facts"])
 def test_enormous_arrays_are_refused_inside_a_page_and_in_a_record(tmp_path: Path, what: str) -> None:
     record = many(what)
