@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +109,13 @@ class PrivateEngine:
     ----------
     hidden
         Folders in whose place it sees empty ones: it has a mount namespace of its own.
+    options
+        Further ones of `dockerd`.
     """
 
-    def __init__(self, *hidden: Path) -> None:
+    def __init__(self, *hidden: Path, options: Sequence[str] = ()) -> None:
         self._hidden = hidden
+        self._options = options
         self.folder = Path(tempfile.mkdtemp(prefix="levelfield-engine-"))
         self.host = f"unix://{self.folder}/socket"
         self._log = (self.folder / "log").open("wb")
@@ -121,8 +125,17 @@ class PrivateEngine:
         folders = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
         self._process = subprocess.Popen(
             # In a network namespace of its own: an engine without a bridge deletes the one that is there, `docker0`.
-            ["unshare", "--net", "--mount", "sh", "-c", "".join(map(_hide, self._hidden)) + 'exec "$@"', "sh"]
+            [
+                "unshare",
+                "--net",
+                "--mount",
+                "sh",
+                "-c",
+                "".join(map(_hide, self._hidden)) + 'ip link set lo up; exec "$@"',
+                "sh",
+            ]
             + ["dockerd", "--host", self.host, "--bridge=none", "--iptables=false"]
+            + [*self._options]
             + [word for option, name in folders.items() for word in (option, str(self.folder / name))],
             stdout=self._log,
             stderr=self._log,
@@ -137,6 +150,10 @@ class PrivateEngine:
             with contextlib.suppress(DockerException), contextlib.closing(docker.DockerClient(self.host)) as client:
                 return bool(client.ping())
         return False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def log(self) -> str:
         return (self.folder / "log").read_text(errors="replace")[-2000:]

@@ -111,6 +111,8 @@ def _files(client: docker.DockerClient) -> Iterator[Finding]:
         if seen:
             yield ok(topic, "The engine's containers read, write and execute what lies in the cache folder.")
         else:
-            fix = "Set LEVELFIELD_CACHE to a folder that the engine sees, if copying takes too long."
-            yield warn(topic, "The engine does not see the cache folder; files are copied into volumes instead.", fix)
+            fix = (
+                "Where copying takes too long, set LEVELFIELD_CACHE to a folder that they can read, write and execute."
+            )
+            yield warn(topic, "Containers cannot use the cache folder, so files are copied into volumes.", fix)
         return

@@ -12,6 +12,7 @@ import secrets
 import shutil
 import tarfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -31,6 +32,7 @@ _VOLUME = ".volume"
 """File in a cache folder that names the volume in its place; without it, the cache is empty."""
 _PROBE = 'grep -qx "$1" /probe/nonce && cp /bin/true /probe/program && /probe/program && cp /probe/nonce /probe/answer'
 _CHUNK_BYTES = 1 << 20
+_ATTEMPTS, _PAUSE_S = 20, 0.1
 
 
 def sees_our_files(client: docker.DockerClient, image: str, user: tuple[int, int], labels: dict[str, str]) -> bool:
@@ -188,10 +190,16 @@ class Volumes:
             api.remove_container(container, force=True)
 
     def _remove(self, name: str) -> None:
-        if name:
-            with contextlib.suppress(*ENGINE_ERRORS):
+        for _ in range(_ATTEMPTS if name else 0):
+            try:
                 self._client.api.remove_volume(name, force=True)
+            except APIError:  # the container of a worker that has ended is still there for a moment
+                time.sleep(_PAUSE_S)
+            except ENGINE_ERRORS:
+                return
+            else:
                 self._made.discard(name)
+                return
 
     def close(self) -> None:
         """Remove all volumes; one that a worker still uses is left to a later run (`DockerLauncher.sweep`)."""

@@ -110,7 +110,15 @@ def _tls(folder: Path, *, verify: bool) -> docker.tls.TLSConfig:
             fix="Name the folder of its certificates in DOCKER_CERT_PATH, or create the context again.",
         )
     client = (certificate, key) if certificate and key else None
-    return docker.tls.TLSConfig(client_cert=client, ca_cert=authority, verify=verify)
+    return _Certificates(client_cert=client, ca_cert=authority, verify=verify)
+
+
+class _Certificates(docker.tls.TLSConfig):
+    """Certificates of an engine, in whose place none of the environment's are taken (REQUESTS_CA_BUNDLE)."""
+
+    def configure_client(self, client: docker.APIClient) -> None:
+        super().configure_client(client)
+        client.trust_env = False
 
 
 def engine() -> Facts:

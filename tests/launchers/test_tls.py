@@ -1,0 +1,80 @@
+"""A worker in an engine that is reached by TLS, whose streams are encrypted too."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import docker
+import msgspec
+import pytest
+
+from suite.launchers.docker import DockerLauncher
+from tests.engines import PrivateEngine
+
+pytestmark = [pytest.mark.docker, pytest.mark.extended]
+ADDRESS = "tcp://127.0.0.1:2376"  # in the engine's own network namespace
+SCRIPT = textwrap.dedent(
+    """
+    import contextlib, os, sys, time
+    from pathlib import Path
+    import msgspec
+    from suite.launchers.docker import DockerLauncher, connect
+    from suite.launchers.protocol import LaunchSpec
+    from suite.record.schema import Image
+    from suite.worker.messages import Load, Loaded, Task, Verified, Verify
+    image = msgspec.json.decode(sys.argv[1], type=Image)
+    artifacts = Path(os.environ["LEVELFIELD_CACHE"]) / "artifacts"
+    artifacts.mkdir(parents=True)
+    with contextlib.closing(connect()) as client:
+        spec = LaunchSpec("test", image, 1, (min(os.sched_getaffinity(0)),), 512 << 20, artifacts)
+        worker = DockerLauncher(client).launch(spec)
+        worker.await_ready(60)
+        worker.ask(Load(Task("canary", "canary", 1, 1)), Loaded, 60)
+        assert len(worker.ask(Verify(64), Verified, 60).output) == 64 * 513 * 4
+        began = time.monotonic()
+        worker.stop()
+        assert time.monotonic() - began < 5, "it ended by itself"
+    """
+)
+
+
+def test_a_worker_answers_over_tls(engine: docker.DockerClient, tmp_path: Path) -> None:
+    if os.getuid() != 0 or shutil.which("dockerd") is None or shutil.which("openssl") is None:
+        pytest.skip("Starting a second engine with certificates needs root, dockerd and openssl.")
+    image = DockerLauncher(engine).prepare("canary", "cpu", None, lambda _: None)
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += [
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        f"{tmp_path}/key.pem",
+        "-out",
+        f"{tmp_path}/ca.pem",
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    shutil.copyfile(tmp_path / "ca.pem", tmp_path / "cert.pem")
+    files = [
+        f"--tls{name}={tmp_path}/{file}.pem" for name, file in (("cacert", "ca"), ("cert", "cert"), ("key", "key"))
+    ]
+    with contextlib.closing(PrivateEngine(options=["--host", ADDRESS, "--tlsverify", *files])) as private:
+        private.load(engine, image.tag)
+        done = subprocess.run(
+            ["nsenter", f"--net=/proc/{private.pid}/ns/net", sys.executable, "-c", SCRIPT, msgspec.json.encode(image)],
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+                "LEVELFIELD_CACHE": str(tmp_path / "cache"),
+                "DOCKER_HOST": ADDRESS,
+                "DOCKER_TLS_VERIFY": "1",
+                "DOCKER_CERT_PATH": str(tmp_path),
+                "REQUESTS_CA_BUNDLE": os.devnull,
+            },
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 0, done.stderr
