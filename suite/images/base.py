@@ -1,9 +1,6 @@
 """The base of an image: made here from locked Debian packages, or pulled by digest from a registry."""
 
 import hashlib
-import os
-import shutil
-import subprocess
 import tempfile
 import tomllib
 from pathlib import Path
@@ -14,14 +11,12 @@ import msgspec
 from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, debian, engine
-from suite.images.wheels import Progress, digest, silent
+from suite.images import architectures, catalogue, debian, engine, unpacking
+from suite.images.layer import Layer
+from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, file_lock, images_root
 
 Kind: TypeAlias = Literal["debian", "registry"]
-
-_INHERITED = ("PATH", "HOME", "TMPDIR")
-"""What making a base takes from the user's environment: the rest could change its bytes."""
 
 
 class Base(msgspec.Struct, frozen=True):
@@ -39,24 +34,6 @@ class Base(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """For records: which base, and its digest."""
         return f"{self.kind} {self.name} {self.identity}"
-
-
-def _options(architecture: str) -> tuple[str, ...]:
-    """Return how mmdebstrap is called for an architecture, by Debian's name; part of a base's identity."""
-    return (
-        "--variant=minbase",
-        "--format=tar",
-        f"--architectures={architecture}",
-        # Documents and translations are not needed to measure; licences stay.
-        "--dpkgopt=path-exclude=/usr/share/doc/*",
-        "--dpkgopt=path-include=/usr/share/doc/*/copyright",
-        "--dpkgopt=path-exclude=/usr/share/man/*",
-        "--dpkgopt=path-exclude=/usr/share/info/*",
-        "--dpkgopt=path-exclude=/usr/share/locale/*",
-        # What would tell this machine from another.
-        '--customize-hook=rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*',
-        '--customize-hook=rm -f "$1"/etc/resolv.conf "$1"/etc/hostname "$1"/etc/apt/apt.conf.d/99mmdebstrap',
-    )
 
 
 def name_for(image_name: str, python: str) -> str:
@@ -105,8 +82,7 @@ def describe(name: str, kind: Kind = "debian") -> Base:
         reference = table[name]["reference"]
         return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
     lock = debian.lock_of(name)
-    made_of = [debian.digest(lock, name), *debian.package_names(name), *_options(lock.architecture)]
-    identity = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
+    identity = hashlib.sha256(f"{debian.digest(lock, name)}\n{unpacking.RULES}".encode()).hexdigest()
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
 
@@ -145,7 +121,7 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
     Raises
     ------
     LevelfieldError
-        A package or mmdebstrap is missing, or the registry does not answer.
+        A package cannot be fetched, or the registry does not answer.
     """
     if exists(client, base):
         return
@@ -173,77 +149,19 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
             ) from error
 
 
-def make(name: str, tar: Path, *, progress: Progress = silent) -> None:
-    """Write the base `name` as a tar archive; the same packages give the same bytes.
-
-    Parameters
-    ----------
-    name
-        A name of `suite.images.debian.BASES`.
-    tar
-        The file to write.
-    progress : callable
-        Called with one short line whenever a step begins.
+def make(name: str, tar: Path, *, progress: Progress = silent) -> Layer:
+    """Write the base `name` as a tar archive; the same packages give the same bytes on every machine.
 
     Raises
     ------
     LevelfieldError
-        mmdebstrap is missing or fails, or a package cannot be fetched.
+        A package cannot be fetched or unpacked.
     """
-    if shutil.which("mmdebstrap") is None:
-        raise LevelfieldError(
-            "The base image is made with mmdebstrap, which is not installed.",
-            fix="Run `apt-get install mmdebstrap`, or use a ready base: `--base registry`.",
-        )
     lock = debian.lock_of(name)
     packages = debian.fetch(lock, name, progress=progress)
-    progress(f"making the {name} base from {len(packages)} Debian packages")
-    # Not in the user's cache: mmdebstrap may read it as another user.
-    with tempfile.TemporaryDirectory(prefix="levelfield-debs-") as folder:
-        repository = Path(folder)
-        repository.chmod(0o755)
-        _repository(repository, packages, lock)
-        source = f"deb [trusted=yes] copy:{repository} ./"
-        command = [
-            "mmdebstrap",
-            "--quiet",
-            *_options(lock.architecture),
-            f"--include={','.join(debian.package_names(name))}",
-        ]
-        command += [lock.release, str(tar), source]
-        environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
-            "SOURCE_DATE_EPOCH": str(lock.epoch),
-            "LC_ALL": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",  # else what packages run on being installed leaves bytecode
-        }
-        result = subprocess.run(
-            command, capture_output=True, text=True, check=False, env=environment, stdin=subprocess.DEVNULL
-        )
-    if result.returncode:
-        lines = [line for line in result.stderr.splitlines() if line.startswith(("E:", "dpkg:"))]
-        raise LevelfieldError(
-            f"mmdebstrap could not make the {name} base: {lines[0] if lines else result.stderr.strip()[-300:]}",
-            fix="Run as root; or install uidmap and give yourself a range in /etc/subuid and /etc/subgid; or use "
-            "a ready base: `--base registry`.",
-        )
-
-
-def _repository(folder: Path, packages: tuple[Path, ...], lock: debian.BaseLock) -> None:
-    """Write a package repository of exactly these files, under the release's name."""
-    paragraphs = []
-    for package in packages:
-        shutil.copyfile(package, folder / package.name)
-        shown = subprocess.run(["dpkg-deb", "--field", str(package)], capture_output=True, text=True, check=True)
-        control, sha256 = shown.stdout.rstrip("\n"), digest(package)
-        paragraphs.append(f"{control}\nFilename: ./{package.name}\nSize: {package.stat().st_size}\nSHA256: {sha256}\n")
-    index = "\n".join(paragraphs).encode()
-    (folder / "Packages").write_bytes(index)
-    sha256 = hashlib.sha256(index).hexdigest()
-    (folder / "Release").write_text(
-        f"Suite: {lock.release}\nCodename: {lock.release}\nArchitectures: {lock.architecture} all\n"
-        f"SHA256:\n {sha256} {len(index)} Packages\n",
-        encoding="utf-8",
-    )
+    progress(f"unpacking {len(packages)} Debian packages of the {name} base")
+    with tar.open("wb") as target:
+        return unpacking.unpack(packages, lock.epoch, target)
 
 
 def _pull(client: docker.DockerClient, base: Base, progress: Progress) -> None:

@@ -46,7 +46,7 @@ def write(entries: Iterable[tuple[tarfile.TarInfo, IO[bytes] | None]], target: B
     hashing = _Hashing(target)
     size_bytes = 0
     # GNU's format: names of any length and byte, and no header that the others need but this one does not.
-    with tarfile.open(fileobj=hashing, mode="w", format=tarfile.GNU_FORMAT) as archive:
+    with tarfile.open(fileobj=hashing, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8") as archive:
         for entry, content in entries:
             header = canonical(entry, newest_s)
             if header.type not in _TYPES:

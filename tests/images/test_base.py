@@ -141,11 +141,3 @@ def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(name: str
     base.make(own, tmp_path / "base.tar")
     with (tmp_path / "base.tar").open("rb") as stream:
         assert image.layers[0] == "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def test_a_host_without_mmdebstrap_is_reported_both_ways_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LevelfieldError, match="mmdebstrap") as caught:
-        base.make("slim", tmp_path / "base.tar")
-    assert "apt-get install mmdebstrap" in caught.value.fix
-    assert "--base registry" in caught.value.fix
