@@ -5,6 +5,7 @@ import errno
 import fcntl
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,11 @@ from suite.errors import LevelfieldError
 MARK = ".levelfield"
 """File in every folder of the cache that Levelfield made."""
 _KEY_BYTES = 32
-CACHE_FOLDERS = ("artifacts", "debs", "downloads", "fleets", "locks", "machines", "venvs", "wheels", "worker")
+_OWNED = ".owned"
+"""Ending of the file beside a temporary folder that its process holds a lock on."""
+CACHE_FOLDERS = (
+    *("artifacts", "debs", "downloads", "fleets", "locks", "machines", "temporary", "venvs", "wheels", "worker"),
+)
 """All folders of the cache, which `levelfield clean` deletes."""
 
 
@@ -40,20 +45,19 @@ def images_root() -> Path:
     )
 
 
-def cache_root() -> Path:
-    """Return the cache folder, and create it.
+def cache_path() -> Path:
+    """Return where the cache folder is, or would be.
 
     `LEVELFIELD_CACHE` names it; otherwise it is `levelfield` in the XDG cache folder.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder cannot be made or written to.
     """
     chosen = os.environ.get("LEVELFIELD_CACHE")
     xdg = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    root = Path(chosen).expanduser() if chosen else Path(xdg).expanduser() / "levelfield"
-    return _writable(root)
+    return Path(chosen).expanduser() if chosen else Path(xdg).expanduser() / "levelfield"
+
+
+def cache_root() -> Path:
+    """Return the cache folder, and create it; raises LevelfieldError where it cannot be made or written to."""
+    return _writable(cache_path())
 
 
 def cache_folder(name: str) -> Path:
@@ -67,13 +71,53 @@ def cache_folder(name: str) -> Path:
     return _writable(folder)
 
 
+@contextlib.contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """Yield a new folder below the cache, which is removed afterwards, or by the next one if this process is killed.
+
+    It lies in the file system of the rest of the cache, so that what is made in it can be moved to its place.
+
+    Notes
+    -----
+    Beside each folder lies a file that its process holds a lock on. The kernel drops the lock however the process
+    ends, also with the machine, and whichever container or host on the same file system it ran in.
+    """
+    root = cache_folder("temporary")
+    with contextlib.ExitStack() as held:
+        with file_lock(root / MARK):
+            _sweep(root)
+            folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=root))
+            owned = folder.with_suffix(_OWNED)
+            held.callback(owned.unlink, missing_ok=True)
+            held.enter_context(file_lock(owned))
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
+        yield folder
+
+
+def sweep_temporary() -> None:
+    """Remove the temporary folders of killed processes, if there is a cache."""
+    root = cache_path() / "temporary"
+    if (root / MARK).is_file() and os.access(root, os.W_OK):
+        with file_lock(root / MARK):
+            _sweep(root)
+
+
+def _sweep(root: Path) -> None:
+    for folder in {each.with_suffix("") for each in root.iterdir() if each.name != MARK}:
+        owned = folder.with_suffix(_OWNED)
+        with contextlib.suppress(OSError), owned.open("w") as file:  # another's, or locked: its process lives
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+            owned.unlink()
+
+
 def folders_to_clean() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Return the folders of the cache that may be removed, and those that only have the same name.
 
     A folder that Levelfield made contains a mark. Where LEVELFIELD_CACHE names a folder with other contents, a folder
     without a mark belongs to somebody else.
     """
-    there = [folder for folder in (cache_root() / name for name in CACHE_FOLDERS) if folder.is_dir()]
+    there = [folder for folder in (cache_path() / name for name in CACHE_FOLDERS) if folder.is_dir()]
     chosen = bool(os.environ.get("LEVELFIELD_CACHE"))
     ours = tuple(folder for folder in there if not folder.is_symlink() and (not chosen or (folder / MARK).is_file()))
     return ours, tuple(folder for folder in there if folder not in ours)

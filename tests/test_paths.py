@@ -1,4 +1,7 @@
 import errno
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,31 @@ def test_the_recipes_are_found_in_a_checkout_and_in_an_installed_package(
     packaged.mkdir(parents=True)
     (packaged / "catalogue.toml").touch()
     assert paths.images_root() == packaged
+
+
+HELD = "from suite.paths import temporary_folder as t\nwith t('held') as f: print(f, flush=True); input()"
+
+
+def test_the_temporary_folder_of_a_killed_process_goes_with_the_next_one_and_a_live_ones_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    command = [sys.executable, "-c", HELD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as living:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed:
+            stays, goes = (Path(one.stdout.readline().strip()) for one in (living, killed) if one.stdout)
+            (goes / "half").write_text("a file")
+            killed.send_signal(signal.SIGKILL)
+        assert goes.is_dir()
+        with paths.temporary_folder("mine") as mine:
+            assert sorted(each for each in (tmp_path / "temporary").iterdir() if each.is_dir()) == sorted([stays, mine])
+        living.communicate("\n")
+    assert [each.name for each in (tmp_path / "temporary").iterdir()] == [paths.MARK]
+    assert (tmp_path / "temporary") in paths.folders_to_clean()[0]
+
+
+def test_sweeping_makes_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
+    paths.sweep_temporary()
+    assert paths.folders_to_clean() == ((), ())
+    assert not (tmp_path / "cache").exists()

@@ -1,8 +1,8 @@
 """The base of an image: made here from locked Debian packages, or pulled by digest from a registry."""
 
 import hashlib
-import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -11,12 +11,14 @@ import msgspec
 from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, debian, engine, unpacking
+from suite.images import architectures, catalogue, debian, engine, loading, unpacking
 from suite.images.layer import Layer
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, file_lock, images_root
+from suite.paths import cache_folder, file_lock, images_root, temporary_folder
 
 Kind: TypeAlias = Literal["debian", "registry"]
+
+_FINISH = "base.sh"
 
 
 class Base(msgspec.Struct, frozen=True):
@@ -82,7 +84,8 @@ def describe(name: str, kind: Kind = "debian") -> Base:
         reference = table[name]["reference"]
         return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
     lock = debian.lock_of(name)
-    identity = hashlib.sha256(f"{debian.digest(lock, name)}\n{unpacking.RULES}".encode()).hexdigest()
+    finish = hashlib.sha256((images_root() / _FINISH).read_bytes()).hexdigest()
+    identity = hashlib.sha256(f"{debian.digest(lock, name)}\n{unpacking.RULES}\n{finish}".encode()).hexdigest()
     return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
 
 
@@ -129,24 +132,42 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
         _pull(client, base, progress)
         return
     guard = cache_folder("downloads") / "base.lock"
-    with file_lock(guard), tempfile.TemporaryDirectory(prefix="levelfield-base-") as name:
-        if exists(client, base):  # another build made it meanwhile
-            return
-        tar = Path(name) / "base.tar"
-        make(base.name, tar, progress=progress)
-        progress(f"importing the {base.name} base")
-        changes = [
-            f"LABEL levelfield.image=base-{base.name}",
-            f"LABEL {engine.IDENTITY}={base.identity}",
-            'CMD ["/bin/sh"]',
-        ]
-        try:
-            engine.import_base(client, tar, base.reference, changes, architectures.current())
-        except APIError as error:
-            raise LevelfieldError(
-                f"The container engine could not take the {base.name} base: {error.explanation or error}",
-                fix="See `df -h` and the engine's log.",
-            ) from error
+    with file_lock(guard), temporary_folder("base") as folder:
+        if not exists(client, base):  # no other build made it meanwhile
+            engine.check_machine(client)
+            _load(client, base, folder, progress)
+
+
+def _load(client: docker.DockerClient, base: Base, folder: Path, progress: Progress) -> None:
+    """Give the base to the engine: a layer of its packages, and one of what its own programs make of them."""
+    packages, finished = folder / "packages.tar", folder / "finished.tar"
+    unpacked = make(base.name, packages, progress=progress)
+    raw = _image(base, f"{base.reference}-unfinished", [unpacked])
+    loading.load(client, [raw], {unpacked.diff_id: packages}, "")
+    try:
+        progress(f"compiling the standard library of the {base.name} base")
+        script = [("base.sh", images_root() / _FINISH)]
+        with (
+            engine.container_of(client, raw.tag, script, command=["/bin/sh", "/mnt/base.sh"]) as container,
+            finished.open("wb") as out,
+        ):
+            compiled = engine.layer_of(container, "/out", "", out)
+        files = {unpacked.diff_id: packages, compiled.diff_id: finished}
+        loading.load(client, [_image(base, base.reference, [unpacked, compiled])], files, "")
+    finally:
+        client.images.remove(raw.tag)
+
+
+def _image(base: Base, tag: str, layers: Sequence[Layer]) -> loading.Image:
+    size_bytes = sum(layer.size_bytes for layer in layers)
+    labels = {
+        "levelfield.image": f"base-{base.name}",
+        engine.IDENTITY: base.identity,
+        engine.SIZE: str(size_bytes),
+    }
+    architecture = debian.lock_of(base.name).architecture
+    config = {"Cmd": ["/bin/sh"], "Labels": labels}
+    return loading.image(tag, [layer.diff_id for layer in layers], architecture=architecture, config=config)
 
 
 def make(name: str, tar: Path, *, progress: Progress = silent) -> Layer:

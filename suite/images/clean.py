@@ -65,14 +65,12 @@ def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
     label
         A label, or `label=value`.
     """
-    engine.remove_dangling(client, engine.builder_is_dead)
+    engine.sweep(client)
     # An image goes only after those that are based on it, so tags are removed until a pass removes none.
     while True:
         removed = 0
         for image in client.api.images(filters={"label": label}):
             tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
-            if not tags and engine.is_being_built((image["Labels"] or {}).get(engine.BUILD, "")):
-                continue
             for reference in tags or [image["Id"]]:
                 try:
                     client.images.remove(reference)

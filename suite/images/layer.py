@@ -1,12 +1,19 @@
-"""Layers of images, written here: the same files give the same bytes on every engine, file system and Python."""
+"""Layers of images, written here: the same files give the same bytes on every engine, file system and Python.
+
+Engines write other headers for the same files (modes with and without the type of the file, names of owners or none),
+so that no digest of theirs says whether two images hold the same.
+"""
 
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 
 import msgspec
+
+from suite.images.archive import EPOCH
 
 _TYPES = {tarfile.REGTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE}
 """What a layer holds. Devices, pipes and sockets are the engine's to make."""
@@ -52,8 +59,62 @@ def write(entries: Iterable[tuple[tarfile.TarInfo, IO[bytes] | None]], target: B
             if header.type not in _TYPES:
                 raise ValueError(f"{entry.name} is neither a file, a link nor a folder")
             archive.addfile(header, content if header.isreg() else None)
+            archive.members = []  # type: ignore[attr-defined]  # tens of thousands are not kept in memory
             size_bytes += header.size
     return Layer(f"sha256:{hashing.digest.hexdigest()}", size_bytes)
+
+
+def of_files(contents: Mapping[str, bytes], target: BinaryIO) -> Layer:
+    """Write a layer of files with their content, by path below the root; folders are added by themselves."""
+    entries: dict[str, tuple[tarfile.TarInfo, IO[bytes] | None]] = {
+        name: (_folder(name), None) for name in _above(contents)
+    }
+    for name, content in contents.items():
+        entry = tarfile.TarInfo(name)
+        entry.mtime, entry.size = EPOCH, len(content)
+        entries[name] = entry, io.BytesIO(content)
+    return write([entries[name] for name in sorted(entries)], target, EPOCH)
+
+
+def of_folder(archive: BinaryIO, at: str, target: BinaryIO) -> Layer:
+    """Write a layer of a container's folder; every time in it is the same.
+
+    Parameters
+    ----------
+    archive
+        What the engine gives of the folder: seekable, with names that begin with that of the folder.
+    at
+        Where the folder's content lies in the layer, by path below the root; empty: at the root.
+    target
+        Where to.
+    """
+    entries = {name: _folder(name) for name in (_above([f"{at}/file"]) if at else ())}
+    with tarfile.open(fileobj=archive, mode="r:") as source:
+        for entry in source.getmembers():
+            entry.name, entry.mtime = _moved(entry.name, at), EPOCH
+            if entry.islnk():
+                entry.linkname = _moved(entry.linkname, at)
+            if entry.name:
+                entries[entry.name] = entry
+        ordered = sorted(entries.values(), key=lambda entry: (entry.islnk(), entry.name))
+        return write(
+            ((entry, source.extractfile(entry) if entry.isreg() else None) for entry in ordered), target, EPOCH
+        )
+
+
+def _moved(name: str, at: str) -> str:
+    """Return a name with `at` in place of its first part."""
+    return "/".join(part for part in (at, name.rstrip("/").partition("/")[2]) if part)
+
+
+def _above(names: Iterable[str]) -> set[str]:
+    return {str(parent) for name in names for parent in PurePosixPath(name).parents} - {"."}
+
+
+def _folder(name: str) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mode, entry.mtime = tarfile.DIRTYPE, 0o755, EPOCH
+    return entry
 
 
 class _Hashing(io.RawIOBase):

@@ -22,7 +22,7 @@ from suite.images.wheels import Progress, silent
 from suite.record.references import Reference
 
 _USER = "65534:65534"
-"""Whom `worker.Dockerfile` names; containers of workers have a user of their own all the same."""
+"""Whom `images/worker.toml` names; containers of workers have a user of their own all the same."""
 
 
 def pull(

@@ -1,15 +1,18 @@
 """The identity of an image: the hash of everything it is made from."""
 
 import hashlib
+import tomllib
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from suite.images import base, catalogue, worker_code
+from suite.images import base, catalogue, engine, loading, worker_code
 from suite.images.archive import EPOCH
 from suite.paths import images_root
 
 ENVIRONMENT = "environment.sh"
-WORKER = "worker.Dockerfile"
+_WORKER = "worker.toml"
 
 
 class Recipe(msgspec.Struct, frozen=True):
@@ -30,7 +33,7 @@ class Recipe(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> str:
-        return _digest(self.environment_identity, _file_sha256(WORKER), self.worker_sha256)
+        return _digest(self.environment_identity, _file_sha256(_WORKER), self.worker_sha256)
 
     @property
     def tag(self) -> str:
@@ -48,6 +51,28 @@ class Recipe(msgspec.Struct, frozen=True):
             "levelfield.recipe": self.recipe_sha256,
             "levelfield.worker": self.worker_sha256,
         }
+
+    def environment(self, layers: Sequence[str], size_bytes: int) -> loading.Image:
+        """Return the image of the environment, by the digests and the size of its layers."""
+        labels = {
+            "levelfield.image": f"{self.lock.image}-env",
+            engine.IDENTITY: self.environment_identity,
+            engine.SIZE: str(size_bytes),
+        }
+        config = {"Cmd": ["/bin/sh"], "Labels": labels}
+        return loading.image(self.environment_tag, layers, architecture=self.lock.architecture.debian, config=config)
+
+    def image(self, layers: Sequence[str], size_bytes: int) -> loading.Image:
+        """Return the image that runs, by the digests and the size of its layers."""
+        started = tomllib.loads((images_root() / _WORKER).read_text(encoding="utf-8"))
+        config: dict[str, Any] = {
+            "Entrypoint": started["command"],
+            "Env": [f"{name}={value}" for name, value in started["environment"].items()],
+            "Labels": {**self.labels, engine.SIZE: str(size_bytes)},
+            "User": started["user"],
+            "WorkingDir": started["working_folder"],
+        }
+        return loading.image(self.tag, layers, architecture=self.lock.architecture.debian, config=config)
 
 
 def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kind: base.Kind = "debian") -> Recipe:
@@ -69,7 +94,7 @@ def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kin
     return Recipe(
         lock=lock,
         base=base.describe(base.name_for(name, lock.python), base_kind),
-        recipe_sha256=_digest(_file_sha256(ENVIRONMENT), _file_sha256(WORKER)),
+        recipe_sha256=_digest(_file_sha256(ENVIRONMENT), _file_sha256(_WORKER)),
         worker_sha256=worker_code.digest(worker_code.files(name)),
     )
 

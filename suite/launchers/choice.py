@@ -8,6 +8,7 @@ from suite.launchers.docker import DockerLauncher, connect
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import Launcher
 from suite.launchers.venv import VenvLauncher
+from suite.machine import engine
 
 
 def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
@@ -30,12 +31,13 @@ def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
     Raises
     ------
     LevelfieldError
-        `docker` was named and no engine answers.
+        `docker` was named and no engine answers; or docker's own configuration names none.
     """
     if name == "venv":
         return VenvLauncher(), ""
     if name == "host":
         return HostLauncher(), ""
+    engine.address()  # a context that is missing is a mistake, and no reason to measure otherwise
     try:
         return DockerLauncher(connect(), base=base), ""
     except LevelfieldError as error:

@@ -1,20 +1,29 @@
-"""The container engine that answers, and what it says about itself."""
+"""The container engine that the user's `docker` command uses: its address, and what it says about itself."""
 
 import contextlib
+import hashlib
+import importlib.util
+import json
 import os
 import socket
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Protocol
 
 import docker
 import docker.errors
+import docker.tls
+import msgspec
 import requests
 
+from suite.errors import LevelfieldError
 from suite.machine.reading import Facts
 from suite.record.schema import Absent, Fact
 
 TIMEOUT_SECONDS = 5
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"
+_DEFAULT = "default"
+_TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
 ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError)
 """What the SDK raises where an engine does not answer, or stops answering."""
 
@@ -27,10 +36,89 @@ class Client(Protocol):
     def version(self) -> dict[str, Any]: ...
 
 
+class Address(msgspec.Struct, frozen=True):
+    """Where the engine is."""
+
+    host: str
+    """`unix://`, `tcp://` or `ssh://`, and what follows: it may name a machine, so it is shown and never recorded."""
+    named_by: str
+    """What names it: `the default socket`, `DOCKER_HOST` or `context rootless`."""
+    tls: docker.tls.TLSConfig | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.host.startswith("unix://")
+
+
+def address() -> Address:
+    """Return the address of the engine that `docker` uses, by its own rules: DOCKER_HOST, DOCKER_CONTEXT, config.json.
+
+    The SDK's own functions take the default engine where a context is missing.
+
+    Raises
+    ------
+    LevelfieldError
+        The context that is named is missing, or docker's configuration cannot be read.
+    """
+    folder = Path(os.environ.get("DOCKER_CONFIG") or "~/.docker").expanduser()
+    host, name = os.environ.get("DOCKER_HOST"), os.environ.get("DOCKER_CONTEXT")
+    source = "DOCKER_CONTEXT"
+    if not host and not name:
+        source = str(folder / "config.json")
+        name = _json(folder / "config.json").get("currentContext")
+    if not host and name and name != _DEFAULT:
+        return _of_context(folder / "contexts", name, source)
+    verify = os.environ.get("DOCKER_TLS_VERIFY")
+    certificates = os.environ.get("DOCKER_CERT_PATH")
+    tls = _tls(Path(certificates) if certificates else folder, verify=bool(verify)) if verify or certificates else None
+    if not host:
+        return Address(DEFAULT_SOCKET, "the default socket")
+    return Address(host if "://" in host else f"tcp://{host}", "DOCKER_HOST", None if host.startswith("unix:") else tls)
+
+
+def _of_context(folder: Path, name: str, source: str) -> Address:
+    identity = hashlib.sha256(name.encode()).hexdigest()
+    endpoint = (_json(folder / "meta" / identity / "meta.json").get("Endpoints") or {}).get("docker") or {}
+    if not endpoint.get("Host"):
+        raise LevelfieldError(
+            f"{source} names the context {name}, which docker does not have.",
+            fix="`docker context ls` lists those that it has; `docker context use default` takes the local engine.",
+        )
+    secrets, verify = folder / "tls" / identity / "docker", not endpoint.get("SkipTLSVerify", False)
+    tls = _tls(secrets, verify=verify) if secrets.is_dir() else None
+    return Address(endpoint["Host"], f"context {name}", tls)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    """Return the object in a file of docker's; an empty one where there is no file."""
+    try:
+        found = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise LevelfieldError(
+            f"Docker's {file} cannot be read: {error}.", fix="Correct it, or name the engine in DOCKER_HOST."
+        ) from error
+    return found if isinstance(found, dict) else {}
+
+
+def _tls(folder: Path, *, verify: bool) -> docker.tls.TLSConfig:
+    authority, certificate, key = (str(folder / name) if (folder / name).is_file() else None for name in _TLS_FILES)
+    if verify and authority is None and certificate is None:
+        raise LevelfieldError(
+            f"The container engine is to be reached by TLS, and {folder} has no ca.pem or cert.pem.",
+            fix="Name the folder of its certificates in DOCKER_CERT_PATH, or create the context again.",
+        )
+    client = (certificate, key) if certificate and key else None
+    return docker.tls.TLSConfig(client_cert=client, ca_cert=authority, verify=verify)
+
+
 def engine() -> Facts:
-    """Return facts of the engine that the environment names; absent with the reason where none answers."""
+    """Return facts of the engine that `docker` uses; absent with the reason where none answers."""
     try:
         client = connect(TIMEOUT_SECONDS)
+    except LevelfieldError as error:
+        return {"engine": Absent(error.message)}
     except ENGINE_ERRORS as error:
         return {"engine": Absent(f"no container engine answers: {short(error)}")}
     with contextlib.closing(client):
@@ -41,22 +129,33 @@ def engine() -> Facts:
 
 
 def connect(timeout_s: int) -> docker.DockerClient:
-    """Return a client of the engine that `DOCKER_HOST` names; raises one of `ENGINE_ERRORS` where none answers.
+    """Return a client of the engine at `address`; raises one of `ENGINE_ERRORS` where none answers.
 
     Parameters
     ----------
     timeout_s
         How long a single answer of the engine may take, in seconds.
+
+    Raises
+    ------
+    LevelfieldError
+        As `address` does; or the engine is to be reached by SSH, and nothing here can.
     """
-    check_socket()
-    return docker.from_env(timeout=timeout_s)
+    there = address()
+    check_socket(there)
+    if there.host.startswith("ssh://") and importlib.util.find_spec("paramiko") is None:
+        raise LevelfieldError(
+            f"The container engine ({there.named_by}) is to be reached by SSH, which needs the package paramiko.",
+            fix="Install it here (pip install paramiko), or run levelfield on the engine's own machine.",
+        )
+    # Without TLS, False: None would ask the SDK for its default.
+    return docker.DockerClient(base_url=there.host, tls=there.tls or False, timeout=timeout_s)
 
 
-def check_socket() -> None:
-    """Open the engine's local socket and close it again.
+def check_socket(there: Address) -> None:
+    """Open the engine's local socket and close it again; an engine on another machine is left to the SDK.
 
     The error says what is wrong more plainly than the SDK's does, which also forgets the socket it could not connect.
-    An engine on another machine is left to the SDK.
 
     Raises
     ------
@@ -64,11 +163,10 @@ def check_socket() -> None:
         FileNotFoundError: no engine is installed or it never started; ConnectionRefusedError: it stopped;
         PermissionError: this user may not talk to it.
     """
-    address = os.environ.get("DOCKER_HOST") or DEFAULT_SOCKET
-    if address.startswith("unix://"):
+    if there.is_local:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(TIMEOUT_SECONDS)
-            line.connect(address.removeprefix("unix://"))
+            line.connect(there.host.removeprefix("unix://"))
 
 
 def described(client: Client) -> Facts:
@@ -77,6 +175,7 @@ def described(client: Client) -> Facts:
     components = {part.get("Name", ""): part.get("Version", "") for part in version.get("Components") or ()}
     facts: dict[str, Any] = {
         "engine": (version.get("Platform") or {}).get("Name") or next(iter(components), "") or "Engine",
+        "named by": address().named_by,
         "version": version.get("Version"),
         "API version": version.get("ApiVersion"),
         "minimum API version": version.get("MinAPIVersion"),

@@ -12,7 +12,8 @@ from pathlib import Path
 import docker
 import msgspec
 
-from suite.machine.engine import DEFAULT_SOCKET, ENGINE_ERRORS, check_socket, connect, described, short
+from suite.errors import LevelfieldError
+from suite.machine.engine import ENGINE_ERRORS, Address, address, check_socket, connect, described, short
 from suite.machine.findings import Finding, Needs, bad, ok, warn
 from suite.machine.reading import ROOT, Facts, integer
 
@@ -36,28 +37,36 @@ class Engine(msgspec.Struct, frozen=True):
 
 def container_engine(needs: Needs) -> Engine:
     """Look for the engine, and whether it reaches its registry; say why there is none, each reason with its own fix."""
+    topic = "container engine"
     try:
-        check_socket()
+        there = address()
+        check_socket(there)
+    except LevelfieldError as error:
+        return Engine((bad(topic, error.message, error.fix),))
     except OSError as error:
-        return Engine((no_engine(error, installed=shutil.which("dockerd") is not None),))
+        return Engine((no_engine(error, there, installed=shutil.which("dockerd") is not None),))
     try:
         with contextlib.closing(connect(_REGISTRY_TIMEOUT_SECONDS)) as client:
             facts = described(client)
-            found, reached = engine_found(facts), registry(client, needs.registry_image)
+            found, reached = engine_found(facts, there), registry(client, needs.registry_image)
+    except LevelfieldError as error:
+        return Engine((bad(topic, error.message, error.fix),))
     except ENGINE_ERRORS as error:
-        fix = "See its log (journalctl -u docker), and DOCKER_HOST; without it, virtual environments are used."
-        message = f"Something listens, but it is no engine that answers: {short(error)}."
-        return Engine((warn("container engine", message, fix),))
+        fix = f"See its log (journalctl -u docker), and {there.named_by}; without it, virtual environments are used."
+        message = f"What {there.named_by} names is no engine that answers: {short(error)}."
+        return Engine((warn(topic, message, fix),))
     return Engine((found, reached), reaches_registry=reached.message.startswith(_REACHED), facts=facts)
 
 
-def no_engine(error: OSError, *, installed: bool) -> Finding:
+def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
     """Return why no engine answers.
 
     Parameters
     ----------
     error
         What opening its socket gave.
+    there
+        Where it was looked for.
     installed
         Whether its program is on this machine.
     """
@@ -67,21 +76,21 @@ def no_engine(error: OSError, *, installed: bool) -> Finding:
         return warn(topic, message, "Run `sudo usermod -aG docker $USER`, log out and in again; or run as root.")
     if isinstance(error, ConnectionRefusedError):
         return warn(topic, f"One was running and has stopped: its socket is there, nobody answers. {without}", _START)
-    if os.environ.get("DOCKER_HOST"):
-        message = f"None answers at DOCKER_HOST ({os.environ['DOCKER_HOST']}): {short(error)}. {without}"
-        return warn(topic, message, "Unset DOCKER_HOST, or set it to the address of an engine that runs.")
+    if there.named_by != "the default socket":
+        message = f"None answers at {there.host}, which {there.named_by} names: {short(error)}. {without}"
+        return warn(topic, message, "Start it, or name another: `docker context use default`, or DOCKER_HOST.")
     if installed:
         return warn(topic, f"One is installed, and not running. {without}", _START)
-    message = f"None is installed (nothing at {DEFAULT_SOCKET.removeprefix('unix://')}). {without}"
+    message = f"None is installed (nothing at {there.host.removeprefix('unix://')}). {without}"
     return warn(topic, message, "Install one: apt-get install docker.io iptables (Debian), then start it.")
 
 
-def engine_found(facts: Facts) -> Finding:
+def engine_found(facts: Facts, there: Address) -> Finding:
     message = (
-        f"{facts['engine']} {facts['version']} (API {facts['API version']}), storage driver {facts['storage driver']}, "
-        f"control groups v{facts['cgroup version']}."
+        f"{facts['engine']} {facts['version']} (API {facts['API version']}), by {facts['named by']}, storage driver "
+        f"{facts['storage driver']}, control groups v{facts['cgroup version']}."
     )
-    if os.environ.get("DOCKER_HOST", "unix:").startswith("unix:"):
+    if there.is_local:
         return ok("container engine", message)
     fix = "Run levelfield on the engine's own machine."
     return warn("container engine", f"{message} It is on another machine, whose noise cannot be seen from here.", fix)

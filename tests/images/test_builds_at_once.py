@@ -1,12 +1,6 @@
-"""Builds beside one another, in one process and in several: none touches what another is still making."""
+"""Builds beside one another, in one process and in several: each image is built once."""
 
 import contextlib
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,32 +8,18 @@ from typing import TYPE_CHECKING
 import docker
 import pytest
 
-from suite.images import catalogue, clean, engine
+from suite.images import catalogue
 from suite.images.build import build
 from suite.images.recipe import recipe
 from suite.paths import cache_root
 from suite.schedule import parallel
-from tests.commands import ROOT, Command, eventually
+from tests.commands import Command
 from tests.engines import PrivateEngine
 
 if TYPE_CHECKING:
     from suite.record.schema import Image
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
-
-LABEL = "levelfield.test-of-builds"
-ELSEWHERE = """
-import sys
-from suite.images import engine
-with engine.connect() as client:
-    engine.build(client, [("file", b"1")], recipe=sys.argv[2].encode(), tag=sys.argv[1], arguments={}, labels={})
-"""
-
-
-@pytest.fixture
-def client() -> Iterator[docker.DockerClient]:
-    with engine.connect() as connected:
-        yield connected
 
 
 def test_versions_of_one_image_are_built_at_once_from_nothing(
@@ -73,74 +53,3 @@ def test_versions_of_one_image_are_built_at_once_from_nothing(
         for built in made.values():
             assert own.images.get(built.tag).id == built.image_id
         assert own.images.list(filters={"dangling": True}) == []
-
-
-def _elsewhere(tag: str, *steps: str) -> "subprocess.Popen[bytes]":
-    """Build an image in another process."""
-    text = "\n".join(["FROM scratch", f"LABEL {LABEL}=1", "COPY file /file", *steps])
-    return subprocess.Popen(
-        [sys.executable, "-c", ELSEWHERE, tag, text],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-    )
-
-
-def _unfinished(client: docker.DockerClient) -> list[str]:
-    return [each["Id"] for each in client.api.images(filters={"dangling": True, "label": LABEL})]
-
-
-def test_what_another_process_builds_is_left_alone(client: docker.DockerClient) -> None:
-    """A step that labels has no container that would keep its image in use: there are many of them here."""
-    tag = "levelfield-test/labels:1"
-    process = _elsewhere(tag, *(f"LABEL step{number}={number}" for number in range(40)))
-    seen: set[str] = set()
-    while process.poll() is None:
-        seen.update(_unfinished(client))
-        engine.remove_dangling(client, engine.builder_is_dead)
-        if len(seen) < 10:  # and not when the image is finished: that one `clean` removes
-            clean.remove_images(client, LABEL)
-    assert process.communicate()[1] == b""
-    assert process.returncode == 0
-    assert len(seen) >= 10
-    client.images.remove(tag)
-    assert _unfinished(client) == []
-
-
-@pytest.mark.alone  # any other build would remove what the killed one left
-def test_a_build_that_ends_leaves_unfinished_images_of_its_name_alone(client: docker.DockerClient) -> None:
-    """Of two versions of one image, the one that is done first removes what it left itself."""
-    labels = (f"LABEL step{number}={number}" for number in range(2000))
-    process = _elsewhere("levelfield-test/versions:1", "LABEL levelfield.image=canary", *labels)
-    assert eventually(lambda: process.poll() is not None or bool(_unfinished(client)))
-    build("canary", use_cache=False)
-    for _ in range(3):  # steps that stand on the one before
-        here = _unfinished(client)
-        assert eventually(lambda: process.poll() is not None or _unfinished(client) != here)  # noqa: B023
-    ended = process.poll()
-    process.kill()
-    assert ended is None, process.communicate()[1].decode()
-    process.communicate()
-    assert eventually(lambda: _stopped(client))
-    clean.remove_images(client, LABEL)
-
-
-def _stopped(client: docker.DockerClient) -> bool:
-    """Whether the engine works on no build of ours any more, and something is left of it."""
-    before = _unfinished(client)
-    time.sleep(1.0)
-    return bool(before) and _unfinished(client) == before
-
-
-@pytest.mark.alone
-@pytest.mark.parametrize("by", ["the next build", "clean"])
-def test_what_a_killed_process_left_is_removed(client: docker.DockerClient, by: str) -> None:
-    process = _elsewhere("levelfield-test/killed:1", *(f"LABEL step{number}={number}" for number in range(200)))
-    assert eventually(lambda: process.poll() is not None or bool(_unfinished(client)))
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert eventually(lambda: _stopped(client))
-    if by == "clean":
-        clean.remove_images(client, LABEL)
-    else:
-        engine.remove_dangling(client, engine.builder_is_dead)
-    assert _unfinished(client) == []

@@ -4,7 +4,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.images import clean, engine
+from suite.images import clean, engine, layer, loading
 from suite.paths import cache_folder
 
 LABEL = "levelfield.test-of-clean"
@@ -28,16 +28,22 @@ def client() -> Iterator[docker.DockerClient]:
         yield connected
 
 
-def _build(client: docker.DockerClient, tag: str, recipe: str) -> None:
-    files = [("file", tag.encode())]
-    engine.build(client, files, recipe=recipe.encode(), tag=tag, arguments={}, labels={LABEL: "1"})
+def _load(client: docker.DockerClient, folder: Path, *names: str) -> None:
+    """Load an image with a layer for each name."""
+    files = {}
+    for name in names:
+        with (folder / name).open("wb") as stream:
+            files[layer.of_files({name: b""}, stream).diff_id] = folder / name
+    config = {"Cmd": ["/x"], "Labels": {LABEL: "1"}}
+    image = loading.image(f"levelfield-test/{names[-1]}:1", tuple(files), architecture="amd64", config=config)
+    loading.load(client, [image], files, "")
 
 
 @pytest.mark.docker
 @pytest.mark.alone  # it counts what others may build
-def test_images_that_stand_on_one_another_all_go_and_others_stay(client: docker.DockerClient) -> None:
-    _build(client, "levelfield-test/one:1", "FROM scratch\nCOPY file /one\n")
-    _build(client, "levelfield-test/two:1", "FROM levelfield-test/one:1\nCOPY file /two\n")
+def test_images_that_stand_on_one_another_all_go_and_others_stay(client: docker.DockerClient, tmp_path: Path) -> None:
+    _load(client, tmp_path, "one")
+    _load(client, tmp_path, "one", "two")
     others = {image.id for image in client.images.list() if LABEL not in image.labels}
     assert len(client.images.list(filters={"label": LABEL})) == 2
     clean.remove_images(client, LABEL)

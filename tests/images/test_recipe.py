@@ -40,7 +40,7 @@ def _tags(made: Recipe) -> tuple[str, str]:
         pytest.param(
             _replace("images/base.lock", 'name = "bash", version = "', 'name = "bash", version = "9'), id="base"
         ),
-        pytest.param(_append("images/base/slim.packages", "g++\n"), id="packages of the base"),
+        pytest.param(_append("images/base.sh"), id="finish of the base"),
     ],
 )
 def test_what_an_environment_is_made_of_changes_its_tag(checkout: Path, change: Change) -> None:
@@ -54,7 +54,7 @@ def test_what_an_environment_is_made_of_changes_its_tag(checkout: Path, change: 
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(_append("images/worker.Dockerfile"), id="recipe"),
+        pytest.param(_append("images/worker.toml"), id="recipe"),
         pytest.param(_append("suite/worker/messages.py"), id="worker"),
         pytest.param(_append("suite/zoo/__init__.py"), id="zoo"),
         pytest.param(_append("suite/backends/new.py"), id="new backend"),
@@ -79,6 +79,7 @@ def test_what_runs_inside_changes_only_the_last_layer(checkout: Path, change: Ch
             _replace("images/base.lock", 'name = "g++", version = "', 'name = "g++", version = "9'), id="other base"
         ),
         pytest.param(_append("images/canary/requirements.in"), id="requirements not yet locked"),
+        pytest.param(_append("images/base/slim.packages", "g++\n"), id="packages not yet locked"),
     ],
 )
 def test_nothing_else_changes_a_tag(checkout: Path, change: Change) -> None:

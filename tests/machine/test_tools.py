@@ -10,20 +10,21 @@ from pathlib import Path
 import pytest
 
 from suite.machine import tools
+from suite.machine.engine import Address
 from suite.machine.findings import Needs
 from tests.machine.folders import states
 
+DEFAULT = Address("unix:///var/run/docker.sock", "the default socket")
 
-def test_no_socket_and_no_program_means_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DOCKER_HOST", raising=False)
-    finding = tools.no_engine(FileNotFoundError(2, "No such file or directory"), installed=False)
+
+def test_no_socket_and_no_program_means_install() -> None:
+    finding = tools.no_engine(FileNotFoundError(2, "No such file or directory"), DEFAULT, installed=False)
     assert "None is installed" in finding.message
     assert "apt-get install docker.io" in finding.fix
 
 
-def test_no_socket_but_a_program_means_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DOCKER_HOST", raising=False)
-    finding = tools.no_engine(FileNotFoundError(2, "No such file or directory"), installed=True)
+def test_no_socket_but_a_program_means_start() -> None:
+    finding = tools.no_engine(FileNotFoundError(2, "No such file or directory"), DEFAULT, installed=True)
     assert "installed, and not running" in finding.message
     assert finding.fix.startswith("Start it")
 
@@ -65,8 +66,17 @@ def test_a_socket_of_somebody_else_means_ask_for_the_right() -> None:
 def test_a_wrong_docker_host_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
     finding = tools.container_engine(Needs()).findings[0]
-    assert f"DOCKER_HOST (unix://{tmp_path}/nobody.sock)" in finding.message
-    assert "Unset DOCKER_HOST" in finding.fix
+    assert f"at unix://{tmp_path}/nobody.sock, which DOCKER_HOST names" in finding.message
+    assert "docker context use default" in finding.fix
+
+
+def test_a_context_that_is_missing_prevents_a_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("DOCKER_CONTEXT", "gone")
+    (finding,) = tools.container_engine(Needs()).findings
+    assert finding.state == "bad"
+    assert "the context gone" in finding.message
 
 
 @pytest.mark.docker
