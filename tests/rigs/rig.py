@@ -123,7 +123,7 @@ def machine(system: str, *, engine: str = "docker", store: str = "default") -> I
             # The last one of a process namespace to end is its first process.
             for first in _children(process.pid):
                 os.kill(first, signal.SIGKILL)
-            process.wait()
+            process.communicate()
             _remove_groups(group)
 
 
@@ -144,9 +144,9 @@ def root_of(system: str, engine: str) -> Path:
         f"--include={','.join(packages)}",
         f"""--customize-hook=chroot "$1" useradd --home-dir '{HOMES["joerg"]}' --shell /bin/bash joerg""",
         *(['--customize-hook=chroot "$1" usermod -aG docker joerg'] if engine == "docker" else []),
-        *([f"--keyring={what.keyring}"] if what.keyring else []),
         what.suite,
     ]
+    key = [f"--keyring={what.keyring}"] if what.keyring else []
     root = FOLDER / "roots" / f"{system}-{engine}-{hashlib.sha256(repr(words).encode()).hexdigest()[:8]}"
     root.parent.mkdir(parents=True, exist_ok=True)
     with (root.parent / f"{root.name}.lock").open("w") as lock:
@@ -155,7 +155,7 @@ def root_of(system: str, engine: str) -> Path:
             making = root.with_name(f"{root.name}.part")
             shutil.rmtree(making, ignore_errors=True)
             made = subprocess.run(
-                ["mmdebstrap", "--quiet", *words, str(making)], check=False, capture_output=True, text=True
+                ["mmdebstrap", "--quiet", *key, *words, str(making)], check=False, capture_output=True, text=True
             )
             if made.returncode:
                 raise RigError(f"mmdebstrap could not make {system}: {made.stderr[-2000:]}")
@@ -209,9 +209,9 @@ def _children(process_id: int) -> list[int]:
 
 
 def _remove_groups(group: str) -> None:
-    for path in Path("/sys/fs/cgroup").glob(f"**/{group}"):
-        for each in sorted((path, *path.glob("**/")), reverse=True):
-            each.rmdir()
+    tops = [top for pattern in ("", "*/") for top in Path("/sys/fs/cgroup").glob(f"{pattern}{group}")]
+    for folder in sorted((folder for top in tops for folder in top.glob("**/")), reverse=True):
+        folder.rmdir()
 
 
 def _limits() -> str:
