@@ -18,7 +18,8 @@ _KEY_BYTES = 32
 _OWNED = ".owned"
 """Ending of the file beside a temporary folder that its process holds a lock on."""
 CACHE_FOLDERS = (
-    *("artifacts", "debs", "downloads", "fleets", "locks", "machines", "temporary", "venvs", "wheels", "worker"),
+    *("artifacts", "bases", "debs", "downloads", "fleets", "locks", "machines", "temporary", "venvs", "wheels"),
+    "worker",
 )
 """All folders of the cache, which `levelfield clean` deletes."""
 

@@ -243,11 +243,22 @@ FIELD_OUTPUT = click.option(
     help="Store recorded output of dcgmi diag --json, nvidia-smi -q -x, nvbandwidth -j or nccl-tests in the record.",
 )
 IDENTIFY = click.option("--identify", is_flag=True, help="Store this host's name in the record.")
+
+
+def _base_source(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if value in {"debian", "registry"}:
+        return value
+    if not Path(value).is_dir():
+        raise click.BadParameter(f"{value!r} is neither debian nor registry, and no folder.")
+    return str(Path(value).resolve())
+
+
 BASE = click.option(
     "--base",
-    type=click.Choice(["debian", "registry"]),
+    metavar="SOURCE",
     default="debian",
-    help="Base of the images: locked Debian packages, or a registry's image by its digest.",
+    callback=_base_source,
+    help="Base of the images: debian (locked packages), registry (an image by its digest), or a folder with locks.",
 )
 REPORTS = click.option(
     "--reports",

@@ -52,7 +52,7 @@ def push(
     pushed = push_images(
         [parse(name) for name in images or plan.all_images()],
         registry,
-        base_kind=base,
+        base_source=base,
         may_redistribute=may_redistribute,
         progress=lambda text: terminals.say(console, text, "dim"),
     )

@@ -154,6 +154,7 @@ def reproduce(
         requested,
         reports=reports,
         launcher=launcher,
+        base=intent.bases(run) if launcher == "docker" else "debian",
         training_data=images,
         data_sets=data_sets,
         expected_data=run.data_sets,

@@ -110,6 +110,7 @@ def build(
     """Build IMAGES; default: all that the backends need."""
     from suite import plan
     from suite.images import published
+    from suite.images.base import recorded
     from suite.images.build import build as build_image
     from suite.images.export import export_image
     from suite.images.pull import pull
@@ -120,14 +121,15 @@ def build(
     progress = steps(console)
     names = _fitting(images, variant, gpu, console)
     if source is not None:
-        found = pull(published.read(source), map(parse, names), base_kind=base, progress=progress)
+        found = pull(published.read(source), map(parse, names), base_source=base, progress=progress)
         names = tuple(map(str, found))
     for name in names or plan.all_images():
         image = parse(name)
-        built = build_image(image.name, image.variant, image.version, base_kind=base, progress=progress)
+        built = build_image(image.name, image.variant, image.version, base_source=base, progress=progress)
         console.print(f"{name}: {built.tag}", highlight=False)
         if export is not None:
-            terminals.say(console, f"{name}: {export_image(built, export, progress=progress)}")
+            made_of = recorded([built], base)
+            terminals.say(console, f"{name}: {export_image(built, export, made_of, progress=progress)}")
 
 
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -11,12 +11,15 @@ import msgspec
 from docker.errors import APIError, ImageNotFound
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, debian, engine, loading, unpacking
+from suite.images import architectures, catalogue, debian, debian_archives, engine, loading, unpacking
 from suite.images.layer import Layer
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, file_lock, images_root, temporary_folder
+from suite.record.bases import BaseLock
+from suite.record.schema import Image
 
-Kind: TypeAlias = Literal["debian", "registry"]
+Source: TypeAlias = str
+"""Where bases come from: `debian`, made here by this checkout's locks; `registry`, pulled; else a folder with locks."""
 
 _FINISH = "base.sh"
 
@@ -26,11 +29,13 @@ class Base(msgspec.Struct, frozen=True):
 
     name: str
     """A name of `suite.images.debian.BASES`, such as `slim`."""
-    kind: Kind
+    kind: Literal["debian", "registry"]
     identity: str
     """SHA-256 of its inputs, or the registry's digest."""
     reference: str
     """Name under which the engine knows it."""
+    lock: BaseLock | None
+    """The Debian packages; None: it is pulled."""
 
     @property
     def label(self) -> str:
@@ -64,29 +69,59 @@ def name_for(image_name: str, python: str) -> str:
     return name
 
 
-def describe(name: str, kind: Kind = "debian") -> Base:
-    """Return the identity of a base, without making it.
-
-    Parameters
-    ----------
-    name
-        A name of `suite.images.debian.BASES`.
-    kind : {"debian", "registry"}
-        Made here from locked Debian packages, or pulled by digest from a registry.
+def describe(name: str, source: Source = "debian") -> Base:
+    """Return the identity of a base, by a name of `suite.images.debian.BASES`, without making it.
 
     Raises
     ------
     LevelfieldError
-        There is no such base.
+        There is no such base, or no such source.
     """
-    if kind == "registry":
+    if source == "registry":
         table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
         reference = table[name]["reference"]
-        return Base(name=name, kind=kind, identity=reference.partition("@")[2], reference=reference)
-    lock = debian.lock_of(name)
+        return Base(name, "registry", reference.partition("@")[2], reference, None)
+    lock = debian.lock_of(name, None if source == "debian" else Path(source))
+    identity = identity_of(lock, name)
+    return Base(name, "debian", identity, f"levelfield/base-{name}:{identity[:20]}", lock)
+
+
+def identity_of(lock: BaseLock, name: str) -> str:
+    """Return the SHA-256 of everything that a base is made from: packages, what is made of them, and how it ends."""
     finish = hashlib.sha256((images_root() / _FINISH).read_bytes()).hexdigest()
-    identity = hashlib.sha256(f"{debian.digest(lock, name)}\n{unpacking.RULES}\n{finish}".encode()).hexdigest()
-    return Base(name=name, kind=kind, identity=identity, reference=f"levelfield/base-{name}:{identity[:20]}")
+    return hashlib.sha256(f"{debian.digest(lock, name)}\n{unpacking.RULES}\n{finish}".encode()).hexdigest()
+
+
+def recorded(images: Iterable[Image], source: Source) -> dict[str, BaseLock]:
+    """Return what the bases of a run's images were made of, by their labels; nothing of one that was pulled."""
+    names = {image.base: image.base.split()[1] for image in images if image.base.startswith("debian ")}
+    described = {label: describe(name, source) for label, name in sorted(names.items())}
+    return {label: each.lock.only(each.name) for label, each in described.items() if each.lock is not None}
+
+
+def keep(bases: Mapping[str, BaseLock]) -> Source:
+    """Return a source with the bases of a record, whose packages are checked against the labels that images have.
+
+    Raises
+    ------
+    LevelfieldError
+        The packages do not make the base that a label names: the record contradicts itself, or this version makes
+        another base of the same packages.
+    """
+    content: dict[str, str] = {}
+    for label, lock in sorted(bases.items()):
+        kind, name, identity = (*label.split(), "", "", "")[:3]
+        if kind != "debian" or debian.BASES.get(name) != lock.release or identity_of(lock, name) != identity:
+            raise LevelfieldError(
+                f"The packages that the report names do not make its base {label[:80]} here.",
+                fix="Use the Levelfield that the report was made with, or --base debian for this checkout's own base.",
+            )
+        content[name] = debian.text(lock)
+    folder = cache_folder("bases") / hashlib.sha256("".join(content.values()).encode()).hexdigest()[:20]
+    folder.mkdir(exist_ok=True)
+    for name, text in content.items():
+        (folder / debian.file_name(name)).write_text(text, encoding="utf-8")
+    return str(folder)
 
 
 def exists(client: docker.DockerClient, base: Base) -> bool:
@@ -141,7 +176,8 @@ def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = sile
 def _load(client: docker.DockerClient, base: Base, folder: Path, progress: Progress) -> None:
     """Give the base to the engine: a layer of its packages, and one of what its own programs make of them."""
     packages, finished = folder / "packages.tar", folder / "finished.tar"
-    unpacked = make(base.name, packages, progress=progress)
+    assert base.lock is not None  # it is not pulled
+    unpacked = make(base.lock, base.name, packages, progress=progress)
     raw = _image(base, f"{base.reference}-unfinished", [unpacked])
     loading.load(client, [raw], {unpacked.diff_id: packages}, "")
     try:
@@ -165,21 +201,20 @@ def _image(base: Base, tag: str, layers: Sequence[Layer]) -> loading.Image:
         engine.IDENTITY: base.identity,
         engine.SIZE: str(size_bytes),
     }
-    architecture = debian.lock_of(base.name).architecture
+    architecture = architectures.current().debian
     config = {"Cmd": ["/bin/sh"], "Labels": labels}
     return loading.image(tag, [layer.diff_id for layer in layers], architecture=architecture, config=config)
 
 
-def make(name: str, tar: Path, *, progress: Progress = silent) -> Layer:
-    """Write the base `name` as a tar archive; the same packages give the same bytes on every machine.
+def make(lock: BaseLock, name: str, tar: Path, *, progress: Progress = silent) -> Layer:
+    """Write a base as a tar archive; the same packages give the same bytes on every machine.
 
     Raises
     ------
     LevelfieldError
         A package cannot be fetched or unpacked.
     """
-    lock = debian.lock_of(name)
-    packages = debian.fetch(lock, name, progress=progress)
+    packages = debian_archives.fetch(lock, name, progress=progress)
     progress(f"unpacking {len(packages)} Debian packages of the {name} base")
     with tar.open("wb") as target:
         return unpacking.unpack(packages, lock.epoch, target)

@@ -19,7 +19,7 @@ def build(
     variant: str = "cpu",
     version: str | None = None,
     *,
-    base_kind: base.Kind = "debian",
+    base_source: base.Source = "debian",
     use_cache: bool = True,
     progress: Progress = silent,
 ) -> Image:
@@ -29,7 +29,7 @@ def build(
     ----------
     name, variant, version
         Which lock; see `suite.images.catalogue.lock`.
-    base_kind : {"debian", "registry"}
+    base_source
         Where the base comes from; part of the image's identity.
     use_cache : bool
         False builds again from the start, although the engine has the image (the base is kept).
@@ -41,7 +41,7 @@ def build(
     LevelfieldError
         No engine answers, a wheel is wrong or missing, the base cannot be made, or a step of the recipe failed.
     """
-    target = recipe(name, variant, version, base_kind)
+    target = recipe(name, variant, version, base_source)
     with engine.connect() as client, disk_space():
         image = engine.find(client, target.tag, target.identity) if use_cache else None
         if image is None:

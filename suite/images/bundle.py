@@ -17,7 +17,7 @@ from typing import IO, cast
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, archive, base, catalogue, debian, registries, wheels
+from suite.images import architectures, archive, base, catalogue, debian, debian_archives, registries, wheels
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, disk_space, images_root
 from suite.record.references import Reference
@@ -97,7 +97,7 @@ def pack(
     for release in dict.fromkeys([debian.RELEASE, *(debian.BASES[name] for name in sorted(needed_bases))]):
         locks[debian.lock_path(release).name] = debian.lock_path(release)
     for name in sorted(needed_bases):
-        files = debian.fetch(debian.lock_of(name), name, progress=progress)
+        files = debian_archives.fetch(debian.lock_of(name), name, progress=progress)
         chosen |= {f"debs/{file.name}": file for file in files}
     if artifacts:
         root = cache_folder("artifacts")

@@ -45,7 +45,7 @@ class Cost(msgspec.Struct, frozen=True):
         return f"To be made first: {', '.join(self.making)} ({figures}); `levelfield clean` deletes images and caches."
 
 
-def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kind = "debian") -> Cost:
+def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.Source = "debian") -> Cost:
     """Estimate what is still to be made for some images.
 
     Parameters
@@ -54,7 +54,7 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
         Images by name: `onnxruntime`, `onnxruntime@1.30.0`.
     launcher : {"docker", "venv"}
         Images, or virtual environments.
-    base_kind : {"debian", "registry"}
+    base_source
         Source of the bases; the size of a registry's base is not known beforehand and not counted.
 
     Raises
@@ -69,21 +69,21 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_kind: base.Kin
         absent = [lock for lock in locks if not _environment_is_complete(lock)]
         return _cost(absent, {})
     with engine.connect() as client:
-        recipes = [recipe(each.image, each.variant, each.version, base_kind) for each in locks]
+        recipes = [recipe(each.image, each.variant, each.version, base_source) for each in locks]
         absent_recipes = [
             each for each in recipes if not engine.find(client, each.environment_tag, each.environment_identity)
         ]
         bases = {
             each.base.name: each.base
             for each in absent_recipes
-            if each.base.kind == "debian" and not base.exists(client, each.base)
+            if each.base.lock is not None and not base.exists(client, each.base)
         }
     return _cost([each.lock for each in absent_recipes], bases)
 
 
 def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     absent = {pin.file: pin for lock in locks for pin in wheels.missing(lock)}
-    debs = {name: debian.lock_of(name) for name in bases}
+    debs = {name: each.lock for name, each in bases.items() if each.lock is not None}
     packages = {package.file: package for name, lock in debs.items() for package in debian.missing(lock, name)}
     base_bytes = sum(package.installed_bytes for name, lock in debs.items() for package in lock.packages_of(name))
     download = sum(pin.size_bytes for pin in absent.values()) + sum(package.size_bytes for package in packages.values())

@@ -3,16 +3,20 @@
 Layers and configuration are ours and hold no times: two builds of the same image give the same archive, byte for byte.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from suite.errors import LevelfieldError
 from suite.images import engine, loading, sbom
 from suite.images.wheels import Progress, silent
 from suite.paths import disk_space, temporary_folder
+from suite.record.bases import BaseLock
 from suite.record.schema import Image
 
 
-def export_image(image: Image, folder: Path, *, progress: Progress = silent) -> Path:
+def export_image(
+    image: Image, folder: Path, bases: Mapping[str, BaseLock] = {}, *, progress: Progress = silent
+) -> Path:
     """Write an image and its bill of materials into a folder.
 
     Parameters
@@ -21,6 +25,8 @@ def export_image(image: Image, folder: Path, *, progress: Progress = silent) -> 
         As `suite.images.build.build` returns it: the engine has it.
     folder
         Created if it is not there; files of the same names are replaced.
+    bases
+        What bases are made of, by their labels; otherwise what this checkout locks.
     progress : callable
         Called with one short line before writing.
 
@@ -49,7 +55,7 @@ def export_image(image: Image, folder: Path, *, progress: Progress = silent) -> 
                 saved, layers = loading.saved(client, image.tag, temporary)
                 stream.writelines(loading.archive([saved], layers))
             partial.replace(target)
-            (folder / f"{stem}{sbom.SUFFIX}").write_bytes(sbom.of_record(image))
+            (folder / f"{stem}{sbom.SUFFIX}").write_bytes(sbom.of_record(image, bases))
     except OSError as error:
         raise LevelfieldError(
             f"The image cannot be written to {folder}: {error.strerror or error}.", fix="Choose another folder."

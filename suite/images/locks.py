@@ -11,7 +11,17 @@ import msgspec
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, base, catalogue, coherence, debian, registries, version_locks, wheels
+from suite.images import (
+    architectures,
+    base,
+    catalogue,
+    coherence,
+    debian,
+    debian_resolving,
+    registries,
+    version_locks,
+    wheels,
+)
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.wheels import Progress, silent
 from suite.names import unknown
@@ -57,7 +67,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     if not chosen:
         for release in dict.fromkeys(debian.BASES.values()):
             progress(f"resolving the bases of Debian {release}")
-            debian.lock_bases(release)
+            debian_resolving.lock_bases(release)
         if (images_root().parent / "pyproject.toml").is_file():
             progress("resolving the tool's own environment")
             lock_tool()

@@ -7,7 +7,6 @@ right.
 
 import contextlib
 from collections.abc import Iterable
-from typing import get_args
 
 import docker
 from docker.errors import APIError
@@ -29,7 +28,7 @@ def pull(
     file: ImagesFile,
     images: Iterable[Reference] = (),
     *,
-    base_kind: base.Kind = "debian",
+    base_source: base.Source = "debian",
     progress: Progress = silent,
 ) -> tuple[Reference, ...]:
     """Give images of a file the names that builds give them; the engine pulls those that it does not have.
@@ -40,7 +39,7 @@ def pull(
         What was published; it is not trusted.
     images
         Which images, with versions and variants; none: all of the file.
-    base_kind : {"debian", "registry"}
+    base_source
         Where the images' base comes from.
     progress : callable
         Called with one short line whenever a pull begins.
@@ -57,16 +56,16 @@ def pull(
         gives another one. Nothing is pulled before all names and recipes are known to be right.
     """
     wanted = tuple(images) or tuple(each.name for each in file.images)
-    found = [_of_this_checkout(file, each, base_kind) for each in wanted]
+    found = [_of_this_checkout(file, each, base_source) for each in wanted]
     with engine.connect() as client:
         for target, entry in found:
             _ensure(client, target, entry, progress)
     return wanted
 
 
-def _of_this_checkout(file: ImagesFile, wanted: Reference, base_kind: base.Kind) -> tuple[Recipe, Published]:
+def _of_this_checkout(file: ImagesFile, wanted: Reference, base_source: base.Source) -> tuple[Recipe, Published]:
     """Return what an image is made from here, and where it is; the two have the same identity."""
-    target = recipe(wanted.name, wanted.variant, wanted.version, base_kind)
+    target = recipe(wanted.name, wanted.variant, wanted.version, base_source)
     key = target.lock.image, stem(target.lock.variant, target.lock.version)
     entry = next((each for each in file.images if (each.image, each.variant) == key), None)
     if entry is None:
@@ -76,7 +75,7 @@ def _of_this_checkout(file: ImagesFile, wanted: Reference, base_kind: base.Kind)
         )
     if entry.identity == target.identity:
         return target, entry
-    for other in get_args(base.Kind):
+    for other in ("debian", "registry"):
         if recipe(wanted.name, wanted.variant, wanted.version, other).identity == entry.identity:
             raise LevelfieldError(
                 f"The file's image {wanted} stands on another base.", fix=f"Add --base {other}, here and to the run."

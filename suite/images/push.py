@@ -26,7 +26,7 @@ def push(
     images: Iterable[Reference],
     registry: str,
     *,
-    base_kind: base.Kind = "debian",
+    base_source: base.Source = "debian",
     may_redistribute: bool = False,
     progress: Progress = silent,
 ) -> tuple[Published, ...]:
@@ -38,7 +38,7 @@ def push(
         Which images, with versions and variants.
     registry
         Host, port and folder, such as `localhost:5000/levelfield`; each image gets a repository below it.
-    base_kind : {"debian", "registry"}
+    base_source
         Where the images' base comes from.
     may_redistribute
         Whether images are pushed that hold distributions with a licence that restricts who may pass them on.
@@ -51,7 +51,7 @@ def push(
         An image is not built, holds what may not be passed on, or the registry does not take it.
     """
     check_address(registry)
-    targets = {each: recipe(each.name, each.variant, each.version, base_kind) for each in dict.fromkeys(images)}
+    targets = {each: recipe(each.name, each.variant, each.version, base_source) for each in dict.fromkeys(images)}
     if not may_redistribute:
         _check_licences([target.lock for target in targets.values()])
     with engine.connect() as client:

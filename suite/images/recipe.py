@@ -75,14 +75,14 @@ class Recipe(msgspec.Struct, frozen=True):
         return loading.image(self.tag, layers, architecture=self.lock.architecture.debian, config=config)
 
 
-def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kind: base.Kind = "debian") -> Recipe:
+def recipe(name: str, variant: str = "cpu", version: str | None = None, base_source: base.Source = "debian") -> Recipe:
     """Return what an image is made from; nothing is made or fetched.
 
     Parameters
     ----------
     name, variant, version
         Which lock; see `suite.images.catalogue.lock`.
-    base_kind : {"debian", "registry"}
+    base_source
         Where the base comes from; part of the image's identity.
 
     Raises
@@ -93,7 +93,7 @@ def recipe(name: str, variant: str = "cpu", version: str | None = None, base_kin
     lock = catalogue.lock(name, variant, version)
     return Recipe(
         lock=lock,
-        base=base.describe(base.name_for(name, lock.python), base_kind),
+        base=base.describe(base.name_for(name, lock.python), base_source),
         recipe_sha256=_digest(_file_sha256(ENVIRONMENT), _file_sha256(_WORKER)),
         worker_sha256=worker_code.digest(worker_code.files(name)),
     )

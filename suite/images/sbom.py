@@ -23,6 +23,7 @@ from packageurl import PackageURL
 from suite.errors import LevelfieldError
 from suite.images import base, catalogue, debian
 from suite.images.archive import EPOCH
+from suite.record.bases import BaseLock, Package
 from suite.record.schema import Image
 
 FOLDER = "sbom"
@@ -47,8 +48,8 @@ def file_name(image: str, variant: str, launcher: str = "") -> str:
     return f"{_UNSAFE.sub('_', stem).lstrip('.-') or '_'}{SUFFIX}"
 
 
-def of_record(image: Image) -> bytes:
-    """Return the bill of an image that a run used.
+def of_record(image: Image, bases: Mapping[str, BaseLock] = {}) -> bytes:
+    """Return the bill of an image that a run used, whose record says what bases were made of.
 
     Raises
     ------
@@ -61,13 +62,14 @@ def of_record(image: Image) -> bytes:
     lock = catalogue.lock(image.name, variant, version)
     if lock.sha256 != image.lock_sha256:
         raise _another(f"lock of {image.name} {image.variant}")
-    packages: tuple[debian.Package, ...] = ()
+    packages: tuple[Package, ...] = ()
     kind, _, rest = image.base.partition(" ")
     name, _, identity = rest.partition(" ")
     if kind == "debian":
-        if base.describe(name).identity != identity:
+        made_of = bases.get(image.base) or debian.lock_of(name)
+        if base.identity_of(made_of, name) != identity:
             raise _another(f"base {name}")
-        packages = debian.lock_of(name).packages_of(name)
+        packages = made_of.packages_of(name)
     return make(
         lock,
         packages,
@@ -87,7 +89,7 @@ def _another(what: str) -> LevelfieldError:
 
 def make(
     lock: catalogue.Lock,
-    packages: Iterable[debian.Package] = (),
+    packages: Iterable[Package] = (),
     *,
     plugins: Mapping[str, str] = {},
     base_label: str = "",
@@ -152,12 +154,12 @@ def _plugin(name: str, version: str) -> Component:
     return Component(name=name, version=version, type=ComponentType.LIBRARY, purl=address, bom_ref=address.to_string())
 
 
-def _package(package: debian.Package) -> Component:
-    qualifiers = {"arch": package.architecture}
+def _package(package: Package) -> Component:
+    qualifiers = {"arch": str(package.architecture)}
     return _component(package, PackageURL("deb", "debian", package.name, package.version, qualifiers))
 
 
-def _component(file: catalogue.Pin | debian.Package, address: PackageURL) -> Component:
+def _component(file: catalogue.Pin | Package, address: PackageURL) -> Component:
     return Component(
         name=file.name,
         version=file.version,

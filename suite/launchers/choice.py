@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from suite.errors import LevelfieldError
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.launchers.docker import DockerLauncher, connect
 from suite.launchers.host import HostLauncher
 from suite.launchers.protocol import Launcher
@@ -11,7 +11,7 @@ from suite.launchers.venv import VenvLauncher
 from suite.machine import engine
 
 
-def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
+def choose(name: str | None, *, base: Source) -> tuple[Launcher, str]:
     """Return the launcher of that name, or the best one that is available, with the reason for it.
 
     Parameters
@@ -46,7 +46,7 @@ def choose(name: str | None, *, base: Kind) -> tuple[Launcher, str]:
         return VenvLauncher(), error.message
 
 
-def launchers_by_name(names: Iterable[str], launcher: Launcher, *, base: Kind) -> dict[str, Launcher]:
+def launchers_by_name(names: Iterable[str], launcher: Launcher, *, base: Source) -> dict[str, Launcher]:
     """Return the launchers that arms name, by name: the run's own launcher where it is the same kind.
 
     Parameters

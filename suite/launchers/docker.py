@@ -13,7 +13,7 @@ from docker.types import LogConfig
 
 from suite.backends import registry
 from suite.backends.replica import LOOPBACK
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.images.build import build
 from suite.images.engine import USER_PROXIES, emulates, open_client
 from suite.images.wheels import Progress
@@ -44,14 +44,14 @@ class DockerLauncher:
 
     kind: Literal["docker", "venv", "host"] = "docker"
 
-    def __init__(self, client: docker.DockerClient, *, base: Kind = "debian") -> None:
+    def __init__(self, client: docker.DockerClient, *, base: Source = "debian") -> None:
         self._client = client
         self._base = base
         self._owner = owner.mark_of(os.getpid())
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
         try:
-            return build(image, variant, version, base_kind=self._base, progress=progress)
+            return build(image, variant, version, base_source=self._base, progress=progress)
         except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
             raise engine_gone(error) from error
 

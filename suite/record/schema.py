@@ -11,6 +11,7 @@ import msgspec
 
 from suite import scenarios
 from suite.record import references
+from suite.record.bases import BaseLock
 from suite.scenarios import Scenario, ScenarioName
 
 SCHEMA = 1
@@ -1007,6 +1008,8 @@ class Run(msgspec.Struct, frozen=True):
     images: tuple[Image, ...]
     artifacts: tuple[Artifact, ...]
     blocks: tuple[Block, ...]
+    bases: dict[str, BaseLock] = {}
+    """What the bases of images were made of, by `Image.base`; nothing of one that was pulled."""
     warnings: tuple[Warning_, ...] = ()
     finished: str | None = None
     """None: the run was interrupted; the record has what was measured until then."""

@@ -15,7 +15,7 @@ from suite.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, 
 from suite.errors import LevelfieldError
 from suite.hosts import addresses, remote
 from suite.hosts.remote import RemoteHosts
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
 from suite.launchers.protocol import Launcher
@@ -450,7 +450,7 @@ def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
             )
 
 
-def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Kind, console: Console) -> None:
+def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Source, console: Console) -> None:
     """Say what the run will download, take on disk and last, before it begins."""
     from suite.images.cost import estimate
 

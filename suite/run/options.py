@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.plan import Selection
 from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.training_data import TrainingDataRequest
@@ -18,7 +18,7 @@ class Options(msgspec.Struct, frozen=True):
     reports: Path = Path("reports")
     launcher: str | None = None
     """None: containers, or virtual environments where no engine answers."""
-    base: Kind = "debian"
+    base: Source = "debian"
     resume: str | None = None
     budget_seconds: float | None = None
     precision_target: float | None = None

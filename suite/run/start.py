@@ -9,6 +9,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.history import controls
+from suite.images import base
 from suite.machine.fingerprint import changed, fingerprint
 from suite.paths import package_root
 from suite.plan import Plan
@@ -105,6 +106,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         ),
         machine=machine,
         images=tuple(resources.images.values()),
+        bases=base.recorded(resources.images.values(), options.base),
         artifacts=(
             *(resources.artifacts.weights_artifact(model) for model in plan.models if resources.own is None),
             *map(own_weights.artifact, plan.own_weights),

@@ -1,10 +1,12 @@
 """Check that a statement is of its run and the bills are of the run's images, and who signed."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from suite import analysis
 from suite.errors import LevelfieldError
+from suite.record.bases import BaseLock
 from suite.record.schema import Image, elsewhere
 from suite.report import embedded_record
 from suite.report.units import plural
@@ -76,7 +78,7 @@ def of_bills(read: Read) -> list[Check]:
     absent: list[str] = []
     from suite.images import sbom
 
-    own = read.run.settings.launcher
+    own, bases = read.run.settings.launcher, read.run.bases
     names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in read.run.images)
     images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, read.run.images, strict=True)}
     for name, sha256 in stated.sboms.items():
@@ -87,7 +89,9 @@ def of_bills(read: Read) -> list[Check]:
         if content is None:
             absent.append(name)
         elif hashlib.sha256(content).hexdigest() != sha256:
-            wrong.append(f"{name} is not the file that the statement names{_bill_difference(content, name, images)}")
+            wrong.append(
+                f"{name} is not the file that the statement names{_bill_difference(content, name, images, bases)}"
+            )
         elif name in images:
             wrong += [f"{name}: {each}" for each in sbom.contradictions(content, images[name])[:5]]
         else:
@@ -100,7 +104,7 @@ def of_bills(read: Read) -> list[Check]:
     return [Check("bills of materials", "holds", says)]
 
 
-def _bill_difference(content: bytes, name: str, images: dict[str, Image]) -> str:
+def _bill_difference(content: bytes, name: str, images: dict[str, Image], bases: Mapping[str, BaseLock]) -> str:
     """Return what differs in a changed bill, where that is known."""
     from suite.images import sbom
 
@@ -109,7 +113,7 @@ def _bill_difference(content: bytes, name: str, images: dict[str, Image]) -> str
     named = sbom.contradictions(content, images[name])
     if not named:
         try:
-            made = sbom.of_record(images[name])
+            made = sbom.of_record(images[name], bases)
         except LevelfieldError:
             return ""
         named = sbom.first_difference(content, made)

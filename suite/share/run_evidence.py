@@ -74,7 +74,7 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
         if image.unlocked:
             continue  # the report says so in its first lines
         try:
-            content = sbom.of_record(image)
+            content = sbom.of_record(image, run.bases)
         except LevelfieldError as error:
             missing.append(error.message)
             continue

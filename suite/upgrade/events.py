@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.plan import Selection
 
 FORMAT = 1
@@ -29,7 +29,7 @@ class How(msgspec.Struct, frozen=True):
     """How every run measures: the options of `bench` that are no part of the plan."""
 
     launcher: str | None = None
-    base: Kind = "debian"
+    base: Source = "debian"
     budget_seconds: float | None = None
     precision_target: float | None = None
     margin: float = 0.02

@@ -1,5 +1,6 @@
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import docker
@@ -9,6 +10,7 @@ from suite import paths
 from suite.images import engine, worker_code
 from suite.images.build import build
 from suite.record.schema import Image
+from tests.servers import FileServer
 
 
 @pytest.fixture
@@ -40,3 +42,22 @@ def client() -> Iterator[docker.DockerClient]:
 @pytest.fixture(scope="module")
 def canary() -> Image:
     return build("canary")
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[], FileServer]]:
+    """Start servers that end with the test."""
+    running: list[tuple[FileServer, threading.Thread]] = []
+
+    def start() -> FileServer:
+        server = FileServer()
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        running.append((server, thread))
+        return server
+
+    yield start
+    for server, thread in running:
+        server.shutdown()
+        thread.join()
+        server.server_close()

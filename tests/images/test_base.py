@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import base, engine
+from suite.images import base, debian, engine
 from suite.images.build import build
 from suite.images.recipe import recipe
 
@@ -106,13 +106,13 @@ def test_an_image_stands_on_a_base_pulled_by_digest(checkout: Path, tmp_path: Pa
         reference = f"127.0.0.1:{port}/base@{_digest(manifest)}"
         _name_base(checkout, reference)
         steps: list[str] = []
-        built = build("canary", base_kind="registry", progress=steps.append)
+        built = build("canary", base_source="registry", progress=steps.append)
     assert f"pulling {reference}" in steps
     assert built.base == f"registry slim {_digest(manifest)}"
     assert built.tag != recipe("canary").tag
     with engine.connect() as client:
         client.images.remove(built.tag)
-        client.images.remove(recipe("canary", base_kind="registry").environment_tag)
+        client.images.remove(recipe("canary", base_source="registry").environment_tag)
         client.images.remove(reference)
 
 
@@ -129,7 +129,7 @@ def test_a_registry_that_does_not_answer_is_never_replaced(checkout: Path) -> No
     _name_base(checkout, "127.0.0.1:9/base@" + _digest(b"nothing"))
     steps: list[str] = []
     with pytest.raises(LevelfieldError, match="cannot be pulled"):
-        build("canary", base_kind="registry", progress=steps.append)
+        build("canary", base_source="registry", progress=steps.append)
     assert not any("Debian" in step for step in steps)
 
 
@@ -138,6 +138,6 @@ def test_a_registry_that_does_not_answer_is_never_replaced(checkout: Path) -> No
 )
 def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(name: str, own: str, tmp_path: Path) -> None:
     image = build(name)
-    base.make(own, tmp_path / "base.tar")
+    base.make(debian.lock_of(own), own, tmp_path / "base.tar")
     with (tmp_path / "base.tar").open("rb") as stream:
         assert image.layers[0] == "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()

@@ -202,7 +202,7 @@ def test_names_and_recipes_are_compared_before_an_engine_is_asked(
     with pytest.raises(LevelfieldError, match=r"The file names no image torch\. It names canary"):
         pull(file, [parse("canary"), parse("torch")])
     with pytest.raises(LevelfieldError, match=r"stands on another base\. Add --base debian"):
-        pull(file, base_kind="registry")
+        pull(file, base_source="registry")
     with pytest.raises(LevelfieldError, match="No container engine answers"):
         pull(file)
 

@@ -102,7 +102,7 @@ def test_the_python_of_a_lock_decides_which_base_an_image_stands_on() -> None:
 
 
 def test_which_base_is_part_of_the_identity() -> None:
-    made, pulled = recipe("torch"), recipe("torch", base_kind="registry")
+    made, pulled = recipe("torch"), recipe("torch", base_source="registry")
     assert made.environment_tag != pulled.environment_tag
     assert pulled.base.reference in (images_root() / "base" / "registry.toml").read_text()
     assert pulled.labels["levelfield.base"].startswith("registry toolchain sha256:")

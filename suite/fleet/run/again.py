@@ -17,7 +17,7 @@ from suite.fleet.run import messages, place
 from suite.fleet.run.messages import Failed, TestAgain, TestedAgain
 from suite.fleet.run.waves import Seen
 from suite.fleet.types import WrongAnswer
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.record import files, layers
 
 MOST = 8
@@ -58,7 +58,7 @@ def needed(folder: Path, present: set[str]) -> Iterator[Asked]:
                 yield Asked(wrong, case, peer)
 
 
-def test(folder: Path, nodes: dict[str, Seen], launcher: str, base: Kind, say: Callable[[str], None]) -> None:
+def test(folder: Path, nodes: dict[str, Seen], launcher: str, base: Source, say: Callable[[str], None]) -> None:
     """Let nodes whose answers are wrong, and a peer of each, compute them again; keep what they send.
 
     Parameters

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from suite.fleet.run.messages import Name
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.plan import Selection
 
 FORMAT = 1
@@ -26,7 +26,7 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     words: tuple[str, ...]
     """Of `levelfield bench` on every node."""
     launcher: str
-    base: Kind
+    base: Source
     identify: bool
     limit_s: float
     """Time that a node may take."""

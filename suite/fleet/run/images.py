@@ -10,7 +10,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.images import build, catalogue, engine
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.images.recipe import recipe
 from suite.images.wheels import Progress
 from suite.record.references import Reference, parse
@@ -27,7 +27,7 @@ class Expected(msgspec.Struct, frozen=True):
     """Digests, where the head has the image; none: they are not compared."""
 
 
-def expected(references: Iterable[str], launcher: str, base: Kind, progress: Progress) -> dict[str, Expected]:
+def expected(references: Iterable[str], launcher: str, base: Source, progress: Progress) -> dict[str, Expected]:
     """Return what images must be, by the name that `name_of` gives them.
 
     Parameters
@@ -51,7 +51,7 @@ def expected(references: Iterable[str], launcher: str, base: Kind, progress: Pro
         if launcher == "docker":
             tag = recipe(each.name, each.variant, each.version, base).tag
             layers = (
-                build.build(each.name, each.variant, each.version, base_kind=base, progress=progress).layers
+                build.build(each.name, each.variant, each.version, base_source=base, progress=progress).layers
                 if built
                 else ()
             )

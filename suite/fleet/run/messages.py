@@ -9,7 +9,7 @@ from typing import IO, Annotated, TypeAlias
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images.base import Kind
+from suite.images.base import Source
 from suite.plan import Selection
 
 MOST_BYTES = 96 * 1024 * 1024
@@ -27,7 +27,7 @@ class Survey(msgspec.Struct, frozen=True, tag="survey"):
 
     selection: Selection
     launcher: str
-    base: Kind
+    base: Source
 
 
 class Surveyed(msgspec.Struct, frozen=True, tag="surveyed"):
@@ -72,7 +72,7 @@ class TestAgain(msgspec.Struct, frozen=True, tag="test-again"):
     case: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9@=,.:;+#/_-]{0,400}\Z")]
     """As `levelfield layers` takes it."""
     launcher: str
-    base: Kind
+    base: Source
     limit_s: float
 
 
@@ -103,7 +103,7 @@ class ServePeer(msgspec.Struct, frozen=True, tag="serve-peer"):
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     key: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     launcher: str
-    base: Kind
+    base: Source
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):

@@ -13,7 +13,7 @@ from suite.errors import LevelfieldError
 from suite.fleet.run import cluster, messages, place
 from suite.fleet.run.messages import Failed, FindPort, PortFound, Reply, ServePeer
 from suite.fleet.run.waves import Seen
-from suite.images.base import Kind
+from suite.images.base import Source
 
 ANSWER_S = 120.0
 """How long a node may take to answer: other work of the cluster may keep it waiting."""
@@ -31,7 +31,7 @@ class Placed(NamedTuple):
 
 
 @contextlib.contextmanager
-def placed(on: str, count: int, launcher: str, base: Kind) -> Iterator[Placed]:
+def placed(on: str, count: int, launcher: str, base: Source) -> Iterator[Placed]:
     """Start agents on nodes of a cluster, and end them in the end.
 
     Parameters
@@ -73,7 +73,7 @@ def placed(on: str, count: int, launcher: str, base: Kind) -> Iterator[Placed]:
                 place.end(reference)
 
 
-def _serve(node: Seen, key: str, launcher: str, base: Kind, serving: list[Any]) -> str:
+def _serve(node: Seen, key: str, launcher: str, base: Source, serving: list[Any]) -> str:
     """Start an agent on a node, wait until it listens, and return where."""
     asked = place.ask(node, messages.encode(FindPort(node.address)), ())
     place.wait([asked], ANSWER_S)

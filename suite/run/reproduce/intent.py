@@ -6,18 +6,19 @@ taken from a record: it says how well they are isolated from this machine.
 """
 
 import itertools
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from suite.backends import registry
 from suite.errors import LevelfieldError
-from suite.images import catalogue, worker_code
+from suite.images import base, catalogue, worker_code
 from suite.plan import Plan, Selection
 from suite.plan import arms as arm_names
 from suite.prepare.own_model import store
 from suite.prepare.own_weights import store as own_weights
 from suite.record import references
+from suite.record.bases import BaseLock
 from suite.record.bounds import LONGEST_S
 from suite.record.files import DAMAGED
 from suite.record.schema import Arm, Image, Run, Settings
@@ -168,7 +169,34 @@ def foreign(run: Run, plan: Plan) -> tuple[Foreign, ...]:
     """
     named = {(image.name, image.variant) for image in run.images}
     missing = (each for each in map(references.parse, plan.images) if (each.name, _stem(each)) not in named)
-    return (*filter(None, map(_foreign, run.images)), *_unnamed(missing))
+    bases = itertools.starmap(_foreign_base, sorted(run.bases.items()))
+    return (*filter(None, map(_foreign, run.images)), *_unnamed(missing), *filter(None, bases))
+
+
+def bases(run: Run) -> base.Source:
+    """Return the source of bases that makes those of the record, packages and all.
+
+    Raises
+    ------
+    LevelfieldError
+        Its packages do not make the bases that its images name.
+    """
+    own = all(label == base.describe(label.split()[1]).label for label in run.bases if label.split()[1:])
+    return "debian" if own else base.keep(run.bases)
+
+
+def _foreign_base(label: str, lock: BaseLock) -> Foreign | None:
+    """Compare the packages of a record's base with those that this checkout locks; None: they are the same."""
+    _, name, identity = (*label.split(), "", "", "")[:3]
+    try:
+        ours = base.describe(name)
+    except LevelfieldError as error:
+        return Foreign(f"base {name}", identity[:12], "", (error.message.rstrip("."),))
+    if ours.label == label or ours.lock is None:
+        return None
+    theirs = {package.name: package.version for package in lock.packages}
+    here = {package.name: package.version for package in ours.lock.packages_of(name)}
+    return Foreign(f"base {name}", identity[:12], ours.identity[:12], _differing(theirs, here))
 
 
 def _stem(image: references.Reference) -> str:
@@ -230,6 +258,10 @@ def _plugins(image: Image) -> tuple[str, ...]:
 def _differences(image: Image, ours: dict[str, str]) -> tuple[str, ...]:
     theirs = {_normal(name): version for name, version in image.distributions.items()}
     here = {_normal(name): version for name, version in ours.items()}
+    return _differing(theirs, here)
+
+
+def _differing(theirs: Mapping[str, str], here: Mapping[str, str]) -> tuple[str, ...]:
     found = [
         f"{name} {theirs.get(name, 'not there')} → {here[name]}"
         for name in sorted(here)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue
+from suite.images import base, catalogue, debian
 from suite.plan import Selection, make, of_record
 from suite.plan.cpu_pinning import Requested
 from suite.plan.profiles import STANDARD
@@ -220,3 +220,18 @@ def test_images_for_another_kind_of_processor_are_not_the_reports() -> None:
     other = msgspec.structs.replace(image, architecture="aarch64", lock_sha256="a" * 64)
     (foreign,) = of_images(msgspec.structs.replace(run, images=(other, *others)))
     assert foreign.differences[0] == "it is for aarch64, and images here are for x86_64"
+
+
+def test_a_base_of_other_packages_is_foreign_and_made_again_as_it_was() -> None:
+    run = known(record("theirs"))
+    own = debian.lock_of("slim").only("slim")
+    first, *others = own.packages
+    older = msgspec.structs.replace(own, packages=(msgspec.structs.replace(first, version="1.0"), *others))
+    label = f"debian slim {base.identity_of(older, 'slim')}"
+    run = msgspec.structs.replace(run, bases={label: older})
+    (foreign,) = of_images(run)
+    assert (foreign.image, foreign.differences) == ("base slim", (f"{first.name} 1.0 → {first.version}",))
+    assert base.describe("slim", intent.bases(run)).label == label
+    ours = msgspec.structs.replace(run, bases={base.describe("slim").label: own})
+    assert of_images(ours) == ()
+    assert intent.bases(ours) == "debian"

@@ -1,0 +1,199 @@
+import hashlib
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+import requests
+
+from suite.errors import LevelfieldError
+from suite.images import fetching
+from suite.images.fetching import Reason, Wanted
+from suite.images.wheels import silent
+from tests.servers import FileServer
+
+CONTENT = bytes(range(256)) * 1600
+LOST = "Lock again."
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> Wanted:
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    return Wanted("tiny 1.0", tmp_path / "tiny.deb", sha256, len(CONTENT), ())
+
+
+def _fetch(wanted: Wanted, *addresses: str, timeout_s: float = 5.0) -> None:
+    file = msgspec.structs.replace(wanted, addresses=addresses)
+    fetching.fetch([file], lost=LOST, progress=silent, timeout_s=(timeout_s, timeout_s))
+
+
+def _with(server: FileServer, content: bytes = CONTENT) -> str:
+    server.files["/pool/tiny.deb"] = content
+    return f"{server.address}/pool/tiny.deb"
+
+
+def test_the_first_address_that_has_the_file_gives_it(serve: Callable[[], FileServer], wanted: Wanted) -> None:
+    lost, other, page, good, last = (serve() for _ in range(5))
+    page.kind = "text/html; charset=utf-8"
+    addresses = [f"{lost.address}/pool/tiny.deb", _with(other, CONTENT[::-1]), _with(page), _with(good), _with(last)]
+    _fetch(wanted, *addresses)
+    assert wanted.path.read_bytes() == CONTENT
+    assert [len(server.asked) for server in (lost, other, page, good, last)] == [1, 1, 1, 1, 0]
+    assert list(wanted.path.parent.iterdir()) == [wanted.path]
+
+
+def test_an_answer_that_breaks_off_is_continued(serve: Callable[[], FileServer], wanted: Wanted) -> None:
+    server = serve()
+    server.cut_bytes = 300_000
+    _fetch(wanted, _with(server))
+    assert wanted.path.read_bytes() == CONTENT
+    assert [wanted for _, wanted in server.asked] == ["", f"bytes={2 * fetching._CHUNK_BYTES}-"]
+
+
+def test_what_was_begun_elsewhere_is_begun_again_where_it_does_not_fit(
+    serve: Callable[[], FileServer], wanted: Wanted
+) -> None:
+    server = serve()
+    (wanted.path.parent / ".tiny.deb.partial").write_bytes(b"login required")
+    _fetch(wanted, _with(server))
+    assert wanted.path.read_bytes() == CONTENT
+    assert [wanted for _, wanted in server.asked] == ["bytes=14-", ""]
+
+
+def test_no_more_than_the_locked_size_is_taken(serve: Callable[[], FileServer], wanted: Wanted) -> None:
+    server = serve()
+    with pytest.raises(LevelfieldError, match="another file than the locked one at 127"):
+        _fetch(wanted, _with(server, CONTENT + b"more"))
+    assert list(wanted.path.parent.iterdir()) == []
+
+
+def test_a_host_that_cannot_be_reached_is_not_asked_for_every_file(
+    serve: Callable[[], FileServer], wanted: Wanted, tmp_path: Path
+) -> None:
+    slow, good = serve(), serve()
+    slow.delay_s = 0.3
+    addresses = (_with(slow), _with(good))
+    files = [msgspec.structs.replace(wanted, path=tmp_path / str(index), addresses=addresses) for index in range(40)]
+    fetching.fetch(files, lost=LOST, progress=silent, timeout_s=(0.1, 0.1))
+    assert all(file.path.read_bytes() == CONTENT for file in files)
+    assert len(slow.asked) <= 2 * fetching._THREADS
+
+
+def _closed() -> str:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listening.getsockname()[1]}/pool/tiny.deb"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "content", "reason", "fix"),
+    [
+        (200, "application/octet-stream", CONTENT[::-1], Reason.OTHER, "another mirror"),
+        (200, "text/html", CONTENT, Reason.PAGE, "Log in"),
+        (403, "text/plain", CONTENT, Reason.REFUSED, "later"),
+        (407, "text/plain", CONTENT, Reason.PROXY, "https_proxy"),
+        (410, "text/plain", CONTENT, Reason.GONE, LOST),
+        (503, "text/plain", CONTENT, Reason.REFUSED, "later"),
+    ],
+)
+def test_what_a_server_answers_is_told_apart(
+    code: int, kind: str, content: bytes, reason: Reason, fix: str, serve: Callable[[], FileServer], wanted: Wanted
+) -> None:
+    server = serve()
+    server.code, server.kind = code, kind
+    with pytest.raises(LevelfieldError, match=f"tiny 1.0 cannot be fetched: {reason} at 127") as caught:
+        _fetch(wanted, _with(server, content))
+    assert fix in caught.value.fix
+
+
+def test_why_no_server_answers_is_told_apart(
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = serve()
+    slow.delay_s = 0.5
+    closed = _closed()
+    for address, reason, fix in (
+        ("http://mirror.invalid/tiny.deb", Reason.NAME, "name server"),
+        (closed, Reason.CLOSED, "run the command again"),
+        (_with(slow), Reason.SLOW, "run the command again"),
+    ):
+        with pytest.raises(LevelfieldError, match=str(reason)) as caught:
+            _fetch(wanted, address, timeout_s=0.2)
+        assert fix in caught.value.fix
+    monkeypatch.setenv("http_proxy", closed)
+    with pytest.raises(LevelfieldError, match=Reason.PROXY) as caught:
+        _fetch(wanted, "http://mirror.invalid/tiny.deb")
+    assert "http_proxy" in caught.value.fix
+
+
+def test_several_reasons_are_all_said_and_the_one_that_can_be_mended_has_the_fix(
+    serve: Callable[[], FileServer], wanted: Wanted
+) -> None:
+    lost = serve()
+    with pytest.raises(LevelfieldError) as caught:
+        _fetch(wanted, f"{lost.address}/gone", "http://user:secret@snapshot.invalid/file/1")
+    assert f"no such file at 127.0.0.1:{lost.server_port}" in caught.value.message
+    assert "the name does not resolve at snapshot.invalid" in caught.value.message
+    assert "secret" not in str(caught.value)
+    assert "name server" in caught.value.fix
+
+
+def test_the_environment_names_the_proxy(
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = serve()
+    proxy.files["http://mirror.invalid/tiny.deb"] = CONTENT
+    monkeypatch.setenv("http_proxy", proxy.address)
+    _fetch(wanted, "http://mirror.invalid/tiny.deb")
+    assert wanted.path.read_bytes() == CONTENT
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl that makes a certificate")
+def test_certificates_come_from_the_environment(
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    own, key, server = tmp_path / "own.pem", tmp_path / "own.key", serve()
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=mirror", "-days", "2"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(own)]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    address = _with(server).replace("http:", "https:")
+    with pytest.raises(LevelfieldError, match=Reason.CERTIFICATE) as caught:
+        _fetch(wanted, address)
+    assert "SSL_CERT_FILE" in caught.value.fix
+    monkeypatch.setenv("SSL_CERT_FILE", str(own))
+    _fetch(wanted, address)
+    assert wanted.path.read_bytes() == CONTENT
+
+
+def test_a_folder_that_may_not_be_written_is_said(
+    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = msgspec.structs.replace(wanted, path=Path("/proc/self/tiny.deb"))
+    with pytest.raises(LevelfieldError, match=r"/proc/self/\.tiny\.deb\.partial cannot be written") as caught:
+        _fetch(file, _with(serve()))
+    assert "LEVELFIELD_CACHE" in caught.value.fix
+
+
+def test_a_full_disk_is_said(small_disk: Path, serve: Callable[[], FileServer], wanted: Wanted) -> None:
+    content = bytes(100_000)
+    file = msgspec.structs.replace(wanted, path=small_disk / "tiny.deb", size_bytes=len(content))
+    with pytest.raises(LevelfieldError, match="The disk is full"):
+        _fetch(file, _with(serve(), content))
+
+
+def test_a_file_is_asked_for_without_fetching_it(serve: Callable[[], FileServer], wanted: Wanted) -> None:
+    server = serve()
+    address = _with(server)
+    with requests.Session() as opened:
+        assert fetching.problem(opened, address, len(CONTENT), 1.0) is None
+        assert fetching.problem(opened, address, 1, 1.0) == Reason.OTHER
+        assert fetching.problem(opened, f"{server.address}/gone", 1, 1.0) == Reason.GONE

@@ -1,0 +1,70 @@
+"""The packages of a report's base: recorded, read back from a stranger's record, and made again."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.images import base, debian
+from suite.images.recipe import recipe
+from suite.record.bases import BaseLock
+from tests.share.evidence import image
+
+
+@pytest.fixture
+def older() -> dict[str, BaseLock]:
+    """The base of a report whose checkout locked other packages, by its label."""
+    own = debian.lock_of("slim").only("slim")
+    lock = msgspec.structs.replace(own, epoch=own.epoch - 3600, packages=own.packages[1:])
+    return {f"debian slim {base.identity_of(lock, 'slim')}": lock}
+
+
+def test_a_run_names_every_package_of_its_bases() -> None:
+    own = msgspec.structs.replace(image(), base=base.describe("slim").label)
+    pulled = msgspec.structs.replace(image(), base="registry slim sha256:0")
+    assert base.recorded([own, own, pulled], "debian") == {own.base: debian.lock_of("slim").only("slim")}
+
+
+def test_the_base_of_a_report_is_made_again_and_not_that_of_the_checkout(older: dict[str, BaseLock]) -> None:
+    source = base.keep(older)
+    ((label, lock),) = older.items()
+    made = base.describe("slim", source)
+    assert (made.label, made.lock) == (label, lock)
+    assert base.describe("slim").label != label
+    assert recipe("canary", base_source=source).base == made
+    assert base.recorded([msgspec.structs.replace(image(), base=label)], source) == older
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "../bash"),
+        ("version", "1/../../x"),
+        ("architecture", "../x"),
+        ("sha256", "0" * 63),
+        ("sha1", ""),
+        ("path", "pool/../../x.deb"),
+        ("path", "http://mirror.test/pool/main/b/bash/x.deb"),
+        ("archive", "mirror.test"),
+        ("size_bytes", -1),
+    ],
+)
+def test_a_package_without_the_form_of_one_is_refused(field: str, value: object, older: dict[str, BaseLock]) -> None:
+    plain: Any = msgspec.to_builtins(older)
+    next(iter(plain.values()))["packages"][0][field] = value
+    with pytest.raises(msgspec.ValidationError, match=field):
+        msgspec.convert(plain, dict[str, BaseLock])
+
+
+def test_packages_that_do_not_make_the_named_base_are_refused(older: dict[str, BaseLock]) -> None:
+    ((label, lock),) = older.items()
+    changed = msgspec.structs.replace(lock, packages=lock.packages[1:])
+    for name, content in ((label, changed), (label.replace("slim", "../x"), lock), ("", lock), ("registry x y", lock)):
+        with pytest.raises(LevelfieldError, match="do not make its base"):
+            base.keep({name: content})
+
+
+def test_a_folder_without_the_lock_of_a_base_is_one_sentence(older: dict[str, BaseLock]) -> None:
+    with pytest.raises(LevelfieldError, match=r"toolchain\.lock cannot be read: No such file"):
+        base.describe("toolchain", base.keep(older))

@@ -1,0 +1,51 @@
+"""Servers of files that tests start: what they have, how they misbehave, and what they were asked."""
+
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class FileServer(ThreadingHTTPServer):
+    """One that serves bytes by their path."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.files: dict[str, bytes] = {}
+        self.kind = "application/octet-stream"
+        self.code = 200
+        self.cut_bytes: int | None = None
+        """Where the next answer ends too early."""
+        self.delay_s = 0.0
+        self.asked: list[tuple[str, str]] = []
+        """Paths and ranges."""
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: FileServer
+
+    def do_GET(self) -> None:
+        server, wanted = self.server, self.headers.get("Range", "")
+        server.asked.append((self.path, wanted))
+        time.sleep(server.delay_s)
+        content = server.files.get(self.path)
+        if content is None:
+            self.send_error(404)
+            return
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        self.send_response(206 if wanted else server.code)
+        self.send_header("Content-Type", server.kind)
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        if self.command == "GET":
+            end, server.cut_bytes = server.cut_bytes, None
+            self.wfile.write(content[start:end])
+
+    do_HEAD = do_GET  # noqa: N815  (the name is the library's)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is the library's)
+        pass
