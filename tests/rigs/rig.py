@@ -149,8 +149,7 @@ def root_of(system: str, engine: str) -> Path:
     key = [f"--keyring={what.keyring}"] if what.keyring else []
     root = FOLDER / "roots" / f"{system}-{engine}-{hashlib.sha256(repr(words).encode()).hexdigest()[:8]}"
     root.parent.mkdir(parents=True, exist_ok=True)
-    with (root.parent / f"{root.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(root.parent):
         if not root.is_dir():
             making = root.with_name(f"{root.name}.part")
             shutil.rmtree(making, ignore_errors=True)
@@ -182,24 +181,35 @@ def ways_out() -> tuple[dict[str, str], list[Path]]:
 
 @contextlib.contextmanager
 def _session() -> Iterator[Path]:
-    """Give a folder for one machine, and remove those that killed sessions have left."""
+    """Give a folder for one machine, and remove those that killed sessions have left: nobody holds their locks."""
     sessions = FOLDER / "sessions"
     sessions.mkdir(parents=True, exist_ok=True)
-    for left in sessions.iterdir():
-        with (left / "lock").open("a") as lock, contextlib.suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _remove_groups(f"levelfield-rig-{left.name}")
-            shutil.rmtree(left)
-    folder = Path(tempfile.mkdtemp(dir=sessions, prefix=""))
-    folder.chmod(0o755)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        with _locked(sessions):
+            for left in sessions.iterdir():
+                with contextlib.suppress(BlockingIOError), _locked(left, fcntl.LOCK_NB):
+                    _remove_groups(f"levelfield-rig-{left.name}")
+                    shutil.rmtree(left)
+            folder = Path(tempfile.mkdtemp(dir=sessions, prefix=""))
+            stack.enter_context(_locked(folder))
+        folder.chmod(0o755)
         for name in ("upper", "work", "machine", "data"):
             (folder / name).mkdir()
         try:
             yield folder
         finally:
-            shutil.rmtree(folder)
+            with _locked(sessions):
+                shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int = 0) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | how)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _children(process_id: int) -> list[int]:
