@@ -6,17 +6,18 @@ ARGS ?=
 NOX := .venv/bin/nox
 LOCK := images/tool/nox.lock
 
-.PHONY: bench compare test build lock clean help
+.PHONY: bench compare test lint build lock clean help
 
 help:
 	@echo 'make bench    measure, compare and report (ARGS="--profile smoke" passes options on)'
 	@echo 'make compare  say what got worse between runs: make compare ARGS="OLD NEW"'
-	@echo 'make test     run the tests'
+	@echo 'make test     run the tests (ARGS=all: every test; ARGS="all 1/4": a quarter of them)'
+	@echo 'make lint     check format, style, types and spelling'
 	@echo 'make build    build all images (bench builds what it needs by itself)'
 	@echo 'make lock     resolve all requirement sets again'
 	@echo 'make clean    remove the tool environments; `levelfield clean` gives images and caches back'
 
-bench compare build lock: .venv/ready
+bench compare lint build lock: .venv/ready
 	$(NOX) -s $@ -- $(ARGS)
 
 test: .venv/ready

@@ -1,11 +1,11 @@
 """Names for people to type: every session makes its environment from a lock and calls the command."""
 
-import contextlib
 import hashlib
-import subprocess
+import os
+import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
@@ -13,8 +13,6 @@ from nox.command import CommandFailed
 
 HERE = Path(__file__).parent
 LOCKS = HERE / "images" / "tool"
-COMMAND = HERE / ".nox" / "command"
-"""The environment of the command; sessions that only call it share this one."""
 LOCKED = ("--only-binary", ":all:", "--require-hashes")
 """No source distribution: to build one runs its code."""
 PLUGINS = tuple(sorted(path.parent for path in (HERE / "plugins").glob("*/pyproject.toml")))
@@ -32,19 +30,23 @@ nox.options.reuse_venv = "yes"
 nox.options.sessions = ["bench"]
 
 
-def levelfield(session: nox.Session, *arguments: str) -> None:
-    """Run the command from its own environment, which is made or brought up to date first."""
-    lock = LOCKS / "runtime.lock"
-    python = str(COMMAND / "bin" / "python")
-    stamp = COMMAND / "levelfield.stamp"
-    state = _state(lock)
+def environment(session: nox.Session, name: str, lock: str) -> Path:
+    """Make an environment that sessions share from a lock and this tree, unless it is there; return its programs."""
+    folder = HERE / ".nox" / name
+    stamp = folder / "levelfield.stamp"
+    state = _state(LOCKS / lock)
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != state:
-        session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", str(COMMAND), external=True)
-        pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        session.run(*pip, *LOCKED, "--requirement", str(lock), external=True)
+        session.run(sys.executable, "-m", "virtualenv", "--quiet", "--clear", str(folder), external=True)
+        pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        session.run(*pip, *LOCKED, "--requirement", str(LOCKS / lock), external=True)
         session.run(*pip, *EDITABLE, external=True)
         stamp.write_text(state, encoding="utf-8")
-    session.run(str(COMMAND / "bin" / "levelfield"), *arguments, external=True)
+    return folder / "bin"
+
+
+def levelfield(session: nox.Session, *arguments: str) -> None:
+    """Run the command from its own environment."""
+    session.run(str(environment(session, "command", "runtime.lock") / "levelfield"), *arguments, external=True)
 
 
 def install(session: nox.Session, lock: str = "dev.lock") -> None:
@@ -55,12 +57,6 @@ def install(session: nox.Session, lock: str = "dev.lock") -> None:
         session.install(*LOCKED, "--requirement", str(LOCKS / lock))
         session.install(*EDITABLE)
         stamp.write_text(state, encoding="utf-8")
-
-
-def trial(session: nox.Session, module: str, *arguments: str, lock: str = "runtime.lock") -> None:
-    """Run a study of the method in the session's own environment."""
-    install(session, lock)
-    session.run("python", "-m", module, *arguments)
 
 
 def _state(lock: Path) -> str:
@@ -99,72 +95,75 @@ def lock(session: nox.Session) -> None:
     levelfield(session, "lock", *session.posargs)
 
 
-@nox.session
+@nox.session(python=False)
+def lint(session: nox.Session) -> None:
+    """Check format, style, types, layers of imports and spelling."""
+    programs = environment(session, "dev", "dev.lock")
+    code = ("suite", "plugins", "tests", "docs/site", "noxfile.py")
+    for program, *words in (
+        ("ruff", "format", "--check", *code),
+        ("ruff", "check", *code),
+        ("mypy", "--strict", *code),
+        ("lint-imports",),
+        ("codespell", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "suite", "plugins"),
+    ):
+        session.run(str(programs / program), *words, external=True)
+
+
+@nox.session(python=False)
 def tests(session: nox.Session) -> None:
-    """Run everything that can fail: formatting, types, rooms, tests.
-
-    `-- fast` leaves engine and browser out; `-- all` adds every backend, every case, studies and guests in QEMU.
-    """
-    install(session)
-    first, *others = _parts(session.posargs)
-    with contextlib.nullcontext() if session.posargs not in ([], ["all"]) else _building_images(session):
-        session.run("ruff", "format", "--check", "suite", "plugins", "tests", "docs/site", "noxfile.py")
-        session.run("ruff", "check", "suite", "plugins", "tests", "docs/site", "noxfile.py")
-        session.run("mypy", "--strict", "suite", "plugins", "tests", "docs/site", "noxfile.py")
-        session.run("lint-imports")
-        session.run(
-            "codespell", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "suite", "plugins"
-        )
-        failed = [] if _passes(session, *first) else [first[0]]
-    failed += [marks for marks, words in others if not _passes(session, marks, words)]
-    if failed:
-        session.error(f"Tests failed among: {'; '.join(failed)}.")
-
-
-@contextlib.contextmanager
-def _building_images(session: nox.Session) -> Iterator[None]:
-    """Build all images while checks and the first tests run, which need none; wait for the last one in the end.
-
-    To build one waits for the network and the disk half of the time. A test whose image is not there yet builds it, and
-    fails where that fails: what comes of this process decides nothing.
-    """
-    with subprocess.Popen([f"{session.bin}/levelfield", "build"], stdout=subprocess.DEVNULL) as building:
+    """Run the tests; `-- all` the extended ones too, `-- all 1/4` a quarter of them. Other words go to pytest."""
+    words = session.posargs
+    # Two files at a time. Threads of OpenBLAS that wait for one another burn the one CPU that each process has.
+    together = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+    threads = {"OPENBLAS_NUM_THREADS": "1"}
+    if not words:
+        passed = _pytest(session, "-m", "not framework and not extended", *together, **threads)
+    elif words[0] == "all":
         try:
-            yield
-        except BaseException:
-            building.terminate()
-            raise
+            files = part(words[1:])
+        except ValueError as error:
+            session.error(str(error))
+        passed = _pytest(session, "-m", "not framework and not alone", *together, *files, **threads)
+        passed &= _pytest(session, "-m", "not framework and alone", *files)
+    else:
+        passed = _pytest(session, "-m", "not framework", *words)
+    if not passed:
+        session.error("Tests failed.")
 
 
-def _parts(words: list[str]) -> list[tuple[str, list[str]]]:
-    """Return the marks and the words of each call of pytest; words that name tests make it one call."""
-    # Tests that need a framework run inside the environment of the oracle lock; one of the tests sees to that.
-    everything = "not framework"
-    if words[:1] == ["fast"]:
-        return [("not docker and not browser and not framework and not slow", words[1:])]
-    if words not in ([], ["all"]):
-        return [(everything, words)]
-    marks = everything if words else f"{everything} and not extended"
-    # Two files at a time, as `tests/conftest.py` orders them; what times calls or counts processes comes after, alone.
-    together = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-    # Only their files: to collect all 680 again takes long. `tests/conftest.py` sees to it that none is left out.
-    files = sorted((HERE / "tests").rglob("test_*.py"))
-    alone = [str(path) for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
-    return [(f"{marks} and not alone", together), (f"{marks} and alone", alone)]
-
-
-def _passes(session: nox.Session, marks: str, words: list[str]) -> bool:
-    """Run pytest and tell where its time went; a failure of one part does not hide those of the next."""
-    # Of processes side by side each has about one CPU, and threads of OpenBLAS that wait for one another burn it: with
-    # two threads each, float64 references took half as long again.
-    env = {"OPENBLAS_NUM_THREADS": "1"} if "-n" in words else {}
-    # Where it is set, every command that a test starts compiles up to 300 modules: 1.1 s of CPU time.
-    env["PYTHONDONTWRITEBYTECODE"] = ""
+def _pytest(session: nox.Session, *words: str, **variables: str) -> bool:
+    """Run pytest and tell where its time went; a failure does not hide those of a second call."""
+    programs = environment(session, "dev", "dev.lock")
+    # Where PYTHONDONTWRITEBYTECODE is set, every command that a test starts compiles up to 300 modules.
+    variables |= {"PYTHONDONTWRITEBYTECODE": "", "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    call = (str(programs / "pytest"), "--durations=30", "--durations-min=5", *words)
     try:
-        session.run("pytest", "--durations=30", "--durations-min=5", "-m", marks, *words, env=env)
+        session.run(*call, env=variables, external=True, success_codes=[0, 5])  # 5: a part has no test of these marks
     except CommandFailed:
         return False
     return True
+
+
+def part(words: Sequence[str]) -> list[str]:
+    """Return all files of tests, or one part of them: `1/4` is every fourth file, from the first.
+
+    Raises
+    ------
+    ValueError
+        There is no such part.
+    """
+    folders = (HERE / "tests", HERE / "studies" / "tests")
+    files = sorted(str(path.relative_to(HERE)) for folder in folders for path in folder.rglob("test_*.py"))
+    if not words:
+        return files
+    found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", " ".join(words))
+    if found is None or int(found[1]) > int(found[2]):
+        raise ValueError(
+            f"There is no part {' '.join(words)} of the tests: the four quarters are 1/4, 2/4, 3/4 and 4/4."
+        )
+    number, parts = map(int, found.groups())
+    return files[number - 1 :: parts]
 
 
 @nox.session
@@ -205,104 +204,3 @@ def faults(session: nox.Session) -> None:
     install(session)
     words = session.posargs or ["--out", str(HERE / "reports" / "trials" / "faults.json")]
     session.run("python", "-m", "tests.faults", *words, env={"PYTHONPATH": str(HERE)})
-
-
-@nox.session
-def overhead(session: nox.Session) -> None:
-    """Compare the harness with a bare loop and OpenVINO's benchmark_app: a quiet machine for half an hour."""
-    trial(session, "suite.trials.overhead", *session.posargs)
-
-
-@nox.session
-def peers(session: nox.Session) -> None:
-    """Compare optimum-benchmark, benchmark_app, torch.utils.benchmark and pyperf with Levelfield: quiet, 20 minutes."""
-    trial(session, "suite.trials.peers", *session.posargs)
-
-
-@nox.session
-def folklore(session: nox.Session) -> None:
-    """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
-    trial(session, "suite.trials.folklore", *session.posargs)
-
-
-@nox.session
-def rigor(session: nox.Session) -> None:
-    """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
-    trial(session, "suite.trials.rigor", *session.posargs)
-
-
-@nox.session
-def exchange(session: nox.Session) -> None:
-    """Say from runs of several days how often a comparison calls a change that is none: `nox -s exchange -- RUNS`."""
-    trial(session, "suite.trials.exchange", *session.posargs)
-
-
-@nox.session
-def bracket(session: nox.Session) -> None:
-    """Simulate how often the verdict on an upgrade is wrong, and what so many boots can find: ten minutes or so."""
-    trial(session, "suite.trials.bracket", *session.posargs)
-
-
-@nox.session
-def fleet(session: nox.Session) -> None:
-    """Simulate how often the verdict on a fleet is wrong; `-- flipped-bit`: flip bits; `-- whole`: run one with Ray."""
-    if session.posargs[:1] == ["flipped-bit"]:
-        trial(session, "suite.trials.flipped_bit", *session.posargs[1:])
-    elif session.posargs[:1] == ["whole"]:
-        trial(session, "suite.trials.fleet_whole", *session.posargs[1:], lock="dev.lock")  # with Ray
-    else:
-        trial(session, "suite.trials.fleet", *session.posargs)
-
-
-@nox.session
-def spin(session: nox.Session) -> None:
-    """Measure whether one arm's spinning threads reach the next arm's timed calls: a quiet machine for six minutes."""
-    trial(session, "suite.trials.spin", *session.posargs)
-
-
-@nox.session
-def loadgen(session: nox.Session) -> None:
-    """Measure what MLPerf LoadGen adds to every query inside the worker: a quiet machine for half an hour."""
-    trial(session, "suite.trials.loadgen", *session.posargs)
-
-
-@nox.session
-def loading(session: nox.Session) -> None:
-    """Measure how long a folder's weights take to load, beside the transformers library: quiet, for ten minutes."""
-    trial(session, "suite.trials.loading", *session.posargs)
-
-
-@nox.session
-def padding(session: nox.Session) -> None:
-    """Measure what random padding of the environment does to the variance between launches: quiet, for six minutes."""
-    trial(session, "suite.trials.padding", *session.posargs)
-
-
-@nox.session
-def trials(session: nox.Session) -> None:
-    """Try `levelfield ab` on nothing, on a known slowdown and on released versions: a quiet machine for some hours."""
-    trial(session, "suite.trials.upgrades", *session.posargs)
-
-
-@nox.session
-def upgrade(session: nox.Session) -> None:
-    """Try `levelfield upgrade` on a machine in QEMU that reboots into another kernel: as root, in 35 minutes."""
-    trial(session, "suite.trials.reboots", *session.posargs)
-
-
-@nox.session
-def regressions(session: nox.Session) -> None:
-    """Try `levelfield ab` on released versions that are known to differ, or not to; `-- classify` comes before."""
-    trial(session, "suite.trials.regressions", *(session.posargs or ["run"]))
-
-
-@nox.session
-def images(session: nox.Session) -> None:
-    """Build every CPU image twice from nothing, and compare the layers: ten minutes or so."""
-    trial(session, "suite.trials.images", *session.posargs)
-
-
-@nox.session
-def calibrate(session: nox.Session) -> None:
-    """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
-    trial(session, "suite.trials.calibrate", *session.posargs)

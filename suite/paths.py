@@ -15,6 +15,7 @@ from suite.errors import LevelfieldError
 MARK = ".levelfield"
 """File in every folder of the cache that Levelfield made."""
 _KEY_BYTES = 32
+_ELSEWHERE = "Set LEVELFIELD_CACHE to a folder that you can write to."
 _OWNED = ".owned"
 """Ending of the file beside a temporary folder that its process holds a lock on."""
 CACHE_FOLDERS = (
@@ -74,25 +75,42 @@ def cache_folder(name: str) -> Path:
 
 @contextlib.contextmanager
 def temporary_folder(purpose: str) -> Iterator[Path]:
-    """Yield a new folder below the cache, which is removed afterwards, or by the next one if this process is killed.
+    """Yield a new folder below the cache, which is removed afterwards, or by a later command if this one is killed.
 
     It lies in the file system of the rest of the cache, so that what is made in it can be moved to its place.
+    """
+    folder, lock = _owned_folder(purpose)
+    try:
+        yield folder
+    finally:
+        remove_temporary(folder)
+        os.close(lock)
 
-    Notes
-    -----
-    Beside each folder lies a file that its process holds a lock on. The kernel drops the lock however the process
-    ends, also with the machine, and whichever container or host on the same file system it ran in.
+
+def lasting_temporary_folder(purpose: str) -> Path:
+    """Return a folder as `temporary_folder` yields, owned until this process ends or calls `remove_temporary`."""
+    return _owned_folder(purpose)[0]
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove a temporary folder; safe to call twice."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.with_suffix(_OWNED).unlink(missing_ok=True)
+
+
+def _owned_folder(purpose: str) -> tuple[Path, int]:
+    """Return a new folder, and the descriptor of the file beside it that this process holds a lock on.
+
+    The kernel drops the lock however the process ends, also with the machine, and whichever container or host on the
+    same file system it ran in.
     """
     root = cache_folder("temporary")
-    with contextlib.ExitStack() as held:
-        with file_lock(root / MARK):
-            _sweep(root)
-            folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=root))
-            owned = folder.with_suffix(_OWNED)
-            held.callback(owned.unlink, missing_ok=True)
-            held.enter_context(file_lock(owned))
-        held.callback(shutil.rmtree, folder, ignore_errors=True)
-        yield folder
+    with file_lock(root / MARK):
+        _sweep(root)
+        folder = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=root))
+        lock = os.open(folder.with_suffix(_OWNED), os.O_WRONLY | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return folder, lock
 
 
 def sweep_temporary() -> None:
@@ -110,6 +128,12 @@ def _sweep(root: Path) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
             owned.unlink()
+
+
+def allows_programs(folder: Path) -> bool:
+    """Return whether programs in a folder, which need not be there yet, may be executed: it is not mounted `noexec`."""
+    place = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    return not os.statvfs(place).f_flag & os.ST_NOEXEC
 
 
 def folders_to_clean() -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -152,16 +176,29 @@ def installation_key() -> bytes:
 
 @contextlib.contextmanager
 def disk_space() -> Iterator[None]:
-    """Turn the error of a full disk into a LevelfieldError."""
+    """Turn the error of a full disk, or of one that cannot be written, into a LevelfieldError."""
     try:
         yield
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-            raise
-        raise LevelfieldError(
-            f"The disk is full ({error.filename or cache_root()}).",
-            fix="`levelfield clean` deletes images and caches; LEVELFIELD_CACHE names another folder.",
-        ) from error
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise full(Path(os.fsdecode(error.filename)) if error.filename else cache_path()) from error
+        if error.errno == errno.EROFS:
+            raise LevelfieldError(
+                f"{os.fsdecode(error.filename or b'') or cache_path()} is on a disk that is mounted read-only.",
+                fix=_ELSEWHERE,
+            ) from error
+        raise
+
+
+def full(path: Path) -> LevelfieldError:
+    """Return the error of a disk without space, or without a free inode, for a file that could not be written there."""
+    place = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+    fix = "`levelfield clean` deletes images and caches; LEVELFIELD_CACHE names another folder."
+    there = os.statvfs(place)
+    # A program that failed has removed its own files meanwhile: what there is less of ran out.
+    if there.f_favail * 2 < there.f_files and there.f_favail * there.f_blocks < there.f_bavail * there.f_files:
+        return LevelfieldError(f"The disk has no inode left for another file ({path}).", fix=f"See `df -i`. {fix}")
+    return LevelfieldError(f"The disk is full ({path}).", fix=fix)
 
 
 @contextlib.contextmanager
@@ -186,11 +223,10 @@ def file_lock(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iter
 
 
 def _writable(folder: Path) -> Path:
-    fix = "Set LEVELFIELD_CACHE to a folder that you can write to."
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LevelfieldError(f"The cache folder {folder} cannot be made: {error.strerror}.", fix=fix) from error
+        raise LevelfieldError(f"The cache folder {folder} cannot be made: {error.strerror}.", fix=_ELSEWHERE) from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise LevelfieldError(f"The cache folder {folder} is not writable.", fix=fix)
+        raise LevelfieldError(f"The cache folder {folder} is not writable.", fix=_ELSEWHERE)
     return folder.resolve()

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 ENGINE_EXPECTED = "LEVELFIELD_EXPECT_ENGINE"
-LONGEST = ("test_training_docker.py", "test_bench_docker.py", "test_ab_docker.py", "test_compare_docker.py")
-"""Files with real containers that take minutes, in the order in which they begin."""
+SMOKE = "test_smoke.py"
+"""The one file whose tests use engine and browser by default."""
 
 # How long an example took says more of the machine, and of the tests beside this one, than of what is tested.
 settings.register_profile("anywhere", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,27 +37,16 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before the marks decide what runs
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files with real containers last, the longest of them first: xdist hands files out in this order.
+    """Leave engine and browser to `test_smoke.py` by default; and begin with files that take containers.
 
-    Their images are built while the others run (`noxfile.py`), and short files at the end fill up what is left.
-
-    Raises
-    ------
-    UsageError
-        A test is to run alone, and its file does not say so itself: `noxfile.py` chooses files by that word.
+    xdist hands files out in this order: short ones at the end fill up what is left.
     """
     _sample(items)
-    for path in {item.path for item in items if item.get_closest_marker("alone")}:
-        if "mark.alone" not in path.read_text(encoding="utf-8"):
-            raise pytest.UsageError(f"{path} has tests that run alone: let it name pytest.mark.alone itself.")
+    for item in items:
+        if item.path.name != SMOKE and any(map(item.get_closest_marker, ("docker", "browser", "alone"))):
+            item.add_marker(pytest.mark.extended)
     containers = {item.path for item in items if item.get_closest_marker("docker")}
-
-    def place(item: pytest.Item) -> int:
-        if item.path not in containers:
-            return 0
-        return 1 + (LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
-
-    items.sort(key=place)
+    items.sort(key=lambda item: item.path not in containers)
 
 
 def _sample(items: list[pytest.Item]) -> None:

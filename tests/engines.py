@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -57,6 +58,10 @@ def nothing_runs(engine: docker.DockerClient, owner: int) -> bool:
     return eventually(lambda: all(each.status == "created" for each in containers(engine, owner)))
 
 
+def _hide(folder: Path) -> str:
+    return f"mount -t tmpfs tmpfs {shlex.quote(str(folder))} && "
+
+
 class Cable:
     """A way to the real engine that can be cut: a socket of its own, and every byte passed on."""
 
@@ -97,9 +102,16 @@ class Cable:
 
 
 class PrivateEngine:
-    """An engine of our own, which may be killed: its own folders, no network, beside the one that everybody uses."""
+    """An engine of our own, which may be killed: its own folders, no network, beside the one that everybody uses.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    hidden
+        Folders in whose place it sees empty ones: it has a mount namespace of its own.
+    """
+
+    def __init__(self, *hidden: Path) -> None:
+        self._hidden = hidden
         self.folder = Path(tempfile.mkdtemp(prefix="levelfield-engine-"))
         self.host = f"unix://{self.folder}/socket"
         self._log = (self.folder / "log").open("wb")
@@ -109,7 +121,8 @@ class PrivateEngine:
         folders = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
         self._process = subprocess.Popen(
             # In a network namespace of its own: an engine without a bridge deletes the one that is there, `docker0`.
-            ["unshare", "--net", "dockerd", "--host", self.host, "--bridge=none", "--iptables=false"]
+            ["unshare", "--net", "--mount", "sh", "-c", "".join(map(_hide, self._hidden)) + 'exec "$@"', "sh"]
+            + ["dockerd", "--host", self.host, "--bridge=none", "--iptables=false"]
             + [word for option, name in folders.items() for word in (option, str(self.folder / name))],
             stdout=self._log,
             stderr=self._log,

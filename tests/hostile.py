@@ -20,6 +20,7 @@ import zlib
 import msgspec
 
 import suite.backends.canary as module
+from suite.worker import messages
 
 DATA = bytes(1 << 20)
 SPIN_S = 0.12
@@ -102,6 +103,45 @@ def breaks(step):
         return step(inputs)
 
     return breaking
+
+
+def lies(changed):
+    """Make a backend whose worker changes what it reports."""
+
+    def lying(step):
+        from suite.worker import replies
+
+        write = replies.ReplyWriter.write
+        replies.ReplyWriter.write = lambda self, reply: write(self, changed(reply))
+        return step
+
+    return lying
+
+
+def more_libraries(reply):
+    if not isinstance(reply, messages.Probed):
+        return reply
+    return msgspec.structs.replace(reply, libraries=(messages.Library("x", "/x", "y"),) * 400_000)
+
+
+def more_samples(reply):
+    if not isinstance(reply, messages.Measured):
+        return reply
+    return msgspec.structs.replace(reply, samples_ns=(1,) * 1_000_001)
+
+
+def other_inputs(reply):
+    return msgspec.structs.replace(reply, inputs_sha256="0" * 64) if isinstance(reply, messages.Loaded) else reply
+
+
+def long_error(reply):
+    return messages.Failed("error", "x" * 900_000, "y" * 900_000) if isinstance(reply, messages.Measured) else reply
+
+
+names_libraries = lies(more_libraries)
+counts_samples = lies(more_samples)
+holds_other_inputs = lies(other_inputs)
+shouts = lies(long_error)
 
 
 module.Canary = Hostile

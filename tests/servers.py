@@ -1,6 +1,7 @@
 """Servers of files that tests start: what they have, how they misbehave, and what they were asked."""
 
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -49,3 +50,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is the library's)
         pass
+
+
+class Sources:
+    """All that may have a Debian package, each a server of its own."""
+
+    def __init__(self, serve: Callable[[], FileServer]) -> None:
+        self.chosen, self.host, self.public, self.snapshot = serve(), serve(), serve(), serve()
+
+    def asked(self) -> list[int]:
+        return [len(server.asked) for server in (self.chosen, self.host, self.public, self.snapshot)]

@@ -1,26 +1,20 @@
 """Every command in the README and in docs/ is one that the tool understands; those that take no minutes are run."""
 
-import io
 import re
 import shlex
 from pathlib import Path
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from docs.site import checking
 from suite.record import files
-from suite.report import terminal
 from tests.commands import ROOT, run
-from tests.figures import records
 from tests.records_builder import make_run
 
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
-RUN = "20261124-213024-standard-a2f1"
-"""The published run whose result the README shows."""
 PASTED = ("README.md", "install.md", "tutorial.md", "choose.md")
 """Pages that a newcomer pastes commands from, into an interactive zsh too."""
 CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify", "card", "publish", "report"}
@@ -29,7 +23,7 @@ CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify",
 
 def blocks(page: Path) -> list[str]:
     """Return the lines of a page's indented code blocks."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```|<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return [line.strip() for line in text.splitlines() if line.startswith("    ")]
 
 
@@ -42,7 +36,6 @@ EVERY = [(page.name, text) for page in PAGES for text in commands(page)]
 
 def test_there_are_commands_to_look_at() -> None:
     assert len(EVERY) > 30
-    assert {name for name, _ in EVERY} >= {"README.md", "method.md", "adding.md", "reading-a-report.md"}
 
 
 @pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("levelfield")}))
@@ -52,8 +45,9 @@ def test_levelfield_understands_it(text: str) -> None:
 
 @pytest.mark.parametrize("text", sorted({text for _, text in EVERY if text.startswith("nox")}))
 def test_nox_has_the_session(text: str) -> None:
-    sessions = re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE)
     words = shlex.split(text)
+    file = words[words.index("-f") + 1] if "-f" in words else "noxfile.py"
+    sessions = re.findall(r"^def (\w+)\(session", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
     if "-s" in words:
         assert words[words.index("-s") + 1].partition("(")[0] in sessions
     else:
@@ -74,15 +68,6 @@ def test_a_newcomers_commands_paste_into_any_shell(page: str) -> None:
     assert found
     for text in found:
         assert not re.search(r"(^|\s)#|[<>\[\]{}]|…|\.\.\.", text), text
-
-
-def test_the_result_in_the_readme_is_what_the_command_prints() -> None:
-    printed = io.StringIO()
-    terminal.show(records.run(RUN), records.analysis(RUN), Console(file=printed, width=80, color_system=None))
-    lines = {line.rstrip() for line in printed.getvalue().replace("\u00a0", " ").splitlines()}
-    (quoted,) = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(quoted.splitlines()) > 10
-    assert not [line for line in quoted.splitlines() if line not in lines], "paste it from `levelfield report`"
 
 
 @pytest.fixture(scope="module")

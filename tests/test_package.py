@@ -60,14 +60,14 @@ def test_the_wheel_holds_what_images_are_made_from_and_no_studies(built: tuple[P
     assert "suite/_images/catalogue.toml" in names
     assert "suite/py.typed" in names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
-    assert not [name for name in names if name.startswith(("suite/trials/", "tests/", "reports/"))]
+    assert not [name for name in names if name.startswith(("studies/", "tests/", "reports/"))]
 
 
 def test_the_source_distribution_holds_the_docs_and_no_runs(built: tuple[Path, Path]) -> None:
     with tarfile.open(built[1]) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     assert {"README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "docs/README.md", "pyproject.toml"} <= names
-    assert not [name for name in names if name.startswith(("tests/", "reports/"))]
+    assert not [name for name in names if name.startswith(("studies/", "tests/", "reports/"))]
 
 
 def test_all_files_name_the_same_version_licence_and_authors() -> None:
@@ -112,7 +112,6 @@ def installed(installer: str, wheel: Path, folder: Path) -> list[str]:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "installer",
     ["uvx", pytest.param("pip", marks=pytest.mark.extended), pytest.param("pipx", marks=pytest.mark.extended)],

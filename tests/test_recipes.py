@@ -240,7 +240,6 @@ def test_the_last_night_is_held_against_a_gate(last: float, bench: int, code: in
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_a_slowdown_stops_a_pull_request(engine: docker.DockerClient, tmp_path: Path) -> None:
     del engine
     tmp_path.chmod(0o755)
@@ -259,7 +258,6 @@ def test_a_slowdown_stops_a_pull_request(engine: docker.DockerClient, tmp_path: 
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_a_night(engine: docker.DockerClient, tmp_path: Path) -> None:
     del engine
     tmp_path.chmod(0o755)

@@ -46,7 +46,6 @@ def noise(run: Run) -> NoiseSummary | None:
     elapsed_ns = sum(reading.elapsed_ns for reading in readings)
     if not elapsed_ns:
         return None
-    throttled = collect.known(reading.throttled for reading in readings)
     return NoiseSummary(
         windows=len(readings),
         elapsed_ns=elapsed_ns,
@@ -54,8 +53,14 @@ def noise(run: Run) -> NoiseSummary | None:
         pressure_share=_share(readings, lambda reading: reading.pressure_ns),
         others_share=_share(readings, lambda reading: reading.others_ns),
         idle_workers_share=_share(readings, lambda reading: reading.idle_workers_ns),
-        throttled=throttled if isinstance(throttled, Absent) else sum(throttled),
+        throttled=_sum(reading.throttled for reading in readings),
+        quota_throttled=_sum(reading.quota_throttled for reading in readings),
     )
+
+
+def _sum(values: Iterable[int | Absent]) -> int | Absent:
+    known = collect.known(values)
+    return known if isinstance(known, Absent) else sum(known)
 
 
 def _share(readings: Iterable[Noise], signal: Callable[[Noise], int | Absent]) -> float | Absent:

@@ -96,7 +96,7 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
     blocks = tuple(blocks)
     found = chain(
         _of_run(status),
-        _of_surroundings(around),
+        _of_surroundings(run, around),
         _of_waits(run),
         _of_answers(blocks),
         _of_emulation(run, blocks),
@@ -122,7 +122,7 @@ def _of_run(status: Status) -> Iterator[Warning_]:
         yield notices.supervisor_busy(share)
 
 
-def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
+def _of_surroundings(run: Run, around: Surroundings) -> Iterator[Warning_]:
     canary, noise = around
     drift = canary.drift if canary is not None and canary.moved else None
     if drift is not None and abs(drift) > notices.CANARY_LIMIT:
@@ -131,6 +131,9 @@ def _of_surroundings(around: Surroundings) -> Iterator[Warning_]:
         return
     if not isinstance(noise.throttled, Absent) and noise.throttled > 0:
         yield notices.throttled(noise.throttled)
+    if not isinstance(noise.quota_throttled, Absent) and noise.quota_throttled > 0:
+        quota = run.machine.get("limits", {}).get("CPU limit")
+        yield notices.throttled_by_quota(noise.quota_throttled, quota)
     if not isinstance(noise.steal_share, Absent) and noise.steal_share > notices.STEAL_LIMIT:
         yield notices.stolen(noise.steal_share)
     if not isinstance(noise.idle_workers_share, Absent) and noise.idle_workers_share > notices.IDLE_LIMIT:

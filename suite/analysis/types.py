@@ -377,6 +377,8 @@ class NoiseSummary(msgspec.Struct, frozen=True):
     idle_workers_share: float | Absent
     throttled: int | Absent = Absent("not read")
     """How often the processor lowered its clock for heat or power."""
+    quota_throttled: int | Absent = Absent("not read")
+    """How often a control group's quota was used up."""
 
 
 class Status(msgspec.Struct, frozen=True):

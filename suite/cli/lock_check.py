@@ -1,4 +1,4 @@
-"""`levelfield lock --check`: what is outdated or vulnerable in locks, for people and as JSON."""
+"""`levelfield lock --check`: what is outdated, withdrawn or vulnerable in locks, for people and as JSON."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,13 +7,15 @@ from rich.console import Console
 
 from suite.cli.answers.locked import CheckedLocks
 from suite.cli.answers.printing import print_json
-from suite.images import lock_check
+from suite.images import base_check, lock_check
+from suite.images.base_check import CheckedBase
 from suite.images.lock_check import Checked, Outdated, Vulnerable
 from suite.record.references import parse
+from suite.report.units import plural
 from suite.safety import terminals
 
 FOUND, NO_ANSWER = 1, 2
-"""Exit codes: something is outdated or vulnerable; the package index gave no answer."""
+"""Exit codes: something is outdated, withdrawn or vulnerable; the package index gave no answer."""
 
 
 def run(names: Sequence[str], advisory_file: Path | None, *, as_json: bool) -> int:
@@ -39,18 +41,24 @@ def run(names: Sequence[str], advisory_file: Path | None, *, as_json: bool) -> i
         As in `suite.images.lock_check.check`.
     """
     progress = terminals.console(stderr=True)
-    found = lock_check.check(
-        (parse(name) for name in names), advisory_file, progress=lambda text: terminals.say(progress, text, "dim")
-    )
+
+    def say(text: str) -> None:
+        terminals.say(progress, text, "dim")
+
+    found = lock_check.check((parse(name) for name in names), advisory_file, progress=say)
+    bases = () if names else base_check.check(progress=say)
     code = _exit_code(found)
-    _show(found, terminals.console(stderr=as_json), searched=advisory_file is not None)
+    console = terminals.console(stderr=as_json)
+    _show(found, console, searched=advisory_file is not None)
+    for base in bases:
+        _show_base(base, console)
     if as_json:
-        print_json(CheckedLocks(1, code, found))
+        print_json(CheckedLocks(1, code, found, bases))
     return code
 
 
 def _exit_code(found: Sequence[Checked]) -> int:
-    if any(each.outdated or each.vulnerable for each in found):
+    if any(each.outdated or each.withdrawn or each.vulnerable for each in found):
         return FOUND
     return NO_ANSWER if any(each.problem for each in found) else 0
 
@@ -58,6 +66,7 @@ def _exit_code(found: Sequence[Checked]) -> int:
 def _show(found: Sequence[Checked], console: Console, *, searched: bool) -> None:
     for each in found:
         lines = [(_problem(each.problem), "yellow")] if each.problem else []
+        lines += [(f"{one.name} {one.locked}: {one.reason}", "red") for one in each.withdrawn]
         lines += [(_vulnerable(one), "red") for one in each.vulnerable or ()]
         lines += [(_outdated(one), "") for one in each.outdated or ()]
         if lines:
@@ -66,11 +75,26 @@ def _show(found: Sequence[Checked], console: Console, *, searched: bool) -> None
             terminals.say(console, f"  {text}", style or None)
     outdated = sum(len(each.outdated or ()) for each in found)
     vulnerable = sum(len(each.vulnerable or ()) for each in found)
-    said = f"{len(found)} locks: {outdated} outdated distributions"
+    withdrawn = sum(len(each.withdrawn) for each in found)
+    said = f"{len(found)} locks: {outdated} outdated distributions, {withdrawn} withdrawn"
     said += f", {vulnerable} known vulnerabilities." if searched else "."
     terminals.say(console, said)
     if not searched:
         terminals.say(console, "Vulnerabilities were not looked for: name a file in the OSV format with --advisories.")
+
+
+def _show_base(base: CheckedBase, console: Console) -> None:
+    terminals.say(
+        console, f"Debian {base.release} {base.architecture}, locked {plural(base.age_days, 'day')} ago", "bold"
+    )
+    for names, said in (
+        (base.archived, "no longer at mirrors, and fetched from Debian's archive of all files"),
+        (base.unknown, "not known, since a mirror does not answer"),
+    ):
+        if names:
+            terminals.say(console, f"  {plural(len(names), 'package')} {said}: {', '.join(names)}", "yellow")
+    if not (base.archived or base.unknown):
+        terminals.say(console, "  all packages are at mirrors")
 
 
 def _problem(text: str) -> str:

@@ -57,6 +57,7 @@ from suite.cli.reproduce import reproduce
 from suite.cli.upgrade import upgrade
 from suite.cli.verify import verify
 from suite.errors import LevelfieldError
+from suite.paths import disk_space
 from suite.safety import terminals
 from suite.version import __version__
 
@@ -175,7 +176,8 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         _refuse_empty(sys.argv[1:])
-        cli(prog_name="levelfield", standalone_mode=False)
+        with disk_space():
+            cli(prog_name="levelfield", standalone_mode=False)
     except click.exceptions.Exit as leaving:
         sys.exit(leaving.exit_code)
     except click.ClickException as error:

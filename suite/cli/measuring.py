@@ -114,9 +114,11 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     Raises
     ------
     LevelfieldError
-        A file of the user's own cannot be measured, or an output of another tool cannot be read.
+        The cache folder cannot be made, a file of the user's own cannot be measured, or an output of another tool
+        cannot be read.
     """
     from suite.fieldtools import outputs
+    from suite.paths import cache_root
     from suite.plan import Selection
     from suite.prepare.evaluation import tasks
     from suite.prepare.own_model import python_file
@@ -124,6 +126,8 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     from suite.prepare.own_weights import request as own_weights
     from suite.prepare.training_data import TrainingDataRequest
     from suite.run.options import Options
+
+    cache_root()  # without one nothing can be prepared: that is said before anything is planned
 
     def fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
         return {name: values[name] for name in kind.__struct_fields__ if name in values}

@@ -31,19 +31,20 @@ def doctor(*, as_json: bool) -> None:
     from suite.cli.answers.examined import Examined
     from suite.images.catalogue import PYTHON
     from suite.images.cost import estimate
+    from suite.launchers import needs as of_plan
     from suite.machine.doctor import examine as findings
     from suite.machine.findings import Needs
-    from suite.paths import cache_root
 
     try:
         missing_bytes = estimate(plan.all_images(), "docker").download_bytes
     except LevelfieldError:  # no engine: doctor reports that
         missing_bytes = None
-    needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=(str(cache_root()), "."))
+    images = plan.all_images()
+    needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=of_plan.folders(images))
 
     console = terminals.console(stderr=as_json)
     signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
-    found = (*findings(needs), *_broken_plugins())
+    found = (*findings(needs), *of_plan.findings(images), *_broken_plugins())
     worst = 2 if any(finding.state == "bad" for finding in found) else 0
     for finding in found:
         console.print(
@@ -153,7 +154,15 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
 
 @click.command()
 @click.argument("images", nargs=-1, shell_complete=completion.images)
-@click.option("--check", is_flag=True, help="Change nothing: list what is outdated or vulnerable in the locks.")
+@click.option(
+    "--index", "indexes", metavar="URL", multiple=True, help="Look here for wheels, too, and not on public indexes."
+)
+@click.option(
+    "--find-links", metavar="PLACE", multiple=True, help="The same for a folder of wheels, or a page of links to some."
+)
+@click.option(
+    "--check", is_flag=True, help="Change nothing: list what is outdated, withdrawn or vulnerable in the locks."
+)
 @click.option(
     "--advisories",
     metavar="FILE",
@@ -161,20 +170,32 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
     help="With --check, look for vulnerabilities in this file of OSV's format, or archive of such files.",
 )
 @JSON
-def lock(images: tuple[str, ...], *, check: bool, advisories: Path | None, as_json: bool) -> None:
+def lock(
+    images: tuple[str, ...],
+    *,
+    indexes: tuple[str, ...],
+    find_links: tuple[str, ...],
+    check: bool,
+    advisories: Path | None,
+    as_json: bool,
+) -> None:
     """Resolve the requirements of IMAGES again, and lock them.
 
-    Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one. With --check the exit
-    code is 1 if something is outdated or vulnerable, and 2 if the package index gave no answer.
+    Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one, and
+    `torch@2.14.1-cuda` one of its CUDA build, to be measured on the CPU. With --check the exit code is 1 if something
+    is outdated, withdrawn or vulnerable, and 2 if the package index gave no answer.
     """
     from suite.images.locks import relock
+    from suite.images.registries import Places
     from suite.report.progress import steps
 
     if not check:
         if advisories is not None or as_json:
             raise LevelfieldError("--advisories and --json belong to --check.", fix="Add --check, or leave them out.")
-        relock(images, progress=steps(terminals.console()))
+        relock(images, places=Places(indexes, find_links), progress=steps(terminals.console()))
         return
+    if indexes or find_links:
+        raise LevelfieldError("--check asks your own indexes.", fix="Leave out --index and --find-links.")
     from suite.cli import lock_check
 
     sys.exit(lock_check.run(images, advisories, as_json=as_json))

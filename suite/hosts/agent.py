@@ -2,7 +2,6 @@
 
 import contextlib
 import select
-import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +12,11 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.hosts.channel import ClosedError, MessageChannel
 from suite.hosts.messages import End, Ended, Hello, Here, Prepare, Prepared, Refused, Reply, Request, Start, Started
-from suite.launchers import owned_folders
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import topology
 from suite.machine.fingerprint import fingerprint
+from suite.paths import lasting_temporary_folder, remove_temporary
 from suite.plan import cpu_pinning, names
 from suite.plan.cpu_pinning import Requested
 from suite.prepare.artifacts import Artifacts
@@ -103,7 +102,7 @@ class Agent:
         (threads,) = cpu_pinning.counts((request.threads,), self._pool)
         cpus = cpu_pinning.pinned(threads, self._pool.cpus, self._topology)
         if self._owned is None:
-            self._owned = owned_folders.make()
+            self._owned = lasting_temporary_folder("levelfield-run")
         cache = self._owned / request.cache
         cache.mkdir(parents=True, exist_ok=True)
         nodes = () if self._launcher.cannot_bind_memory() else self._topology.memory_nodes(cpus)
@@ -150,7 +149,7 @@ class Agent:
         for name in list(self._workers):
             self._end(name)
         if self._owned is not None:
-            shutil.rmtree(self._owned, ignore_errors=True)
+            remove_temporary(self._owned)
             self._owned = None
 
 

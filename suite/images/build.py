@@ -5,7 +5,7 @@ from pathlib import Path
 import docker
 from docker.models.images import Image as EngineImage
 
-from suite.images import archive, base, catalogue, engine, layer, loading, wheels, worker_code
+from suite.images import base, catalogue, engine, layer, loading, wheels, worker_code
 from suite.images.recipe import ENVIRONMENT, Recipe, recipe
 from suite.images.wheels import Progress, silent
 from suite.paths import cache_folder, disk_space, file_lock, images_root, temporary_folder
@@ -112,7 +112,7 @@ def _install(client: docker.DockerClient, target: Recipe, tar: Path, progress: P
         ("inputs/requirements.lock", target.lock.path),
         *((f"inputs/wheels/{file.name}", file) for file in files),
     ]
-    command = ["/bin/sh", "/mnt/inputs/environment.sh", str(archive.EPOCH)]
+    command = ["/bin/sh", "/mnt/inputs/environment.sh"]
     with (
         engine.container_of(client, target.base.reference, inputs, command=command) as container,
         tar.open("wb") as out,

@@ -9,7 +9,6 @@ import io
 import re
 import shutil
 import tarfile
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, cast
@@ -19,7 +18,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.images import architectures, archive, base, catalogue, debian, debian_archives, registries, wheels
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, disk_space, images_root
+from suite.paths import cache_folder, disk_space, images_root, temporary_folder
 from suite.record.references import Reference
 from suite.safety import untrusted
 from suite.version import __version__
@@ -106,13 +105,11 @@ def pack(
             for file in sorted([*(root / "onnx").rglob("*"), *root.glob("plugin-*/*/*")])
             if file.is_file()
         }
-    with tempfile.TemporaryDirectory(prefix="bundling-", dir=cache_folder("downloads")) as temporary:
+    with temporary_folder("bundling") as temporary:
         for name in TOOL_LOCKS if tool else ():
             locks[f"tool/{name}"] = images_root() / "tool" / name
             progress(f"fetching the wheels of the tool's own {name}")
-            chosen |= {
-                f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, Path(temporary))
-            }
+            chosen |= {f"wheels/{file.name}": file for file in _tool_wheels(images_root() / "tool" / name, temporary)}
         progress(f"writing {len(chosen)} files")
         with disk_space():
             return _write(chosen, locks, out)
@@ -251,8 +248,8 @@ def _take(stream: IO[bytes], file: File) -> bool:
                 f"{file.name} in the bundle is not the file that is in the cache.",
                 fix="Leave --models out, or remove the file from the cache to take the bundle's.",
             )
-    with tempfile.TemporaryDirectory(prefix="unpacking-", dir=cache_folder("downloads")) as temporary:
-        fresh = Path(temporary) / "file"
+    with temporary_folder("unpacking") as temporary:
+        fresh = temporary / "file"
         found = hashlib.sha256()
         with fresh.open("wb") as out:
             while chunk := stream.read(_CHUNK):

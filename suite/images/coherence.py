@@ -8,6 +8,7 @@ from packaging.version import Version
 from suite.compatibility import known_bad
 from suite.compatibility.versions import is_version, minor
 from suite.images.catalogue import Lock
+from suite.record.references import is_cuda_build
 
 _FAMILY = re.compile(r"-cu(\d\d)$")
 _OF_RELEASE = (
@@ -44,8 +45,11 @@ def faults(lock: Lock) -> tuple[str, ...]:
 def _mixed(lock: Lock) -> Iterable[str]:
     release = known_bad.cuda_release(lock.versions)
     if not lock.variant.startswith("cu"):
-        if release is not None:
+        named = is_cuda_build(lock.variant, lock.version)
+        if release is not None and not named:
             yield f"a lock for the CPU holds CUDA {release}"
+        if release is None and named:
+            yield "its name is that of a CUDA build, and it holds no CUDA"
         return
     if "cuda-toolkit" not in lock.versions or release is None:
         yield "it does not say its CUDA release (cuda-toolkit is not in it)"

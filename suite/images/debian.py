@@ -11,7 +11,7 @@ from suite.errors import LevelfieldError
 from suite.images import architectures
 from suite.images.catalogue import lines_of
 from suite.names import unknown
-from suite.paths import cache_folder, images_root
+from suite.paths import cache_path, images_root
 from suite.record.bases import BaseLock, Package
 from suite.safety.conversion import convert
 
@@ -101,7 +101,7 @@ def missing(lock: BaseLock, base: str) -> tuple[Package, ...]:
     lock, base
         The lock of all bases, and the name of one of them.
     """
-    folder = cache_folder("debs")
+    folder = cache_path() / "debs"
     return tuple(package for package in lock.packages_of(base) if not (folder / package.file).is_file())
 
 

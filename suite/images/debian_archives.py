@@ -97,13 +97,14 @@ def addresses(lock: BaseLock, package: Package) -> tuple[str, ...]:
     made = dt.datetime.fromtimestamp(lock.epoch, dt.UTC)
     times = ((made + later).strftime("%Y%m%dT%H%M%SZ") for later in _LATER)
     return (
-        *_at_mirrors(package),
+        *at_mirrors(package),
         *([f"{snapshot}/file/{package.sha1}"] if package.sha1 else []),  # while it is being locked
         *(f"{snapshot}/archive/{package.archive}/{time}/{package.path}" for time in times),
     )
 
 
-def _at_mirrors(package: Package) -> Iterator[str]:
+def at_mirrors(package: Package) -> Iterator[str]:
+    """Yield where mirrors have a package."""
     found = mirrors()
     yield from (f"{address}/{package.path}" for address in found[package.archive])
     if package.archive == _SECURITY:  # the next point release takes the file over
@@ -127,7 +128,7 @@ def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Pa
             fetching.fetch(
                 (
                     fetching.Wanted(
-                        title=f"{package.name} {package.version}",
+                        title=package.title,
                         path=folder / package.file,
                         sha256=package.sha256,
                         size_bytes=package.size_bytes,

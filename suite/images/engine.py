@@ -50,10 +50,7 @@ def connect() -> Iterator[docker.DockerClient]:
         try:
             yield client
         except APIError as error:
-            raise LevelfieldError(
-                f"The container engine refused a step: {' '.join(str(error.explanation or error).split())[:500]}.",
-                fix="See the engine's log.",
-            ) from error
+            raise machine_engine.refused(str(error.explanation or error)) from error
         except requests.RequestException as error:
             raise LevelfieldError(
                 f"The container engine stopped answering: {short(error)}.",

@@ -1,19 +1,17 @@
 """Virtual environments from the same locks, for machines where no container engine answers."""
 
-import os
 import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, registries, wheels, worker_code
+from suite.images import catalogue, programs, registries, wheels, worker_code
 from suite.images.wheels import Progress, silent
-from suite.paths import cache_folder, disk_space, file_lock
+from suite.paths import cache_folder, disk_space, file_lock, temporary_folder
 from suite.record.schema import Image
 
 _MARKER = "levelfield.lock"
@@ -139,22 +137,23 @@ def _version(interpreter: str) -> str:
 def _install(lock: catalogue.Lock, files: tuple[Path, ...], interpreter: Path, folder: Path) -> None:
     # Scripts of a virtual environment hold its path, so it is made in place and only the marker makes it whole.
     shutil.rmtree(folder, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="links-", dir=folder.parent) as name:
-        links = Path(name)
+    with temporary_folder("links") as links:
         for file in files:
             (links / file.name).symlink_to(file)
         uv = registries.uv_command()
-        environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1"}
+        environment = {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1"}
         install = ["pip", "install", "--python", str(folder / "bin" / "python"), "--offline", "--no-cache"]
         install += ["--no-index", "--find-links", str(links), "--no-deps", "--require-hashes", "--only-binary", ":all:"]
         install += ["--compile-bytecode", "--link-mode", "copy", "--requirement", str(lock.path)]
         for command in (["venv", "--quiet", "--python", str(interpreter), str(folder)], install):
-            result = subprocess.run([*uv, *command], capture_output=True, text=True, check=False, env=environment)
+            result = programs.run([*uv, *command], environment=environment)
             if result.returncode:
+                known = programs.reason(result.stderr, folder)  # before its space is freed
                 shutil.rmtree(folder, ignore_errors=True)
                 raise LevelfieldError(
-                    f"The virtual environment of {lock.label} could not be made: {result.stderr.strip()[-500:]}",
-                    fix="Check the space left with `df -h`, and run the command again.",
+                    f"The virtual environment of {lock.label} could not be made: "
+                    + (f"{known.sentence}." if known else result.stderr.strip()[-500:]),
+                    fix=known.fix if known else "Run the command again; what was fetched is kept.",
                 )
     shutil.copyfile(lock.path, folder / f".{_MARKER}")
     (folder / f".{_MARKER}").rename(folder / _MARKER)

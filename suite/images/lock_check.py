@@ -1,7 +1,6 @@
-"""What is old or known to be vulnerable in locks: `levelfield lock --check`."""
+"""What is old, withdrawn or known to be vulnerable in locks: `levelfield lock --check`."""
 
 import re
-import tempfile
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from suite.errors import LevelfieldError
 from suite.images import advisories, catalogue, locks, registries, version_locks
 from suite.images.catalogue import Lock
 from suite.images.wheels import Progress, silent
-from suite.paths import images_root
+from suite.images.withdrawn import Withdrawn, withdrawn
+from suite.paths import images_root, temporary_folder
 from suite.record.references import Reference
 
 _PINNED = re.compile(r"(?P<start>[^=#;]+)==(?P<version>[^;#\s]+)")
@@ -55,6 +55,8 @@ class Checked(msgspec.Struct, frozen=True):
     """None: no file of advisories was named."""
     problem: str = ""
     """Why the index gave no answer; empty where it did."""
+    withdrawn: tuple[Withdrawn, ...] = ()
+    """What the index no longer has, or has yanked."""
 
 
 def check(
@@ -102,6 +104,12 @@ def _locks(chosen: tuple[Reference, ...]) -> Iterator[Lock]:
 
 def _checked(lock: Lock, known: dict[str, tuple[advisories.Advisory, ...]] | None, progress: Progress) -> Checked:
     outdated, problem = None, ""
+    gone: tuple[Withdrawn, ...] = ()
+    progress(f"asking whether all that {lock.label} holds is still there")
+    try:
+        gone = withdrawn(lock)
+    except LevelfieldError as error:
+        problem = error.message
     if lock.version is None:
         progress(f"asking for newer versions of what {lock.label} holds")
         try:
@@ -115,6 +123,7 @@ def _checked(lock: Lock, known: dict[str, tuple[advisories.Advisory, ...]] | Non
         outdated=outdated,
         vulnerable=None if known is None else tuple(_vulnerable(lock, known)),
         problem=problem,
+        withdrawn=gone,
     )
 
 
@@ -180,8 +189,8 @@ def _below_images(source: Path) -> str:
 
 def _resolved(lock: Lock, source: Path, lines: list[str]) -> dict[str, str]:
     """Return the newest versions that can be installed together."""
-    with tempfile.TemporaryDirectory() as folder:
-        loose, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
+    with temporary_folder("resolving") as folder:
+        loose, output = folder / "requirements.in", folder / "requirements.txt"
         loose.write_text("\n".join(lines) + "\n", encoding="utf-8")
         arguments = locks.resolver_arguments(lock.variant, source, registries.settings(), lock.python)
         arguments += ["--no-header", "--no-annotate", "--upgrade"]

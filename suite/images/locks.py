@@ -1,6 +1,5 @@
 """Resolve requirement sets again and write their locks: `nox -s lock`."""
 
-import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -23,13 +22,14 @@ from suite.images import (
     wheels,
 )
 from suite.images.catalogue import PYTHON, Pin
+from suite.images.registries import Places
 from suite.images.wheels import Progress, silent
 from suite.names import unknown
-from suite.paths import images_root
-from suite.record.references import parse
+from suite.paths import images_root, temporary_folder
+from suite.record.references import is_cuda_build, parse, split_python
 
 
-def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
+def relock(names: Iterable[str] = (), *, places: Places = registries.NOWHERE_ELSE, progress: Progress = silent) -> None:
     """Resolve again: the named images, or everything (all locks of all images, the base, the tool itself).
 
     Parameters
@@ -37,6 +37,8 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
     names
         `onnxruntime` means all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
         exist. Empty: everything but the images of plug-ins.
+    places
+        Where to look for wheels beside the user's own places, in place of the public indexes.
     progress : callable
         Called with one short line for each lock, and for each distribution that a named lock could not keep as it was.
 
@@ -54,7 +56,7 @@ def relock(names: Iterable[str] = (), *, progress: Progress = silent) -> None:
         for variant, version in _all_locks(requested.name) if plain else (named,):
             progress(f"resolving {requested.name} {catalogue.stem(variant, version)}")
             try:
-                written = lock_image(requested.name, variant, version)
+                written = lock_image(requested.name, variant, version, places)
             except LevelfieldError as error:
                 if chosen or (variant, version) in catalogue.lock_names(requested.name):
                     raise
@@ -79,11 +81,13 @@ def _all_locks(image_name: str) -> tuple[tuple[str, str | None], ...]:
     return (*catalogue.lock_names(image_name), *unlocked)
 
 
-def lock_image(image_name: str, variant: str = "cpu", version: str | None = None) -> catalogue.Lock:
+def lock_image(
+    image_name: str, variant: str = "cpu", version: str | None = None, places: Places = registries.NOWHERE_ELSE
+) -> catalogue.Lock:
     """Resolve the requirements of an image and write its lock.
 
     Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be fetched is worth nothing.
-    Those of a CUDA variant are not, being gigabytes: their hashes are the index's, checked when an image is made.
+    Those of CUDA are not, being gigabytes: their hashes are the index's, checked when an image is made.
 
     Parameters
     ----------
@@ -92,6 +96,8 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
         (`images/<image>/<variant>@<version>.in`), or is the framework at that version with everything else as the
         plain lock has it, as far as that is possible. A named Python (`py3.13`) is what `requirements.in` asks for,
         with the wheels of that Python.
+    places
+        As in `relock`.
 
     Returns
     -------
@@ -109,29 +115,30 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
     stem = catalogue.stem(variant, version)
     own = folder / f"{stem}.in"
     source = own if own.is_file() else catalogue.source(image_name, variant)
-    found = registries.settings()
+    found = registries.settings(places)
+    of_cuda = variant != "cpu" or is_cuda_build(variant, version)
     python = catalogue.python_for(image_name, variant, version)
     base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
-    with tempfile.TemporaryDirectory() as name:
-        output = Path(name) / "pylock.toml"
-        arguments = resolver_arguments(variant, source, found, python)
+    with temporary_folder("resolving") as folder:
+        output = folder / "pylock.toml"
+        serving = _serving(variant, source, version) if places == registries.NOWHERE_ELSE else []
+        arguments = _arguments(found, python, serving, split_python(version)[0] or "")
         if version is not None and source != own:
             pinned = version_locks.resolve(image_name, variant, version, arguments)
-            source = Path(name) / f"{stem}.in"
+            source = folder / f"{stem}.in"
             source.write_text(pinned, encoding="utf-8")
         try:
             _compile(
-                [source, *_of_workers(image, variant, Path(name))],
+                [source, *_of_workers(image, variant, folder)],
                 output,
                 ["--generate-hashes", "--format", "pylock.toml", *arguments],
             )
         except LevelfieldError as error:
-            serving = [index.name for index in _serving(variant, source)]
             if not serving:
                 raise
             raise LevelfieldError(
                 error.message,
-                fix=f"Its wheels are on the index {serving[0]!r} of indexes.toml: lock it where that one answers.",
+                fix=f"Its wheels are on the index {serving[0].name!r} of indexes.toml: lock it where that one answers.",
             ) from error
         packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
     unsized = tuple(_pin(package, python) for package in packages)
@@ -146,8 +153,8 @@ def lock_image(image_name: str, variant: str = "cpu", version: str | None = None
             f"{draft.label} cannot be locked like this: {'; '.join(faults)}.",
             fix=f"Pin it in {source.name}, or in the constraints beside it.",
         )
-    if variant == "cpu":
-        files = wheels.fetch(draft)
+    if not of_cuda:
+        files = wheels.fetch(draft, places=places)
         pins = tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True))
     else:
         cached = {pin.file for pin in unsized} - {pin.file for pin in wheels.missing(draft)}
@@ -198,8 +205,8 @@ def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogu
         )
     if held[name] == version:
         raise LevelfieldError(f"{base.label} holds {name} {version} already.", fix="Name another version.")
-    with tempfile.TemporaryDirectory() as folder:
-        source, output = Path(folder) / "requirements.in", Path(folder) / "pylock.toml"
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "pylock.toml"
         source.write_text(f"{name}=={version}\n", encoding="utf-8")
         arguments = resolver_arguments(base.variant, source, registries.settings(), base.python)
         problem = version_locks.compile_requirements(
@@ -234,9 +241,15 @@ def resolver_arguments(variant: str, source: Path, found: registries.Settings, p
     python
         Minor version of Python.
     """
+    return _arguments(found, python, _serving(variant, source))
+
+
+def _arguments(
+    found: registries.Settings, python: str, serving: Iterable[registries.Index], version: str = ""
+) -> list[str]:
     arguments = [*version_locks.target(python), *registries.uv_arguments(found)]
-    for index in _serving(variant, source):
-        if not _local(found, index):
+    for index in serving:
+        if not _local(found, index, version):
             arguments += ["--index", index.url]
     return arguments
 
@@ -267,17 +280,19 @@ def lock_tool() -> None:
     _compile([folder / "nox.in"], folder / "nox.lock", shared)
 
 
-def _serving(variant: str, source: Path) -> list[registries.Index]:
-    """Return the public indexes that serve something of a file of requirements."""
+def _serving(variant: str, source: Path, version: str | None = None) -> list[registries.Index]:
+    """Return the public indexes that serve something of a file of requirements; those of CPU builds no CUDA build."""
+    if is_cuda_build(variant, version):
+        return []
     text = source.read_text(encoding="utf-8")
     return [index for index in registries.indexes(variant) if any(project in text for project in index.serves)]
 
 
-def _local(found: registries.Settings, index: registries.Index) -> bool:
-    """Return whether the user has wheels of their own for what an index serves: then the index is not used."""
+def _local(found: registries.Settings, index: registries.Index, version: str) -> bool:
+    """Return whether the user has wheels of their own for what an index serves, of a version if one is named."""
     names = [project.replace("-", "_") for project in index.serves]
     return any(
-        "://" in location or any(any(Path(location).glob(f"{name}*.whl")) for name in names)
+        "://" in location or any(any(Path(location).glob(f"{name}*-{version}*.whl")) for name in names)
         for location in found.find_links
     )
 

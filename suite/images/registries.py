@@ -73,7 +73,23 @@ def uv_command() -> list[str]:
     return [find_uv_bin()]
 
 
-def settings() -> Settings:
+class Places(msgspec.Struct, frozen=True):
+    """Where a user says wheels are, beside what pip's configuration names."""
+
+    indexes: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    """Folders of wheels, or pages that link to some."""
+
+    @property
+    def pip_arguments(self) -> list[str]:
+        found = [argument for url in self.indexes for argument in ("--extra-index-url", url)]
+        return found + [argument for place in self.find_links for argument in ("--find-links", place)]
+
+
+NOWHERE_ELSE = Places()
+
+
+def settings(places: Places = NOWHERE_ELSE) -> Settings:
     """Read the user's pip settings: index, extra indexes, local wheels, proxy, certificates.
 
     uv does not read pip's configuration; what pip can reach, uv must reach too.
@@ -83,7 +99,12 @@ def settings() -> Settings:
         raise LevelfieldError(
             f"pip cannot read its own configuration: {_last_line(result.stderr)}", fix="See `pip config debug`."
         )
-    return _parse(result.stdout)
+    found = _parse(result.stdout)
+    return msgspec.structs.replace(
+        found,
+        extra_index_urls=(*found.extra_index_urls, *places.indexes),
+        find_links=(*found.find_links, *places.find_links),
+    )
 
 
 def _parse(listing: str) -> Settings:

@@ -6,17 +6,16 @@ lock and the rest from another, to find which one makes a difference.
 
 import difflib
 import hashlib
-import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, registries, wheels
+from suite.images import architectures, catalogue, programs, registries, wheels
 from suite.images.catalogue import Lock
-from suite.record.references import split_python, with_python
+from suite.paths import temporary_folder
+from suite.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
 
 NEAREST = 3
 """Versions that are suggested in place of one that does not exist."""
@@ -94,24 +93,26 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
             fix="Change its requirements.in, and lock it again.",
         )
     local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
+    if is_cuda_build(variant, version):
+        of_framework, local = of_framework.removesuffix(CUDA_BUILD), ""
     # Of what every worker needs the names alone: the lock that is held has their versions.
     shared = [line.partition("==")[0].strip() for line in catalogue.of_workers(image_name, variant)]
     roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *catalogue.beside(image_name, variant)]
     roots += _with_cuda(image_name, variant)
     held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "requirements.in"
+    with temporary_folder("resolving") as folder:
+        source = folder / "requirements.in"
         source.write_text("\n".join(roots) + "\n", encoding="utf-8")
         pinned, problem = _resolved(source, held, arguments)
     if problem:
-        raise _failure(image_name, name, version, problem, variant)
+        raise _failure(image_name, name, version, problem, variant, local)
     return pinned
 
 
 def _resolved(source: Path, held: Iterable[catalogue.Pin], arguments: list[str]) -> tuple[str, str]:
     """Return what a file of requirements comes to beside what is held, every one pinned, and uv's complaint."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "requirements.txt"
+    with temporary_folder("resolving") as folder:
+        output = folder / "requirements.txt"
         # What uv finds in the file it is to write, it prefers: exactly as much moves as must.
         output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
         problem = compile_requirements([source], output, ["--no-header", "--no-annotate", *arguments])
@@ -135,16 +136,18 @@ def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[
     str
         Empty on success; otherwise the program's complaint, without addresses.
     """
-    command = [*registries.uv_command(), "pip", "compile", "--no-config", "--quiet", *arguments]
-    result = subprocess.run(
-        [*command, "--output-file", str(output), *map(str, sources)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **registries.settings().environment},
-        cwd=sources[0].parent,
-    )
+    result = run_uv(sources, output, ["--quiet", *arguments])
     return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+
+
+def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+    """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
+    return programs.run(
+        [*command, "--output-file", str(output), *map(str, sources)],
+        environment=registries.settings().environment,
+        folder=sources[0].parent,
+    )
 
 
 def _with_cuda(image_name: str, variant: str) -> list[str]:
@@ -155,12 +158,20 @@ def _with_cuda(image_name: str, variant: str) -> list[str]:
     return held + [f"-c {(source.parent / line[2:].strip()).resolve()}" for line in lines if line.startswith("-c")]
 
 
-def _failure(image_name: str, name: str, version: str, problem: str, variant: str) -> LevelfieldError:
-    of_framework, _ = split_python(version)
-    if (
-        missing := no_release(name, of_framework or "", catalogue.python_for(image_name, variant, version))
-    ) is not None:
+def _failure(image_name: str, name: str, version: str, problem: str, variant: str, local: str) -> LevelfieldError:
+    of_framework = (split_python(version)[0] or "").removesuffix(CUDA_BUILD)
+    python = catalogue.python_for(image_name, variant, version)
+    if (missing := no_release(name, of_framework, python)) is not None:
         return missing
+    if local:
+        machine = architectures.current().name
+        return LevelfieldError(
+            f"No CPU build of {name} {of_framework} ({name}=={of_framework}{local}) for Python {python} on Linux "
+            f"{machine} was found: {_last(problem)}",
+            fix="Name an index that has it (--index URL), or a folder of wheels or a page of links to them "
+            "(--find-links PLACE); or lock the CUDA build, to measure it on the CPU under that name: levelfield lock "
+            f"{image_name}{suffix(variant, with_python(f'{of_framework}{CUDA_BUILD}', split_python(version)[1]))}.",
+        )
     fix = "Choose another version."
     if variant != "cpu":
         fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."
@@ -325,8 +336,8 @@ def conflict(lock: Lock) -> str:
     """
     wheels.fetch(lock)
     pinned = {pin.name: pin.version for pin in lock.pins}
-    with tempfile.TemporaryDirectory() as name:
-        source, output = Path(name) / "requirements.in", Path(name) / "requirements.txt"
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "requirements.txt"
         source.write_text("".join(f"{each}=={version}\n" for each, version in pinned.items()), encoding="utf-8")
         arguments = ["--no-header", "--no-annotate", *target(lock.python)]
         arguments += ["--offline", "--no-index", "--find-links", str(wheels.wheel_folder())]

@@ -2,18 +2,18 @@
 
 import hashlib
 import os
+import re
 import shutil
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
 
 from suite.errors import LevelfieldError
-from suite.images import registries
+from suite.images import programs, registries
 from suite.images.catalogue import Lock, Pin
-from suite.paths import cache_folder
+from suite.images.registries import Places
+from suite.paths import cache_folder, cache_path, disk_space, temporary_folder
 from suite.safety import untrusted
 
 Progress: TypeAlias = Callable[[str], None]
@@ -31,17 +31,19 @@ def wheel_folder() -> Path:
 
 def missing(lock: Lock) -> tuple[Pin, ...]:
     """Return the pins whose wheels have not been fetched yet (present files are not checked here)."""
-    folder = wheel_folder()
+    folder = cache_path() / "wheels"
     return tuple(pin for pin in lock.pins if not (folder / pin.file).is_file())
 
 
-def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
+def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Progress = silent) -> tuple[Path, ...]:
     """Return the wheels of a lock, fetched if need be, each with the hash that the lock names.
 
     Parameters
     ----------
     lock : Lock
         What to fetch.
+    places
+        Where to look beside the user's own places and, where none are named, the public indexes.
     progress : callable
         Called with a short line on what is being fetched.
 
@@ -61,7 +63,7 @@ def fetch(lock: Lock, *, progress: Progress = silent) -> tuple[Path, ...]:
         size = f"{sum(pin.size_bytes for pin in absent) / 1e6:.0f} MB"
         size = f"{size} and {unsized} of unknown size" if unsized else size
         progress(f"fetching {len(absent)} wheels of {lock.label}, {size}")
-        _download(absent, lock.variant, lock.python)
+        _download(absent, lock.variant, lock.python, places)
     progress(f"checking {len(lock.pins)} wheels of {lock.label}")
     return tuple(check(wheel_folder() / pin.file, pin.sha256) for pin in lock.pins)
 
@@ -96,21 +98,20 @@ def digest(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _download(pins: Iterable[Pin], variant: str, python: str) -> None:
+def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) -> None:
     # A version with a local part (2.13.0+cpu) is never on the default index; requested separately, it does not make the
     # others wait, and a public extra index is used only for what no other index has.
     groups: dict[bool, list[Pin]] = {False: [], True: []}
     for pin in pins:
         groups["+" in pin.version].append(pin)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache_folder("downloads")) as name:
-        folder = Path(name)
+    with disk_space(), temporary_folder("fetching") as folder:
         for group in filter(None, groups.values()):
-            problem = _fetch_pins(group, folder, (), python)
-            extra = tuple(index.url for index in registries.indexes(variant))
-            if problem and extra and "No matching distribution" in problem:
+            problem = _fetch_pins(group, folder, places, python)
+            extra = Places(tuple(index.url for index in registries.indexes(variant)))
+            if problem and extra.indexes and places == registries.NOWHERE_ELSE and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
-                raise _failure(group, problem)
+                raise _failure(group, problem, folder)
             for pin in group:
                 _keep(folder, pin)
 
@@ -134,20 +135,25 @@ def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> 
     """
     command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--require-hashes", "--dest", str(folder), "--requirement", str(requirements), *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    return (result.stderr or "it said nothing") if result.returncode else ""
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)  # the system's may be full, or small
+    log = temporary / "log"  # why an index gave nothing stands there alone
+    result = programs.run([*command, "--log", str(log)], environment={"TMPDIR": str(temporary)})
+    if not result.returncode:
+        return ""
+    logged = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    reasons = [line for line in logged.splitlines() if "Could not fetch URL" in line]
+    return "\n".join([result.stderr, *reasons]).strip() or "it said nothing"
 
 
-def _fetch_pins(pins: list[Pin], folder: Path, extra_indexes: tuple[str, ...], python: str) -> str:
+def _fetch_pins(pins: list[Pin], folder: Path, places: Places, python: str) -> str:
     requirements = folder / "requirements.txt"
     requirements.write_text("".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin in pins))
-    arguments = ["--no-cache-dir", *registries.wheel_platform_arguments(python)]
-    for url in extra_indexes:
-        arguments += ["--extra-index-url", url]
+    arguments = ["--no-cache-dir", *registries.wheel_platform_arguments(python), *places.pip_arguments]
     return pip_download(requirements, folder, arguments)
 
 
-def _failure(pins: list[Pin], problem: str) -> LevelfieldError:
+def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
     words = registries.without_addresses(problem)
     if "DO NOT MATCH THE HASHES" in words:
         lines = [line.strip() for line in words.splitlines()]
@@ -159,9 +165,16 @@ def _failure(pins: list[Pin], problem: str) -> LevelfieldError:
             f"The index serves another file as {file}: expected sha256 {expected}, found {found}.",
             fix="Nothing was built. Ask whoever runs your package index, or re-resolve with `nox -s lock`.",
         )
-    errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
-    reason = errors[-1].removeprefix("ERROR: ").strip() if errors else "it said nothing"
     names = ", ".join(f"{pin.name} {pin.version}" for pin in pins[:3]) + (" …" if len(pins) > 3 else "")
+    if known := programs.reason(problem, folder):
+        return LevelfieldError(f"The locked wheels ({names}) were not fetched: {known.sentence}.", fix=known.fix)
+    if lost := re.search(r"No matching distribution found for (\S+)", words):
+        return LevelfieldError(
+            f"The package index has no wheel of {lost[1]} for this machine, which is locked.",
+            fix="Name an index that still has it (PIP_EXTRA_INDEX_URL), or take a newer version: levelfield lock.",
+        )
+    errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
+    reason = errors[0].removeprefix("ERROR: ").strip() if errors else "it said nothing"
     return LevelfieldError(
         f"pip could not fetch the locked wheels ({names}): {reason}",
         fix="Check that `pip download` works here: index, proxy and certificates come from pip's own configuration.",

@@ -3,15 +3,13 @@
 import hashlib
 import itertools
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from suite import plugins
 from suite.backends import registry
 from suite.images.archive import EPOCH
-from suite.paths import cache_folder, package_root
+from suite.paths import cache_folder, package_root, temporary_folder
 from suite.plugins import Plugin
 from suite.zoo import models
 
@@ -120,17 +118,17 @@ def folder(image: str = "") -> Path:
     target = cache_folder("worker") / digest(contents)[:20]
     if target.is_dir():
         return target
-    draft = Path(tempfile.mkdtemp(prefix="draft-", dir=target.parent))
-    for name, content in contents.items():
-        path = draft / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        os.utime(path, (EPOCH, EPOCH))
-    draft.chmod(0o755)
-    try:
-        draft.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
-        shutil.rmtree(draft)  # another process was faster, with the same files
+    with temporary_folder("worker") as outer:
+        draft = outer / "draft"
+        for name, content in contents.items():
+            path = draft / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            os.utime(path, (EPOCH, EPOCH))
+        draft.chmod(0o755)
+        try:
+            draft.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was faster, with the same files
+                raise
     return target

@@ -5,10 +5,11 @@ import os
 import select
 import signal
 import socket
+import ssl
 import struct
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ EVENTS_WAIT_S = 0.2
 """How long the engine waits for further events after those that it has."""
 EVENTS_KEPT = 256
 """Number of events that an engine keeps (reference of `docker system events`); none from before its start."""
+_CHUNK_BYTES = 1 << 16
 SIGKILLED = 128 + 9
 """Exit code of a container that ended by SIGKILL."""
 
@@ -46,13 +48,16 @@ class ContainerChannel(Channel):
         container: str,
         attached: Any,  # noqa: ANN401  (the SDK has no type for it)
         process: "LocalProcess | None",
+        *,
+        at_end: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(process.pid if process else None)
         self._process = process
         self._client = client
         self._container = container
         self._attached = attached  # keeps the HTTP response, and with it the socket, alive
-        self._socket: socket.socket = attached._sock  # noqa: SLF001  (the SDK offers no other way to the socket)
+        self._at_end_of_it = at_end
+        self._socket = _plain(_beneath(attached))
         self._socket.setblocking(False)
         self._buffer = bytearray()
         self._eof = False
@@ -106,8 +111,11 @@ class ContainerChannel(Channel):
             self._drain(time.monotonic() + KILL_TIMEOUT_S)
             killing.join(KILL_TIMEOUT_S)
         close(self._attached)
+        self._socket.close()
         if self._process is not None:
             self._process.end(ALREADY_GONE_S)
+        if self._at_end_of_it is not None:
+            self._at_end_of_it()
 
     def _drain(self, deadline: float) -> None:
         """Read until the engine closes the stream, which it does when the container is dead."""
@@ -209,9 +217,49 @@ class LocalProcess:
 
 def close(attached: Any) -> None:  # noqa: ANN401  (the SDK has no type for it)
     """Close an attached stream: the response, with it the file that `attached` is, and the socket beneath."""
-    beneath = attached._sock  # noqa: SLF001
+    beneath = _beneath(attached)
     attached._response.close()  # noqa: SLF001
     beneath.close()
+
+
+def _beneath(attached: Any) -> Any:  # noqa: ANN401  (a socket, or by SSH a channel that is like one)
+    """Return what an attached stream is read from; the SDK offers no other way to it."""
+    return getattr(attached, "_sock", attached)
+
+
+def _plain(connection: Any) -> socket.socket:  # noqa: ANN401
+    """Return a socket whose descriptor can be read: behind TLS and SSH, one that a thread passes bytes on to."""
+    if type(connection) is socket.socket:
+        return connection
+    near, far = socket.socketpair()
+    threading.Thread(target=_pass_on, args=(connection, far), daemon=True).start()
+    return near
+
+
+def _pass_on(connection: Any, far: socket.socket) -> None:  # noqa: ANN401
+    """Pass bytes on both ways until the connection ends: in one thread, as OpenSSL wants it."""
+    waiting = select.poll()
+    for each in (connection, far):
+        waiting.register(each.fileno(), select.POLLIN)
+    with contextlib.suppress(OSError, EOFError, ValueError), far:
+        while True:
+            decrypted = isinstance(connection, ssl.SSLSocket) and connection.pending()
+            ready = {descriptor for descriptor, _ in waiting.poll(0 if decrypted else None)}
+            if far.fileno() in ready:
+                if chunk := far.recv(_CHUNK_BYTES):
+                    connection.settimeout(KILL_TIMEOUT_S)
+                    connection.sendall(chunk)
+                else:  # TLS has no half of a connection to close: the worker ends by what it was sent
+                    waiting.unregister(far.fileno())
+            if decrypted or connection.fileno() in ready:
+                connection.settimeout(0)
+                try:
+                    chunk = connection.recv(_CHUNK_BYTES)
+                except (TimeoutError, ssl.SSLWantReadError):
+                    continue
+                if not chunk:
+                    return
+                far.sendall(chunk)
 
 
 def engine_gone(error: Exception) -> LevelfieldError:

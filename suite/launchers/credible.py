@@ -1,4 +1,4 @@
-"""Whether a worker's reply can be true: numbers that the record holds, and times that passed since the request.
+"""Whether a worker's reply can be true and fits into the record: numbers, times since the request, and amounts.
 
 A worker runs third-party code, and what it reports is only a claim. Most of it cannot be checked from outside.
 What cannot be is refused here, so that it costs the worker's own case and never a record that nothing reads again.
@@ -6,21 +6,26 @@ What cannot be is refused here, so that it costs the worker's own case and never
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from suite.backends.profiling.protocol import MAX_TRACE_BYTES
+from suite.record import bounds
 from suite.worker.messages import (
+    AllReduced,
     Converged,
     Driven,
     Failed,
     Loaded,
     Measured,
+    Probed,
     Profiled,
     Reply,
     RooflineMeasured,
+    Trained,
     Verified,
 )
 
@@ -46,6 +51,50 @@ def implausibility(reply: Reply, elapsed_ns: int) -> str:
         Time since the request, by the clock of this process.
     """
     return _numbers(reply) or _times(reply, CLOCKS_AGREE * elapsed_ns + SLACK_NS)
+
+
+class Amounts:
+    """What the workers of a run have reported for its record, by arm, so that a record can be read that they lead to.
+
+    Parameters
+    ----------
+    arms
+        Arms of the run: none that stays below its share pays for what others report.
+    """
+
+    def __init__(self, arms: int) -> None:
+        self._arms = arms
+        self._by_arm: dict[str, Counter[str]] = {}
+
+    def excess(self, arm: str, reply: Reply) -> str:
+        """Count a reply; where it is too much for one record, return of what it is, as a noun, and do not count it."""
+        own = Counter(_amounts(reply)) + self._by_arm.get(arm, Counter())
+        others = sum((each for name, each in self._by_arm.items() if name != arm), Counter[str]())
+        for what, most in bounds.REPORTED.items():
+            if own[what] + others[what] > most and own[what] > most // self._arms:
+                return f"more {what} than the record of a run holds"
+        self._by_arm[arm] = own
+        return ""
+
+
+def _amounts(reply: Reply) -> dict[str, int]:
+    """Return the amounts that a reply brings into the record; outputs and timelines stay outside."""
+    if isinstance(reply, Verified):
+        reply = msgspec.structs.replace(reply, output=b"", outputs=())
+    elif not isinstance(reply, Loaded | Measured | Driven | Trained | Converged | Probed | AllReduced | Failed):
+        return {}
+    content = msgspec.json.encode(reply)
+    return {"bytes": len(content), "values": content.count(b","), "facts": _facts(reply)}
+
+
+def _facts(reply: Reply) -> int:
+    match reply:
+        case Loaded():
+            return len(reply.settings)
+        case Probed():
+            return len(reply.libraries) + len(reply.distributions) + len(reply.environment)
+        case _:
+            return 0
 
 
 def _numbers(reply: Reply) -> str:
@@ -75,6 +124,8 @@ def _numbers(reply: Reply) -> str:
 
 def _times(reply: Reply, most_ns: float) -> str:
     match reply:
+        case Loaded() | Probed() if _facts(reply) > bounds.MAX_LAUNCH_FACTS // 2:
+            return "more facts than a launch has"
         case Failed() if reply.kind not in FAILURES:
             return "a kind of failure that there is not"
         case Loaded():
@@ -101,6 +152,8 @@ def _times(reply: Reply, most_ns: float) -> str:
 
 
 def _window(window: Measured, most_ns: float) -> str:
+    if len(window.rewarm_ns) > bounds.MAX_WINDOW_CALLS:
+        return "a window with more calls than are asked for"
     if window.window_ns < sum(window.samples_ns):
         return "a window that is shorter than its calls"
     return _calls("a window", window.samples_ns, most_ns) or _longer(
@@ -111,6 +164,8 @@ def _window(window: Measured, most_ns: float) -> str:
 def _calls(what: str, samples_ns: Sequence[int], most_ns: float) -> str:
     if not samples_ns:
         return f"{what} without a call"
+    if len(samples_ns) > bounds.MAX_WINDOW_CALLS:
+        return f"{what} with more calls than are asked for"
     if min(samples_ns) <= 0:
         return f"{what} with a call that took no time"
     return _longer(what, sum(samples_ns), most_ns)

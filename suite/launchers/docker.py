@@ -3,13 +3,16 @@
 import contextlib
 import os
 import secrets
+import threading
 import time
-from typing import TYPE_CHECKING, Any, Literal
+import weakref
+from functools import partial
+from typing import Any, Literal
 
 import docker
 import docker.errors
 import requests.exceptions
-from docker.types import LogConfig
+from docker.types import LogConfig, Mount
 
 from suite.backends import registry
 from suite.backends.replica import LOOPBACK
@@ -22,19 +25,19 @@ from suite.launchers.disk_limit import DiskLimit
 from suite.launchers.environment import cuda_cache, rendezvous_environment, worker_environment
 from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 from suite.launchers.protocol import LaunchSpec, WorkerPaths
+from suite.launchers.volumes import ARTIFACTS, CACHE, EXPORT, Volumes, sees_our_files
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine import owner
-from suite.machine.engine import ENGINE_ERRORS
+from suite.machine.engine import ENGINE_ERRORS, refused
 from suite.record.schema import Image
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from suite.safety import untrusted
 
 LABEL = "levelfield.supervisor"
-"""Label of every worker's container, and of no image (containers inherit those): its supervisor (`owner`)."""
+"""Label of every worker's container and volume, and of no image (containers inherit those): its supervisor
+(`owner`)."""
 TMP_BYTES = 2 << 30
 PIDS_LIMIT = 4096
-NOBODY = 65534
+NOBODY = untrusted.NOBODY
 ENGINE_TIMEOUT_S = 120
 REMOVE_ATTEMPTS, REMOVE_PAUSE_S = 10, 0.1
 
@@ -48,6 +51,10 @@ class DockerLauncher:
         self._client = client
         self._base = base
         self._owner = owner.mark_of(os.getpid())
+        self._volumes: Volumes | None = None
+        """In place of folders that the engine does not see; None: it sees them, or was not asked yet."""
+        self._asked = False
+        self._preparing = threading.Lock()  # several may be launched at once
 
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
         try:
@@ -64,17 +71,19 @@ class DockerLauncher:
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
         return WorkerPaths(
-            artifacts="/artifacts",
-            cache="/cache" if spec.cache else None,
-            export="/export" if spec.export else None,
+            artifacts=ARTIFACTS,
+            cache=CACHE if spec.cache else None,
+            export=EXPORT if spec.export else None,
         )
 
     def launch(self, spec: LaunchSpec) -> Worker:
-        started_ns = time.perf_counter_ns()
         try:
-            _make_folders(spec)
-            disk = DiskLimit(spec.written, spec.disk_bytes)
-            channel = self._start(spec)
+            with self._preparing:
+                mounts = self._mounts(spec)
+            started_ns = time.perf_counter_ns()
+            # What a volume takes is not on this machine's disk.
+            disk = DiskLimit(spec.written if self._volumes is None else (), spec.disk_bytes)
+            channel = self._start(spec, mounts)
         except docker.errors.ImageNotFound as error:
             raise WorkerError("engine", f"The image {spec.image.tag} is gone from the engine.", str(error)) from error
         except docker.errors.APIError as error:
@@ -82,18 +91,33 @@ class DockerLauncher:
                 refusal = gpu_error(str(error.explanation))
                 detail = without_uuids(str(error.explanation))
                 raise WorkerError("engine", f"{refusal.message} {refusal.fix}", detail) from error
+            if "no space left" in str(error.explanation):
+                raise refused(str(error.explanation)) from error
             raise WorkerError("engine", f"The engine would not start {spec.name}: {error.explanation}.") from error
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         return Worker(spec.name, channel, started_ns=started_ns, disk=disk)
 
-    def _start(self, spec: LaunchSpec) -> ContainerChannel:
+    def _mounts(self, spec: LaunchSpec) -> list[Mount]:
+        """Make the folders that the worker writes into, and return what it sees in their place."""
+        _make_folders(spec)
+        if not self._asked:
+            if not sees(self._client, spec.image.tag):
+                self._volumes = Volumes(self._client, {LABEL: self._owner}, _user())
+                weakref.finalize(self, self._volumes.close)
+            self._asked = True
+        if self._volumes is not None:
+            return self._volumes.mounts(spec)
+        folders = ((spec.artifacts, ARTIFACTS), (spec.cache, CACHE), (spec.export, EXPORT))
+        return [
+            Mount(place, str(folder), type="bind", read_only=place == ARTIFACTS)
+            for folder, place in folders
+            if folder is not None
+        ]
+
+    def _start(self, spec: LaunchSpec, mounts: list[Mount]) -> ContainerChannel:
         api = self._client.api
         uid, gid = _user()
-        binds: dict[str, Mapping[str, str]] = {str(spec.artifacts): {"bind": "/artifacts", "mode": "ro"}}
-        for folder, name in ((spec.cache, "/cache"), (spec.export, "/export")):
-            if folder is not None:
-                binds[str(folder)] = {"bind": name, "mode": "rw"}
         name = f"levelfield-{secrets.token_hex(8)}"
         attached = None
         try:
@@ -108,7 +132,7 @@ class DockerLauncher:
                 # Engines of parallel training look their own host up, and /etc/hosts is empty here.
                 hostname=spec.address or LOOPBACK,
                 host_config=api.create_host_config(
-                    binds=binds,
+                    mounts=mounts,
                     # With other hosts it trains through this host's network: a translated address is not its own.
                     network_mode="host" if spec.address else "none",
                     cap_drop=["ALL"],
@@ -136,7 +160,9 @@ class DockerLauncher:
                 close(attached)
             _remove(api, name, patient=isinstance(error, KeyboardInterrupt))
             raise
-        return ContainerChannel(self._client, container, attached, LocalProcess.of_container(pid, container))
+        process = LocalProcess.of_container(pid, container)
+        copy_out = partial(self._volumes.copy_out, spec, mounts) if self._volumes is not None else None
+        return ContainerChannel(self._client, container, attached, process, at_end=copy_out)
 
     def cannot_bind_memory(self) -> str:
         try:
@@ -189,6 +215,10 @@ class DockerLauncher:
                     with contextlib.suppress(docker.errors.APIError):
                         container.remove(force=True)
                         removed += 1
+            for volume in self._client.volumes.list(filters={"label": LABEL}):
+                if owner.is_dead((volume.attrs["Labels"] or {}).get(LABEL, "")):
+                    with contextlib.suppress(docker.errors.APIError):
+                        volume.remove()
         except ENGINE_ERRORS as error:
             raise engine_gone(error) from error
         return removed
@@ -213,7 +243,12 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
     variables |= rendezvous_environment(spec.rendezvous)
     if not spec.gpu:
         return variables
-    return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache("/cache" if spec.cache else "")
+    return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache(CACHE if spec.cache else "")
+
+
+def sees(client: docker.DockerClient, image: str) -> bool:
+    """Return whether workers in containers of an image use our files (`suite.launchers.volumes.sees_our_files`)."""
+    return sees_our_files(client, image, _user(), {LABEL: owner.mark_of(os.getpid())})
 
 
 def connect() -> docker.DockerClient:

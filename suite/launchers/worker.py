@@ -3,7 +3,7 @@
 import contextlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -11,12 +11,15 @@ import msgspec
 from suite.launchers import credible
 from suite.launchers.channel import Channel, ChannelClosed, ChannelTimeout, LineTooLong, wait_readable
 from suite.launchers.disk_limit import CHECK_INTERVAL_S, DiskLimit
+from suite.worker.failures import DETAIL_CHARS
 from suite.worker.messages import PROTOCOL, Failed, Ready, Reply, Request, Stop
 
 _R = TypeVar("_R")
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+MESSAGE_CHARS = 1_000
+"""What is kept of a worker's sentence on a failure."""
 GRACE_S = 5.0
 """How long a worker may take to stop."""
 SIGKILL_CODES = (-9, 137)
@@ -46,6 +49,7 @@ class Worker:
         self._posted_ns = started_ns
         self._dismissed = False
         self._hosts: Mapping[str, str] = {}
+        self._excess: Callable[[Reply], str] = lambda _: ""
         self.start_ns = 0
         self.alive = True
 
@@ -112,6 +116,7 @@ class Worker:
         """
         reply = self._receive(timeout_s)
         if isinstance(reply, Failed):
+            reply = Failed(reply.kind, reply.message[:MESSAGE_CHARS], reply.detail[-DETAIL_CHARS:])
             self._check_plausible(reply)
             raise WorkerError(reply.kind, self._named(reply.message), self._named(reply.detail), gone=False)
         if not isinstance(reply, expect):
@@ -206,7 +211,7 @@ class Worker:
 
     def _check_plausible(self, reply: Reply) -> None:
         """End a worker whose reply cannot be true."""
-        reason = credible.implausibility(reply, time.perf_counter_ns() - self._posted_ns)
+        reason = credible.implausibility(reply, time.perf_counter_ns() - self._posted_ns) or self._excess(reply)
         if reason:
             raise self._lost("protocol", f"answered {self._request} with {reason}.")
 
@@ -246,6 +251,10 @@ class Worker:
             By IPv4 address.
         """
         self._hosts = names
+
+    def count_reports(self, excess: Callable[[Reply], str]) -> None:
+        """Let `excess` see every reply; where it returns what there is too much of, the worker is ended."""
+        self._excess = excess
 
     def _named(self, text: str) -> str:
         return with_names(text, self._hosts)

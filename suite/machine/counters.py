@@ -298,17 +298,29 @@ def files_of_cpus(root: Path, cpus: Sequence[int], pattern: str) -> list[Path]:
     return [file for folder in folders for file in sorted(folder.glob(pattern))]
 
 
-def combined(files: Sequence[Open], combine: Callable[[list[int]], int], without: str) -> Value:
+def throttled_periods(content: bytes) -> int:
+    """Return in how many periods a quota stopped a control group, from its `cpu.stat`."""
+    return int(content.partition(b"\nnr_throttled ")[2].partition(b"\n")[0])
+
+
+def combined(
+    files: Sequence[Open],
+    combine: Callable[[list[int]], int],
+    without: str,
+    number: Callable[[bytes], int] = int,
+) -> Value:
     """Read one number from each file and combine them.
 
     Parameters
     ----------
     files
-        Open files that hold one integer each.
+        Open files.
     combine
         What to make of the numbers, such as `sum` or `max`.
     without
         The reason that an absent value gets where there are no files.
+    number
+        Finds the number in a file's content.
 
     Returns
     -------
@@ -318,6 +330,6 @@ def combined(files: Sequence[Open], combine: Callable[[list[int]], int], without
     if not files:
         return Absent(without)
     try:
-        return combine([int(file.read()) for file in files])
+        return combine([number(file.read()) for file in files])
     except (OSError, ValueError) as error:
         return Absent(f"a sensor did not answer: {error}")

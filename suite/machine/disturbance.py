@@ -14,6 +14,7 @@ waiting for a CPU         10 % of the time, while others and the      a worker's
                           hypervisor took more than 1 %               too, and that is no disturbance
 swapped pages             1 MiB                                       a few pages may be anybody's
 throttling                any                                         the clock itself was changed
+throttling by a quota     any                                         all threads stop for the rest of a period
 ========================  ==========================================  ============================================
 
 A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). A turn begins when all of them have
@@ -62,6 +63,7 @@ def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str
     pressure = share(turns, lambda noise: noise.pressure_ns, 1)
     swapped = _sum(noise.swapped_pages for noise in turns)
     throttled = _sum(noise.throttled for noise in turns)
+    quota_throttled = _sum(noise.quota_throttled for noise in turns)
     floor = FLOOR_TICKS * TICK_NS / max(1, sum(noise.elapsed_ns for noise in turns))
     reasons: list[str] = []
     if steal > max(STEAL_SHARE, floor):
@@ -76,6 +78,8 @@ def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str
         reasons.append(f"{swapped} pages were swapped")
     if throttled:
         reasons.append(f"the processor was throttled {throttled} times")
+    if quota_throttled:
+        reasons.append(f"a CPU quota throttled processes {quota_throttled} times")
     return "; ".join(reasons)
 
 

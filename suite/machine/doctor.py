@@ -21,8 +21,6 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
     engine = tools.container_engine(needs)
     return [
         *engine.findings,
-        tools.base_builder(reaches_registry=engine.reaches_registry, engine=engine.answers, root=root),
-        tools.debian_packages(),
         tools.wheels(needs),
         tools.python_of_locks(needs, engine=engine.answers),
         tools.compiler(engine=engine.answers),

@@ -169,6 +169,18 @@ def check_socket(there: Address) -> None:
             line.connect(there.host.removeprefix("unix://"))
 
 
+def refused(explanation: str) -> LevelfieldError:
+    """Return the error of an engine that answered, and refused a step."""
+    words = " ".join(explanation.split())[:500]
+    if "no space left on device" in words.lower():
+        return LevelfieldError(
+            f"The disk of the container engine is full: {words}.",
+            fix="`docker system df` shows what takes it, `docker info` its folder (Root Dir). `levelfield clean` "
+            "removes our images.",
+        )
+    return LevelfieldError(f"The container engine refused a step: {words}.", fix="See the engine's log.")
+
+
 def described(client: Client) -> Facts:
     """Return an engine's versions and settings; its host's name and addresses are left out."""
     info, version = client.info(), client.version()

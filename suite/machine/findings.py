@@ -1,5 +1,6 @@
 """Findings of `levelfield doctor`, each with its fix."""
 
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -87,14 +88,10 @@ class Needs(msgspec.Struct, frozen=True):
     """Minor version that most locks are for."""
     wheels_missing_bytes: int | None = None
     """What has yet to be downloaded; None: not known, 0: every wheel is in the cache."""
-    disk_bytes: int = 12 << 30
-    """Wheels, environments and images of all five frameworks."""
-    disk_least_bytes: int = 3 << 30
-    """Below this not even one framework fits."""
     memory_bytes: int = 4 << 30
     """The largest worker (training a ResNet-50 or BERT) takes about 3 GB."""
-    folders: tuple[str, ...] = (".",)
-    """Folders that get filled: the cache, the reports."""
+    folders: dict[Path, int] = msgspec.field(default_factory=lambda: {Path(): 12 << 30})
+    """Folders that get filled, and by how many bytes: the cache, the engine's, the reports."""
     registry_image: str = "debian:bookworm-slim"
     """Image that is looked up to see whether the engine reaches its registry."""
 

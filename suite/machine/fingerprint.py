@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.machine import nvidia_smi
+from suite.machine.control_groups import limits
 from suite.machine.cpu import clock, cpu, mitigations
 from suite.machine.cuda import host_libraries
 from suite.machine.engine import engine
@@ -13,7 +14,7 @@ from suite.machine.gpu import gpu
 from suite.machine.kernel import kernel, memory
 from suite.machine.reading import ROOT, Facts
 from suite.machine.signals import sources
-from suite.machine.system import limits, system, virtualisation
+from suite.machine.system import system, virtualisation
 from suite.record.schema import Absent, Fact, Fingerprint
 from suite.record.volatile import is_volatile
 

@@ -1,51 +1,57 @@
 """Room to run in: disk, memory, and the CPUs this process may use."""
 
 import os
-import shutil
 from pathlib import Path
 
 from suite.machine import topology
+from suite.machine.control_groups import limits
 from suite.machine.findings import Finding, Needs, bad, gibibytes, ok, warn
 from suite.machine.reading import ROOT, kibibytes, online, table
-from suite.machine.system import limits
+from suite.record import notices
 from suite.record.cpu_lists import as_text
 from suite.record.schema import Absent
 
+_BYTES_OF_A_FILE = 50_000
+"""Installed frameworks have 20 to 70 kB a file."""
+
 
 def disks(needs: Needs) -> list[Finding]:
-    """Check each disk that gets filled, once."""
-    found: dict[int, Finding] = {}
-    for name in needs.folders:
-        folder = _existing(Path(name).expanduser().absolute())
-        found.setdefault(folder.stat().st_dev, disk(folder, shutil.disk_usage(folder).free, needs))
-    return list(found.values())
+    """Check each disk that gets filled, once, for what all folders on it need."""
+    first: dict[int, Path] = {}
+    needed: dict[int, int] = {}
+    for folder, count_bytes in needs.folders.items():
+        place = _existing(folder.expanduser().absolute())
+        device = place.stat().st_dev
+        first.setdefault(device, place)
+        needed[device] = needed.get(device, 0) + count_bytes
+    return [disk(folder, needed[device]) for device, folder in first.items()]
 
 
 def _existing(folder: Path) -> Path:
     return next(parent for parent in (folder, *folder.parents) if parent.exists())
 
 
-def disk(folder: Path, free_bytes: int, needs: Needs) -> Finding:
-    """Compare the free space of a disk with what a run needs.
+def disk(folder: Path, needed_bytes: int) -> Finding:
+    """Check that a disk has the space and the inodes that a run needs, and may be written.
 
     Parameters
     ----------
     folder
         A folder on the disk, named in the message.
-    free_bytes
-        What is free there, in bytes.
-    needs
-        Below `disk_least_bytes` the finding is `bad`, below `disk_bytes` it is a warning.
+    needed_bytes
+        What the run will write there.
     """
-    topic, fix = (
-        "disk",
-        "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk.",
-    )
-    message = f"{gibibytes(free_bytes)} free at {folder}"
-    if free_bytes < needs.disk_least_bytes:
-        return bad(topic, f"{message}, too little for even one framework.", fix)
-    if free_bytes < needs.disk_bytes:
-        return warn(topic, f"{message}; all frameworks take about {gibibytes(needs.disk_bytes)}.", fix)
+    topic = "disk"
+    fix = "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk."
+    there = os.statvfs(folder)
+    free_bytes = there.f_bavail * there.f_frsize
+    message = f"{gibibytes(free_bytes)} free at {folder}; what is still to be made takes {gibibytes(needed_bytes)}"
+    if there.f_flag & os.ST_RDONLY:
+        return bad(topic, f"{folder} is on a disk that is mounted read-only.", "Set LEVELFIELD_CACHE to another disk.")
+    if free_bytes < needed_bytes:
+        return bad(topic, f"{message}.", fix)
+    if there.f_files and there.f_favail < needed_bytes / _BYTES_OF_A_FILE:
+        return bad(topic, f"{message}, and only {there.f_favail} inodes are free (`df -i`).", fix)
     return ok(topic, f"{message}.")
 
 
@@ -74,10 +80,8 @@ def memory(needs: Needs, root: Path = ROOT) -> Finding:
 
 
 def cpus(root: Path = ROOT) -> Finding:
-    """Say how many CPUs there are, and whether a mask or a quota takes some away."""
-    present = online(root)
-    allowed = tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else present
-    return cpus_allowed(present, allowed, limits(root)["CPU limit"])
+    """Say how many CPUs there are, and what a mask, a control group's set or a quota takes away."""
+    return cpus_allowed(online(root), topology.read(root))
 
 
 def nodes(root: Path = ROOT) -> list[Finding]:
@@ -89,32 +93,17 @@ def nodes(root: Path = ROOT) -> list[Finding]:
     return [ok("NUMA", f"{len(found)} nodes ({listed}). Workers are pinned within one, unless --cpus says otherwise.")]
 
 
-def cpus_allowed(present: tuple[int, ...], allowed: tuple[int, ...], quota: object) -> Finding:
-    """Check the CPUs that this process may use.
+def cpus_allowed(present: tuple[int, ...], arranged: topology.Topology) -> Finding:
+    """Check the CPUs that this process may use; of several faults the one that distorts most is named.
 
     Parameters
     ----------
     present
         Numbers of the CPUs that are online.
-    allowed
-        Numbers of those that this process may run on (its affinity).
-    quota
-        Limit of the control group in CPUs' worth of time; anything but a number: no limit.
-
-    Returns
-    -------
-    Finding
-        A warning where the quota is below the number of allowed CPUs, or where only one CPU is online and allowed.
     """
-    topic = "CPUs"
-    if isinstance(quota, float | int) and quota < len(allowed):
-        message = (
-            f"A control group allows {quota:g} CPUs' worth of time on {len(allowed)} CPUs: workers get stopped midway."
-        )
-        return warn(topic, message, "Lift the quota (docker run --cpus, cpu.max), or ask for fewer --threads.")
+    topic, allowed = "CPUs", arranged.allowed
+    for notice in notices.of_cpus(len(allowed), arranged.quota):
+        return warn(topic, notice.message, notice.remedy)
     if len(allowed) < len(present):
         return ok(topic, f"{len(allowed)} of {len(present)} may be used ({as_text(allowed)}).")
-    if len(allowed) == 1:
-        message = "There is only one: supervisor and workers share it, and every figure has both in it."
-        return warn(topic, message, "Use a machine with at least two CPUs.")
     return ok(topic, f"{len(present)} ({as_text(present)}).")

@@ -6,13 +6,13 @@ files that stay open, and one CPU clock for each worker: some tens of microsecon
 
 import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import msgspec
 
-from suite.machine import counters
+from suite.machine import control_groups, counters
 from suite.machine.counters import Open, Value, growth
 from suite.machine.cpu import siblings
 from suite.machine.rapl import Package, Rapl, spent_uj
@@ -38,7 +38,16 @@ _BUSY = {
     "/proc/schedstat": _BusySource("proc/schedstat", counters.scheduler_busy_ns),
 }
 _NO_FREQUENCY = "the kernel shows no frequency (usual on a virtual machine)"
-_COUNTERS = ("steal_ns", "pressure_ns", "context_switches", "major_faults", "swapped_pages", "throttled")
+_NO_QUOTA = "no control group of the supervisor or a worker has a quota"
+_COUNTERS = (
+    "steal_ns",
+    "pressure_ns",
+    "context_switches",
+    "major_faults",
+    "swapped_pages",
+    "throttled",
+    "quota_throttled",
+)
 """Fields of a snapshot whose growth describes a window."""
 _RESET = "the counter went backwards: it was reset, or is another's"
 _TICKS = "/proc/stat (idle time subtracted, exact to 10 ms)"
@@ -57,6 +66,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     major_faults: Value
     swapped_pages: Value
     throttled: Value
+    quota_throttled: Value
+    """How often quotas stopped groups of the supervisor or a worker."""
     frequency_khz: Value
     """Mean over the CPUs, now. The kernel averages it over the last ticks, so it describes the window's end."""
     temperature_mc: Value
@@ -87,6 +98,9 @@ class Signals:
         self._frequency = self._open_all(counters.files_of_cpus(root, self.cpus, counters.FREQUENCY))
         self._temperature = self._open_all(counters.temperature_files(root))
         self._throttle = self._open_all(counters.files_of_cpus(root, self.cpus, counters.THROTTLING))
+        self._root = root
+        self._quotas: dict[Path, Open | Absent] = {}
+        self._processes: set[int | Literal["self"]] = set()
         self._busy, self.busy_source = self._choose_busy(root)
         self._rapl = Rapl(root)
 
@@ -110,6 +124,7 @@ class Signals:
         workers
             Arm to process id, as this process sees it (for a container: the `State.Pid` of the engine).
         """
+        self._watch_quotas(("self", *workers.values()))
         stat, vmstat, pressure = map(_content, (self._stat, self._vmstat, self._pressure))
         lines = self._lines(stat)
         now_ns = time.monotonic_ns()
@@ -126,6 +141,12 @@ class Signals:
                 operator.add, *(if_known(counters.named_counter, vmstat, name) for name in (b"pswpin", b"pswpout"))
             ),
             throttled=counters.combined(self._throttle, sum, "the kernel counts no throttling here"),
+            quota_throttled=counters.combined(
+                [file for file in self._quotas.values() if isinstance(file, Open)],
+                sum,
+                _NO_QUOTA,
+                counters.throttled_periods,
+            ),
             frequency_khz=counters.combined(self._frequency, _mean, _NO_FREQUENCY),
             temperature_mc=counters.combined(self._temperature, max, "the processor shows no temperature here"),
             packages=self._rapl.read(),
@@ -144,12 +165,21 @@ class Signals:
             "frequency": (now.frequency_khz, "cpufreq"),
             "temperature": (now.temperature_mc, "the processor's own sensors"),
             "throttling": (now.throttled, "thermal_throttle"),
+            "quota": (now.quota_throttled, "cpu.stat of control groups that have one"),
             "CPU energy": (now.packages, "RAPL, all packages"),
         }
         watched: Facts = {"CPUs watched": as_text(self.cpus) or Absent("the kernel does not list its CPUs")}
         return watched | {
             name: value if isinstance(value, Absent) else source for name, (value, source) in read.items()
         }
+
+    def _watch_quotas(self, processes: Iterable[int | Literal["self"]]) -> None:
+        """Open the counters of groups with a quota that new processes are in: an engine's groups are its own."""
+        for process in set(processes) - self._processes:
+            self._processes.add(process)
+            for path in control_groups.throttling_files(self._root, process):
+                if path not in self._quotas:
+                    self._quotas[path] = self._open(path)
 
     def _lines(self, stat: bytes | Absent) -> dict[int, list[int]]:
         return {} if isinstance(stat, Absent) else counters.cpu_lines(stat, self.cpus)

@@ -1,17 +1,15 @@
-"""The environment of this process: distribution, C library, Python, its limits, hypervisor and container."""
+"""The environment of this process: distribution, C library, Python, hypervisor and container."""
 
 import platform
 import subprocess
 import sys
 from pathlib import Path
 
-from suite.machine.reading import ROOT, Facts, entry, if_known, table, text
+from suite.machine.reading import ROOT, Facts, entry, table, text
 from suite.record.schema import Absent, Fact
 
 _DMI = Path("sys/class/dmi/id")
 _CONTAINER_FILES = {".dockerenv": "docker", "run/.containerenv": "podman"}
-_UNLIMITED = 1 << 60
-"""Control groups v1 say "no limit" with a number near 2^63."""
 
 
 def system(root: Path = ROOT) -> Facts:
@@ -34,54 +32,6 @@ def system(root: Path = ROOT) -> Facts:
 def _has_gil() -> bool:
     ask = getattr(sys, "_is_gil_enabled", None)
     return True if ask is None else bool(ask())
-
-
-def limits(root: Path = ROOT) -> Facts:
-    """Return the control group version and what it allows this process: CPUs, time, memory and its NUMA nodes."""
-    mount, groups = root / "sys/fs/cgroup", _groups(root)
-
-    def own(controller: str, name: str) -> str | Absent:
-        """Read a file of the process's own group, or of the top one where the group is outside what is mounted here."""
-        found = text(mount / controller / groups.get(controller, "/").strip("/") / name)
-        return text(mount / controller / name) if isinstance(found, Absent) else found
-
-    if (mount / "cgroup.controllers").exists():
-        version, quota = 2, own("", "cpu.max")
-        memory, cpus = own("", "memory.max"), own("", "cpuset.cpus.effective")
-        nodes = own("", "cpuset.mems.effective")
-    elif any((mount / controller).is_dir() for controller in ("memory", "cpu", "cpuset")):
-        version, quota = 1, if_known("{} {}".format, own("cpu", "cpu.cfs_quota_us"), own("cpu", "cpu.cfs_period_us"))
-        memory, cpus = own("memory", "memory.limit_in_bytes"), own("cpuset", "cpuset.effective_cpus")
-        nodes = own("cpuset", "cpuset.effective_mems")
-    else:
-        why = Absent("/sys/fs/cgroup shows no control groups")
-        return dict.fromkeys(("cgroup version", "CPU limit", "memory limit bytes", "CPU set", "memory nodes"), why)
-    return {
-        "cgroup version": version,
-        "CPU limit": if_known(lambda words: _quota(*words.split()), quota),
-        "memory limit bytes": if_known(_bytes, memory),
-        "CPU set": cpus,
-        "memory nodes": nodes,
-    }
-
-
-def _groups(root: Path) -> dict[str, str]:
-    """Return the control group of this process by controller; version 2 has the empty name."""
-    content = text(root / "proc/self/cgroup")
-    found: dict[str, str] = {}
-    for line in () if isinstance(content, Absent) else content.splitlines():
-        _, controllers, path = line.split(":", 2)
-        found.update(dict.fromkeys(controllers.split(","), path))
-    return found
-
-
-def _quota(quota: str, period: str = "100000") -> float | str:
-    """Return how many CPUs' worth of time the group may use."""
-    return "none" if quota in {"max", "-1"} else int(quota) / int(period)
-
-
-def _bytes(value: str) -> int | str:
-    return "none" if value == "max" or int(value) >= _UNLIMITED else int(value)
 
 
 def virtualisation(root: Path = ROOT) -> Facts:

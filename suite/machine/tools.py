@@ -1,8 +1,7 @@
-"""The programs a run needs: a container engine, mmdebstrap, the locks' Python, a compiler, and ways to fetch."""
+"""The programs a run needs: a container engine, the locks' Python, a compiler, and pip."""
 
 import contextlib
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -15,18 +14,16 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.machine.engine import ENGINE_ERRORS, Address, address, check_socket, connect, described, short
 from suite.machine.findings import Finding, Needs, bad, ok, warn
-from suite.machine.reading import ROOT, Facts, integer
+from suite.machine.reading import Facts
 
 _START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
 _REGISTRY_TIMEOUT_SECONDS = 8
-_REACHED = "The engine reaches it"
 
 
 class Engine(msgspec.Struct, frozen=True):
     """Result of looking for the container engine."""
 
     findings: tuple[Finding, ...]
-    reaches_registry: bool = False
     facts: Facts = {}
     """What it says about itself; empty where none answers."""
 
@@ -55,7 +52,7 @@ def container_engine(needs: Needs) -> Engine:
         fix = f"See its log (journalctl -u docker), and {there.named_by}; without it, virtual environments are used."
         message = f"What {there.named_by} names is no engine that answers: {short(error)}."
         return Engine((warn(topic, message, fix),))
-    return Engine((found, reached), reaches_registry=reached.message.startswith(_REACHED), facts=facts)
+    return Engine((found, reached), facts=facts)
 
 
 def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
@@ -117,59 +114,7 @@ def registry(client: docker.DockerClient, image: str) -> Finding:
     except ENGINE_ERRORS as error:
         cause = str(error).rstrip('")').rsplit(": ", 1)[-1][:120]  # of a long chain the end, where the reason is
         return ok(topic, f"The engine does not reach it ({cause}); bases made from Debian packages do without.")
-    return ok(topic, f"{_REACHED}: --base registry can be used.")
-
-
-def base_builder(*, reaches_registry: bool, engine: bool, root: Path = ROOT) -> Finding:
-    """Look for mmdebstrap and for the permission to use it; without it only a base from a registry can be used.
-
-    Parameters
-    ----------
-    reaches_registry
-        Whether the engine reaches its image registry.
-    engine
-        Whether a container engine answers.
-    root
-        Root of the file system that is read.
-
-    Returns
-    -------
-    Finding
-        `bad` where images can be made in neither way although an engine answers.
-    """
-    topic = "base image"
-    if shutil.which("mmdebstrap") is None:
-        message = "mmdebstrap is not installed, so the base of images cannot be made from Debian packages"
-        if engine and not reaches_registry:
-            fix = "apt-get install mmdebstrap; until then use --launcher venv."
-            return bad(topic, f"{message}, and the engine does not reach a registry for a ready one.", fix)
-        return warn(topic, f"{message}.", "apt-get install mmdebstrap, or use a ready base: --base registry.")
-    allowed = integer(root / "proc/sys/kernel/unprivileged_userns_clone")
-    if os.geteuid() != 0 and allowed == 0:
-        message = "mmdebstrap is there, but this user may not make user namespaces."
-        return warn(topic, message, "sysctl kernel.unprivileged_userns_clone=1 (as root), or run the build as root.")
-    return ok(topic, "mmdebstrap is there.")
-
-
-def debian_packages() -> Finding:
-    """Check whether apt, which fetches the locked packages, knows a mirror."""
-    topic = "Debian packages"
-    try:
-        answer = subprocess.run(
-            ["apt-cache", "policy", "base-files"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        message = "There is no apt here to fetch them with."
-        return warn(topic, message, "Build on Debian or Ubuntu, or use a base from a registry: --base registry.")
-    return mirrors_known(answer.stdout)
-
-
-def mirrors_known(policy: str) -> Finding:
-    """Check the output of `apt-cache policy`: a line with an address means that a mirror's list was read."""
-    topic = "Debian packages"
-    if any("://" in line for line in policy.splitlines()):
-        return ok(topic, "apt knows a mirror to fetch them from.")
-    return warn(topic, "apt has read no mirror's list yet.", "Run apt-get update (as root); see /etc/apt/sources.list.")
+    return ok(topic, "The engine reaches it: --base registry can be used.")
 
 
 def wheels(needs: Needs) -> Finding:

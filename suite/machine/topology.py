@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from suite.machine.control_groups import limits
 from suite.machine.reading import ROOT, Facts, integer, online, table, text
-from suite.machine.system import limits
 from suite.record.cpu_lists import as_text, cpu_list
 from suite.record.schema import Absent
 
@@ -65,6 +65,8 @@ class Topology(msgspec.Struct, frozen=True):
     """CPUs that this process may use."""
     allowed_memory: tuple[int, ...] = ()
     """NUMA nodes that this process may take memory from."""
+    quota: float | None = None
+    """CPUs' worth of time that this process's control groups allow; None: there is no limit, or it is not known."""
 
     def cpu(self, number: int) -> Cpu:
         """Return a CPU; one that is not known has a core of its own, and is on node 0."""
@@ -141,6 +143,7 @@ def read(root: Path = ROOT) -> Topology:
     node_of = {cpu: node.number for node in nodes for cpu in node.cpus}
     kinds, kind_of = _kinds(numbers, root)
     sets = limits(root)
+    quota = sets["CPU limit"]
     return Topology(
         cpus={
             number: Cpu(number, _core(number, root), node_of.get(number, 0), kind_of.get(number, 0))
@@ -154,6 +157,7 @@ def read(root: Path = ROOT) -> Topology:
             _listed(table(root / "proc/self/status").get("Mems_allowed_list", "")),
             _listed(sets["memory nodes"]),
         ),
+        quota=quota if isinstance(quota, float) else None,
     )
 
 

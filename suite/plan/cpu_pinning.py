@@ -20,6 +20,7 @@ class Pool(msgspec.Struct, frozen=True):
     cpus: tuple[int, ...]
     """In the order in which they are taken."""
     cores: int
+    """Those that can compute all the time: no more than a quota of a control group allows."""
     allowed: int
     """How many CPUs this process may use, those outside the pool among them."""
     limits: tuple[str, ...] = ()
@@ -82,8 +83,10 @@ def pool(requested: Requested, topology: Topology) -> Pool:
         cpus = [cpu for cpu in inside if topology.cpu(cpu).kind == kind]
         if len(cpus) < len(inside):
             limits.append(f"of one kind of core ({topology.kinds[kind]})")
-    cores = {topology.cpu(cpu).core for cpu in cpus}
-    return Pool(tuple(cpus), len(cores), len(topology.allowed), tuple(limits))
+    cores = len({topology.cpu(cpu).core for cpu in cpus})
+    if topology.quota is not None:
+        cores = max(1, min(cores, int(topology.quota)))
+    return Pool(tuple(cpus), cores, len(topology.allowed), tuple(limits))
 
 
 def counts(requested: Sequence[int], pool: Pool) -> tuple[int, ...]:
@@ -92,7 +95,7 @@ def counts(requested: Sequence[int], pool: Pool) -> tuple[int, ...]:
     Parameters
     ----------
     requested
-        Numbers that the user named; empty: one thread for every core.
+        Numbers that the user named; empty: one thread for every core that can compute all the time.
     pool
         CPUs that the run may use.
 

@@ -30,6 +30,8 @@ from suite.plan.profiles import PROFILES
 from suite.plan.types import Plan, Selection, why_absent
 from suite.prepare.own_model import store, support
 from suite.prepare.own_weights import store as own_weights
+from suite.record import notices
+from suite.record.references import is_cuda_build
 from suite.record.schema import Arm, Run, Warning_
 from suite.scenarios import Scenario
 from suite.zoo import models as zoo
@@ -258,7 +260,8 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     if own is None:
         precision.check_quantized(models, precisions)
         definitions.check(models, arms)
-    pool = cpu_pinning.pool(selection.cpus, _arranged(available))
+    arranged = _arranged(available)
+    pool = cpu_pinning.pool(selection.cpus, arranged)
     together = processes.counts(selection, scenarios, placement.device)
     threads = processes.threads(selection, together, pool)
     sizes = batches.by_scenario(selection, profile, models, requested, arms, precisions, placement.device)
@@ -297,7 +300,12 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         training_batches=sizes.get("training", {}),
         decoding_batches={name: cached[name] for name in depths},
         gpu=placement.gpu,
-        warnings=(*placement.warnings, *left_out),
+        warnings=(
+            *placement.warnings,
+            *left_out,
+            *(notices.cuda_build(arm.id) for arm in arms if is_cuda_build(arm.variant, arm.version)),
+            *notices.of_cpus(len(arranged.allowed), arranged.quota),
+        ),
         own=own,
         own_weights=selection.own_weights,
     )

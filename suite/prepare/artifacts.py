@@ -5,7 +5,6 @@ import io
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +21,7 @@ from suite.images import worker_code
 from suite.images.wheels import Progress
 from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
-from suite.paths import cache_folder, package_root
+from suite.paths import cache_folder, package_root, temporary_folder
 from suite.prepare.own_images.preparing import Prepared
 from suite.prepare.own_weights import store
 from suite.record.files import write_atomically
@@ -411,59 +410,59 @@ class Artifacts:
         file_format: FileFormat,
     ) -> None:
         _make_folder(folder.parent)
-        work = Path(tempfile.mkdtemp(prefix=".export-", dir=folder.parent))
-        out = work / "out"
-        out.mkdir()
-        cpus = tuple(sorted(os.sched_getaffinity(0)))
-        spec = LaunchSpec(
-            name=f"exporter of {name}",
-            image=exporter,
-            threads=len(cpus),
-            cpus=cpus,
-            memory_bytes=EXPORTER_MEMORY_BYTES,
-            artifacts=self.root,
-            export=out,
-        )
-        try:
-            worker_paths = launcher.worker_paths(spec)
-            worker = launcher.launch(spec)
+        with temporary_folder("export") as work:
+            out = work / "out"
+            out.mkdir()
+            cpus = tuple(sorted(os.sched_getaffinity(0)))
+            spec = LaunchSpec(
+                name=f"exporter of {name}",
+                image=exporter,
+                threads=len(cpus),
+                cpus=cpus,
+                memory_bytes=EXPORTER_MEMORY_BYTES,
+                artifacts=self.root,
+                export=out,
+            )
             try:
-                worker.await_ready(READY_TIMEOUT_S)
-                request = Export(
-                    model=name,
-                    batch=batch,
-                    precision=precision,
-                    folder=str(worker_paths.export),
-                    module=file_format.module,
-                    weights_path=f"{worker_paths.artifacts}/{self.weights(name)}",
-                )
-                exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
-            finally:
-                worker.stop()
-            strange = [file.name for file in out.iterdir() if not _is_plain(file)]
-            if strange:
+                worker_paths = launcher.worker_paths(spec)
+                worker = launcher.launch(spec)
+                try:
+                    worker.await_ready(READY_TIMEOUT_S)
+                    request = Export(
+                        model=name,
+                        batch=batch,
+                        precision=precision,
+                        folder=str(worker_paths.export),
+                        module=file_format.module,
+                        weights_path=f"{worker_paths.artifacts}/{self.weights(name)}",
+                    )
+                    exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
+                finally:
+                    worker.stop()
+                strange = [file.name for file in out.iterdir() if not _is_plain(file)]
+                if strange:
+                    raise LevelfieldError(
+                        f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
+                        fix=f"Nothing of it was used. Build its image anew: levelfield build {file_format.image}.",
+                    )
+                found = files_in(out)
+                if found != exported.files:
+                    raise LevelfieldError(
+                        f"The exporter of {name} reports other files than it wrote.", fix="Try again."
+                    )
+                manifest = _Manifest(files=found, opset=exported.opset, versions=exported.versions)
+                write_atomically(out / MANIFEST, msgspec.json.encode(manifest))
+                for file in out.iterdir():
+                    file.chmod(0o644)
+                out.chmod(0o755)
+                shutil.rmtree(folder, ignore_errors=True)
+                shutil.move(out, folder)
+            except WorkerError as error:
                 raise LevelfieldError(
-                    f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
-                    fix=f"Nothing of it was used. Build its image anew: levelfield build {file_format.image}.",
-                )
-            found = files_in(out)
-            if found != exported.files:
-                raise LevelfieldError(f"The exporter of {name} reports other files than it wrote.", fix="Try again.")
-            manifest = _Manifest(files=found, opset=exported.opset, versions=exported.versions)
-            write_atomically(out / MANIFEST, msgspec.json.encode(manifest))
-            for file in out.iterdir():
-                file.chmod(0o644)
-            out.chmod(0o755)
-            shutil.rmtree(folder, ignore_errors=True)
-            out.replace(folder)
-        except WorkerError as error:
-            raise LevelfieldError(
-                f"{name} could not be exported to {file_format.title}: {error.message}",
-                fix=f"Leave out the backends that read {file_format.title} (--backends). Its last output: "
-                + _last_line(error.detail),
-            ) from error
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+                    f"{name} could not be exported to {file_format.title}: {error.message}",
+                    fix=f"Leave out the backends that read {file_format.title} (--backends). Its last output: "
+                    + _last_line(error.detail),
+                ) from error
 
 
 def _is_plain(file: Path) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
-class Package(msgspec.Struct, frozen=True):
+class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One locked Debian package."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9][a-z0-9+.-]{0,100}\Z")]
@@ -28,12 +28,17 @@ class Package(msgspec.Struct, frozen=True):
     bases: tuple[str, ...]
 
     @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.name} {self.version}"
+
+    @property
     def file(self) -> str:
         """File name in the cache; the colon of a version is escaped as apt does it."""
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
 
 
-class BaseLock(msgspec.Struct, frozen=True):
+class BaseLock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`images/base.lock`, or that of another release: every package of every base that is made of it."""
 
     release: Annotated[str, msgspec.Meta(pattern=r"\A[a-z]{1,30}\Z")]

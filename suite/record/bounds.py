@@ -1,7 +1,10 @@
-"""Bounds on the shape of a record: a record beyond them is refused, since it would take hours to analyse."""
+"""Bounds on a record: one beyond them is refused, since it would take hours to analyse.
+
+A run refuses what would lead there when a worker reports it (`suite.launchers.credible`).
+"""
 
 from suite.errors import LevelfieldError
-from suite.record.files import DAMAGED
+from suite.record.files import DAMAGED, MAX_BYTES, MAX_VALUES
 from suite.record.schema import Block, Run
 
 MAX_BLOCKS = 2_000
@@ -20,6 +23,14 @@ MAX_FACTS = 1_000_000
 """Distributions, libraries, settings and facts of the machine together: a launch has some forty, and a `full` run has
 some three thousand launches in one precision."""
 
+MAX_LAUNCH_FACTS = 10_000
+"""Of these, of one launch."""
+MAX_WINDOW_CALLS = 1_000_000
+"""Timed calls of one window, and calls before it: what a worker is asked for at the most."""
+MAX_CALLS = 40_000_000
+"""Calls that the windows of a page stand for: eight bytes of memory each."""
+REPORTED = {"bytes": MAX_BYTES // 5 * 2, "values": MAX_VALUES // 5 * 2, "facts": MAX_FACTS // 5 * 2}
+"""What workers may report before each arm is held to its share of as much again: a fifth is left for all else."""
 MAX_ANSWERS = 3_000_000
 """To all data sets, by all arms: all of ImageNet's validation set by seven arms in three precisions is a million."""
 MAX_READINGS = 20_000
@@ -53,13 +64,14 @@ def check(run: Run, name: str) -> None:
     facts += len(run.warnings) + len(run.artifacts)
     facts += sum(len(output.facts) + 1 for output in run.field_outputs)
     facts += sum(len(image.distributions) + len(image.plugins) + len(image.layers) + 1 for image in run.images)
-    facts += sum(
+    launches = [
         len(launch.libraries) + len(launch.settings) + len(launch.environment)
         for block in run.blocks
         for generation in block.generations
         for launch in generation.launches
-    )
-    _most(facts, MAX_FACTS, "facts", name)
+    ]
+    _most(max(launches, default=0), MAX_LAUNCH_FACTS, "facts of one launch", name)
+    _most(facts + sum(launches), MAX_FACTS, "facts", name)
     _most(sum(len(each.answers) + len(each.scores) for each in run.accuracies), MAX_ANSWERS, "answers", name)
     _most(len(run.accuracies), MAX_RESULTS, "arms that answered", name)
     _most(sum(len(output.readings) for output in run.field_outputs), MAX_READINGS, "readings of other tools", name)

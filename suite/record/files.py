@@ -195,7 +195,10 @@ def decode(content: bytes, name: str) -> Run:
     try:
         run = msgspec.json.decode(content, type=Run)
     except _NOT_JSON as error:
-        raise LevelfieldError(f"{name} does not follow the schema: {_short(error)}.", fix=DAMAGED) from error
+        raise LevelfieldError(
+            f"{name} does not follow the schema: {_short(error)}.",
+            fix="The file was changed or damaged, or a newer Levelfield wrote it.",
+        ) from error
     _refuse_numbers(run, name)
     return run
 

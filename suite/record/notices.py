@@ -104,6 +104,42 @@ def memory_not_bound(reason: str) -> str:
     )
 
 
+def of_cpus(allowed: int, quota: float | None) -> tuple[Warning_, ...]:
+    """Return the warnings that follow from how many CPUs a process may use, and how much of their time."""
+    found: list[Warning_] = []
+    if quota is not None and quota < allowed:
+        found.append(cpu_quota(quota, allowed))
+    if allowed == 1:
+        found.append(one_cpu())
+    return tuple(found)
+
+
+@_notice("cpu-quota", "Lift the quota (docker run --cpus, cpu.max, a limit of the pod), or measure on another machine.")
+def cpu_quota(quota: float, allowed: int) -> str:
+    """Control groups allow less CPU time than there are CPUs."""
+    return (
+        f"A control group has a quota of {quota:.3g} CPUs on {allowed}: what takes more is stopped for the rest of a "
+        "period, often 0.1 s. The default of --threads is within the quota, and at least 1."
+    )
+
+
+@_notice("one-cpu", "Use a machine, a container or a --cpus set with at least two CPUs.")
+def one_cpu() -> str:
+    return "Only one CPU may be used: workers and the supervisor share it, and every figure holds what they take of it."
+
+
+@_notice("quota-throttled", "Lift the quota (docker run --cpus, cpu.max), or ask for fewer --threads.")
+def throttled_by_quota(times: int, quota: Fact | None) -> str:
+    """A control group's quota was used up during windows; `quota` is in CPUs, where the fingerprint has it."""
+    size = f" of {quota:.3g} CPUs" if isinstance(quota, float) else ""
+    return f"A quota{size} was used up: processes were throttled {times} times while something was measured."
+
+
+@_notice_about("cuda-build", "Lock a CPU build of that version (`levelfield lock --index`, `--find-links`).")
+def cuda_build() -> str:
+    return "It is a build for CUDA that computes on the CPU: a CPU build of the same version may be faster or slower."
+
+
 @_notice("machine-changed", "Start a new run: figures from before and after the change are not comparable.")
 def machine_changed(differences: Sequence[str]) -> str:
     """The machine's fingerprint changed during a run."""

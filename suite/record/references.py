@@ -2,6 +2,9 @@
 
 `+python=3.13` may follow: the lock for another Python than that of the image's current lock. It is part of the lock's
 name: `jax@0.10.2+python=3.13` is the lock `cpu@0.10.2-py3.13`, and `jax+python=3.13` is `cpu@py3.13`.
+
+A version that ends with `-cuda` is a CUDA build that computes on the CPU: `torch@2.14.1-cuda` is the lock
+`cpu@2.14.1-cuda`.
 """
 
 import re
@@ -17,6 +20,8 @@ _VARIANT = re.compile(r"cpu|cu\d{1,3}")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._~-]{0,127}")
 PYTHON_SETTING = "python"
 """How the Python of an arm or image is spelled: as a setting is."""
+CUDA_BUILD = "-cuda"
+"""End of the version of a framework that was built for CUDA, and is measured on the CPU."""
 _OF_PYTHON = re.compile(r"(?:(?P<version>.+)-)?py(?P<python>3\.\d{1,2})")
 _SPELLED_PYTHON = re.compile(rf"(?P<rest>.*)\+{PYTHON_SETTING}=(?P<python>[^+]*)")
 
@@ -89,6 +94,17 @@ def split_python(version: str | None) -> tuple[str | None, str | None]:
     """
     found = _OF_PYTHON.fullmatch(version or "")
     return (found["version"], found["python"]) if found else (version, None)
+
+
+def is_cuda_build(variant: str, version: str | None) -> bool:
+    """Return whether the name of a lock is that of a CUDA build for the CPU.
+
+    Examples
+    --------
+    >>> is_cuda_build("cpu", "2.14.1-cuda-py3.13"), is_cuda_build("cpu", "2.14.1"), is_cuda_build("cu13", None)
+    (True, False, False)
+    """
+    return variant == DEFAULT_VARIANT and (split_python(version)[0] or "").endswith(CUDA_BUILD)
 
 
 def parse(text: str) -> Reference:

@@ -15,10 +15,10 @@ from suite.record.bases import BaseLock
 from suite.scenarios import Scenario, ScenarioName
 
 SCHEMA = 1
-"""Version of these types. A reader refuses a newer one by name."""
+"""Version of these types. A reader refuses a newer one by name, and every field that it does not know."""
 
 
-class Absent(msgspec.Struct, frozen=True, tag="absent"):
+class Absent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="absent"):
     """A value that is not known, and why; zero is never written instead."""
 
     reason: str
@@ -66,7 +66,7 @@ UNKNOWN = "unknown"
 """Precision and device of a case that another tool measured."""
 
 
-class Case(msgspec.Struct, frozen=True):
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is measured: a model in a scenario, with a precision, batch size, threads and device."""
 
     model: str
@@ -182,7 +182,7 @@ class Case(msgspec.Struct, frozen=True):
         return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}{together}"
 
 
-class Arm(msgspec.Struct, frozen=True):
+class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A backend, its image and settings, with an ordinal so that the same arm can be measured twice."""
 
     backend: str
@@ -219,7 +219,7 @@ def elsewhere(launcher: str, of_run: str) -> str:
     return launcher if launcher != of_run else ""
 
 
-class Failure(msgspec.Struct, frozen=True):
+class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why an arm has no result."""
 
     stage: Literal["image", "launch", "load", "verify", "measure", "stop"]
@@ -229,7 +229,7 @@ class Failure(msgspec.Struct, frozen=True):
     """Traceback or the end of the worker's standard error, at most a few kilobytes."""
 
 
-class Startup(msgspec.Struct, frozen=True):
+class Startup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Time of each phase of a launch's start."""
 
     start_ns: int
@@ -240,7 +240,7 @@ class Startup(msgspec.Struct, frozen=True):
     first_call_ns: int | Absent = Absent("others were loading: only a cold start times it")
 
 
-class TrainingErrors(msgspec.Struct, frozen=True):
+class TrainingErrors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Errors of a training against the float64 reference, or their tolerances (`suite.zoo.training.parity`)."""
 
     losses: float | Absent
@@ -255,7 +255,7 @@ class TrainingErrors(msgspec.Struct, frozen=True):
     """The largest of a tensor's weights after steps with given gradients (`suite.zoo.training.update`), relative."""
 
 
-class TrainingParity(msgspec.Struct, frozen=True):
+class TrainingParity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ten steps of training compared with the float64 reference."""
 
     batch: int
@@ -267,7 +267,7 @@ class TrainingParity(msgspec.Struct, frozen=True):
     tolerances: TrainingErrors
 
 
-class Parity(msgspec.Struct, frozen=True):
+class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An output compared with the float64 reference; of a training, its losses are the output."""
 
     equal: bool
@@ -299,7 +299,7 @@ class Parity(msgspec.Struct, frozen=True):
     """None: no training was compared."""
 
 
-class Computed(msgspec.Struct, frozen=True):
+class Computed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a framework reports about the precision and kernels that it uses."""
 
     products: dict[str, int]
@@ -312,13 +312,13 @@ class Computed(msgspec.Struct, frozen=True):
     """Where that was read, or why it is not known; empty: not requested."""
 
 
-class Library(msgspec.Struct, frozen=True):
+class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     path: str
     kind: str
 
 
-class Memory(msgspec.Struct, frozen=True):
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     peak_rss_bytes: int | Absent
     rss_bytes: int | Absent
     source: str
@@ -326,7 +326,7 @@ class Memory(msgspec.Struct, frozen=True):
     """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where none was reported."""
 
 
-class Window(msgspec.Struct, frozen=True):
+class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One timed window of one worker."""
 
     rewarm_ns: Integers
@@ -345,7 +345,7 @@ class Window(msgspec.Struct, frozen=True):
     """Calls that each sample is the time of, together: other tools time short calls in loops (`Run.imported`)."""
 
 
-class Noise(msgspec.Struct, frozen=True):
+class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the machine did during a window, from outside the workers. Differences over `elapsed_ns`."""
 
     elapsed_ns: int
@@ -365,11 +365,13 @@ class Noise(msgspec.Struct, frozen=True):
     frequency_khz: int | Absent = Absent("not asked")
     temperature_mc: int | Absent = Absent("not asked")
     throttled: int | Absent = Absent("not asked")
+    quota_throttled: int | Absent = Absent("not asked")
+    """In how many periods quotas stopped control groups of the supervisor or a worker."""
     package_energy_uj: int | Absent = Absent("not asked")
     """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, by all processes."""
 
 
-class Evaluation(msgspec.Struct, frozen=True):
+class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One evaluation of a training to a target."""
 
     step: int
@@ -382,7 +384,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     """Share of the test images classified correctly."""
 
 
-class Convergence(msgspec.Struct, frozen=True):
+class Convergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A training to a target accuracy (`suite.zoo.training.convergence`)."""
 
     network: str
@@ -407,7 +409,7 @@ class Convergence(msgspec.Struct, frozen=True):
     """By which outside signal it was disturbed; empty: it was not."""
 
 
-class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
+class AllReduce(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="all-reduce"):
     """Sums of a vector over all processes of a training, by the engine that averages its gradients, after its rounds.
 
     The vector is as long as all gradients together. A training may send them in parts, while it still computes others.
@@ -418,7 +420,7 @@ class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
     """Each from the leading process's call until the sum was complete in it."""
 
 
-class LoadGenTest(msgspec.Struct, frozen=True):
+class LoadGenTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One test of MLPerf LoadGen, by its own logs; scaled down, so that it is no MLPerf result."""
 
     valid: bool
@@ -445,7 +447,7 @@ class LoadGenTest(msgspec.Struct, frozen=True):
     """LoadGen's `mlperf_log_summary.txt`, as it wrote it."""
 
 
-class LoadGenLaunch(msgspec.Struct, frozen=True):
+class LoadGenLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What MLPerf LoadGen found of one worker: its tests, and windows of this tool's own between them."""
 
     version: str
@@ -469,7 +471,7 @@ class LoadGenLaunch(msgspec.Struct, frozen=True):
     """By which outside signal it was disturbed; empty: it was not."""
 
 
-class Launch(msgspec.Struct, frozen=True):
+class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One worker from start to exit, for one arm."""
 
     arm: str
@@ -515,7 +517,7 @@ class Launch(msgspec.Struct, frozen=True):
     failure: Failure | None = None
 
 
-class DeviceUse(msgspec.Struct, frozen=True):
+class DeviceUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the GPU did during a window, as NVML reports it outside the workers (see `suite.machine.device_use`)."""
 
     elapsed_ns: int
@@ -538,7 +540,7 @@ class DeviceUse(msgspec.Struct, frozen=True):
     """Codes of the errors that NVIDIA's driver reported (XID) since the window before, in the order they came."""
 
 
-class IdleWait(msgspec.Struct, frozen=True):
+class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The wait before a window, until all workers had stopped computing (`suite.machine.idle_wait`)."""
 
     waited_ns: int
@@ -549,7 +551,7 @@ class IdleWait(msgspec.Struct, frozen=True):
     last for a fixed time instead."""
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One arm's window within a round."""
 
     arm: str
@@ -562,7 +564,7 @@ class Turn(msgspec.Struct, frozen=True):
     """None: an earlier version did not wait, but made unrecorded calls for a fixed 40 ms."""
 
 
-class Round(msgspec.Struct, frozen=True):
+class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One turn of every arm (and the canary), in the order they were taken."""
 
     index: int
@@ -573,7 +575,7 @@ class Round(msgspec.Struct, frozen=True):
     """How many disturbed attempts came before this one (they are kept as rounds of their own)."""
 
 
-class Generation(msgspec.Struct, frozen=True):
+class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All arms of a block launched together."""
 
     index: int
@@ -583,7 +585,7 @@ class Generation(msgspec.Struct, frozen=True):
     complete: bool = False
 
 
-class Left(msgspec.Struct, frozen=True):
+class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An arm that left a race because other arms were certainly faster: it was not launched again."""
 
     arm: str
@@ -593,7 +595,7 @@ class Left(msgspec.Struct, frozen=True):
     """Arms that were certainly faster; empty: it is the control of an arm that left."""
 
 
-class Block(msgspec.Struct, frozen=True):
+class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One case with all its arms."""
 
     case: Case
@@ -606,7 +608,7 @@ class Block(msgspec.Struct, frozen=True):
     """Arms that left the race of this block, in the order in which they did."""
 
 
-class Image(msgspec.Struct, frozen=True):
+class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a worker ran in."""
 
     name: str
@@ -633,7 +635,7 @@ class Image(msgspec.Struct, frozen=True):
     """Why this is not what a lock names (the `host` launcher); the report's first lines show it."""
 
 
-class Artifact(msgspec.Struct, frozen=True):
+class Artifact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file handed to workers: an ONNX export, a weights file."""
 
     name: str
@@ -642,7 +644,7 @@ class Artifact(msgspec.Struct, frozen=True):
     made_by: dict[str, str] = {}
 
 
-class Work(msgspec.Struct, frozen=True):
+class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one call of a model computes and moves, in float32, counted from the model's definition."""
 
     model: str
@@ -662,7 +664,7 @@ class Work(msgspec.Struct, frozen=True):
     """How often a call for one input has an operator of this run, by its name; empty: no operators were measured."""
 
 
-class Roofline(msgspec.Struct, frozen=True):
+class Roofline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How fast NumPy multiplied matrices and moved memory here before the first block: lower bounds of the peaks."""
 
     threads: int
@@ -682,7 +684,7 @@ class Roofline(msgspec.Struct, frozen=True):
     """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
 
 
-class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builtin)
+class Warning_(msgspec.Struct, frozen=True, forbid_unknown_fields=True):  # noqa: N801  (Warning is a builtin)
     """A warning for the reader, with its remedy."""
 
     code: str
@@ -692,7 +694,7 @@ class Warning_(msgspec.Struct, frozen=True):  # noqa: N801  (Warning is a builti
     """Result, block or image that it concerns; empty: the whole run."""
 
 
-class OwnInput(msgspec.Struct, frozen=True):
+class OwnInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An input of a user's own file."""
 
     name: str
@@ -705,7 +707,7 @@ class OwnInput(msgspec.Struct, frozen=True):
     """Of the `.npy` file with the user's own values; empty: they are seeded."""
 
 
-class OwnFile(msgspec.Struct, frozen=True):
+class OwnFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A user's own file, measured instead of the built-in models: of ONNX, or a network in Python."""
 
     model: str
@@ -735,7 +737,7 @@ class OwnFile(msgspec.Struct, frozen=True):
         return any(each.batched for each in self.inputs)
 
 
-class OwnWeights(msgspec.Struct, frozen=True):
+class OwnWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A folder with weights of a user's own, read into a network of the zoo; neither where it was nor its name."""
 
     model: str
@@ -753,7 +755,7 @@ class OwnWeights(msgspec.Struct, frozen=True):
     """Fields of the configuration that say how the network computes."""
 
 
-class OwnImages(msgspec.Struct, frozen=True):
+class OwnImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A user's own images, which were trained on to a target; neither where they were nor what they are called."""
 
     sha256: str
@@ -784,7 +786,7 @@ MetricName: TypeAlias = Literal[
 Scores: TypeAlias = tuple[float, ...]
 
 
-class DataSet(msgspec.Struct, frozen=True):
+class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A data set with labels that answers were judged on; neither where it was nor what its files are called."""
 
     task: str
@@ -809,7 +811,7 @@ class DataSet(msgspec.Struct, frozen=True):
     """What decoded or split the items, with its version."""
 
 
-class Accuracy(msgspec.Struct, frozen=True):
+class Accuracy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one arm answered to a data set in one precision, item by item, in the order of `DataSet.items`."""
 
     task: str
@@ -832,7 +834,7 @@ class Accuracy(msgspec.Struct, frozen=True):
     """None: all items were answered."""
 
 
-class Price(msgspec.Struct, frozen=True):
+class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an hour of one machine costs, as the user said."""
 
     per_hour: float
@@ -840,7 +842,7 @@ class Price(msgspec.Struct, frozen=True):
     """A sign or a code (`€`, `EUR`), which nothing converts; empty: none was named."""
 
 
-class Settings(msgspec.Struct, frozen=True):
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The requested settings, from which the same plan can be made again."""
 
     profile: str
@@ -914,8 +916,8 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 """Group (`cpu`, `memory`, `kernel`, `engine`, …) to name to value."""
 
 
-class Calibrated(msgspec.Struct, frozen=True):
-    """What a calibration had shown of this machine before the run (`nox -s calibrate`: A/A runs, and nothing else)."""
+class Calibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a calibration had shown of this machine before the run (`studies/calibrate.py`: A/A runs alone)."""
 
     finished: str
     backend: str
@@ -932,7 +934,7 @@ class Calibrated(msgspec.Struct, frozen=True):
     """Relative slowdown that such a run finds in 95 % of cases at 95 % confidence; None: the runs are too few."""
 
 
-class ControlDraw(msgspec.Struct, frozen=True):
+class ControlDraw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one run found between an arm and its identical twin, time over time; the truth is 1."""
 
     run: str
@@ -944,7 +946,7 @@ class ControlDraw(msgspec.Struct, frozen=True):
     high: float | None = None
 
 
-class FieldReading(msgspec.Struct, frozen=True):
+class FieldReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One figure or result that a tool of the field reported.
 
     Within a run it has no replicates, so it is not judged. The boots of an upgrade are replicates of it
@@ -967,7 +969,7 @@ class FieldReading(msgspec.Struct, frozen=True):
         return ", ".join(filter(None, (self.measure, self.at)))
 
 
-class FieldOutput(msgspec.Struct, frozen=True):
+class FieldOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Recorded output of a tool of the field, as `suite.fieldtools` reads it."""
 
     tool: Literal["dcgmi diag", "nvbandwidth", "nccl-tests", "nvidia-smi"]
@@ -978,7 +980,7 @@ class FieldOutput(msgspec.Struct, frozen=True):
     readings: tuple[FieldReading, ...] = ()
 
 
-class Imported(msgspec.Struct, frozen=True):
+class Imported(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file of another tool that a run was made of (`suite.imported`): Levelfield measured none of it.
 
     No output was compared and nothing watched the machine. Counters that a window has to have are 0 there: not known.
@@ -996,7 +998,7 @@ class Imported(msgspec.Struct, frozen=True):
     """What the file has and the run has not, each with the reason."""
 
 
-class Run(msgspec.Struct, frozen=True):
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schema: int
     id: str
     started: str

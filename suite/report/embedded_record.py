@@ -21,8 +21,6 @@ from suite.report.thinning import Embedded, Tail, Thinned, embed
 FORMAT = "levelfield-record-1"
 MAX_BYTES = 64 * 1024 * 1024
 """Most that the record inside a page may unpack to; those of standard runs take less than 2 MB."""
-MAX_CALLS = 20_000_000
-"""Most calls that thinned windows may represent: eight bytes of memory each."""
 BROKEN = 1
 """Exit code where what is inside is not what its digests say."""
 _REDO = "Ask for the run's folder, or write the page anew from its record: levelfield report RUN."
@@ -47,7 +45,7 @@ class Evidence(msgspec.Struct, frozen=True):
     """Its SSH signature, armoured; empty: it is not signed."""
 
 
-class _Envelope(msgspec.Struct, frozen=True):
+class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     packed_sha256: str
     sha256: str
@@ -56,7 +54,7 @@ class _Envelope(msgspec.Struct, frozen=True):
     data: str
 
 
-class _Outer(msgspec.Struct, frozen=True):
+class _Outer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     record_sha256: str
     cap: int
     record: msgspec.Raw
@@ -64,7 +62,7 @@ class _Outer(msgspec.Struct, frozen=True):
     projections_once: bool = False
 
 
-class _Attested(msgspec.Struct, frozen=True):
+class _Attested(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
     """Of the two that follow, one after the other."""
     statement: str
@@ -184,9 +182,10 @@ def _decode(content: bytes) -> Embedded:
     bounds.check(run, name)
     for thinned in outer.thinned:
         _check(thinned)
-    if sum(facts.calls + facts.rewarm_calls for thinned in outer.thinned for facts in thinned.windows) > MAX_CALLS:
+    calls = sum(facts.calls + facts.rewarm_calls for thinned in outer.thinned for facts in thinned.windows)
+    if calls > bounds.MAX_CALLS:
         raise LevelfieldError(
-            f"{name} stands for more than {MAX_CALLS:,} calls, too many to compute with.",
+            f"{name} stands for more than {bounds.MAX_CALLS:,} calls, too many to compute with.",
             fix="Ask for the run's folder, and verify that.",
         )
     return Embedded(
@@ -202,7 +201,7 @@ def _check(thinned: Thinned) -> None:
     numbers = [facts.median_ns for facts in thinned.windows]
     numbers += [number for number in (thinned.tail.p90_ns, thinned.tail.p99_ns) if number is not None]
     if not all(math.isfinite(number) and 0 <= number < INT_LIMIT for number in numbers) or not all(
-        0 < facts.calls <= MAX_CALLS and 0 <= facts.rewarm_calls <= MAX_CALLS for facts in thinned.windows
+        0 < facts.calls <= bounds.MAX_CALLS and 0 <= facts.rewarm_calls <= bounds.MAX_CALLS for facts in thinned.windows
     ):
         raise LevelfieldError(
             "The record inside the page states times or calls of a window that no run has.", fix=files.DAMAGED

@@ -26,7 +26,7 @@ WindowKey: TypeAlias = tuple[str, int, int]
 """Key of a window in its block: arm, generation and round."""
 
 
-class WindowFacts(msgspec.Struct, frozen=True, array_like=True):
+class WindowFacts(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """Facts of a thinned window before it was thinned, so that every figure can be recomputed from the page alone."""
 
     arm: str
@@ -37,14 +37,14 @@ class WindowFacts(msgspec.Struct, frozen=True, array_like=True):
     rewarm_calls: int = 0
 
 
-class Tail(msgspec.Struct, frozen=True):
+class Tail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Upper quantiles over all calls of a result: they do not follow from fewer samples."""
 
     p90_ns: float | None = None
     p99_ns: float | None = None
 
 
-class Thinned(msgspec.Struct, frozen=True):
+class Thinned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many samples of a result were kept, of how many."""
 
     result: str

@@ -218,15 +218,12 @@ def _known_beforehand(
 
 @functools.cache
 def tool_sha256() -> str:
-    """Return the digest of what is in the wheel of this tool: its sources without the trials.
+    """Return the digest of what is in the wheel of this tool: its sources.
 
     They are read once in a process: what is written to them later, it does not run.
     """
     digest, root = hashlib.sha256(), package_root()
-    trials = root / "trials"
     for source in sorted(root.rglob("*.py")):
-        if source.is_relative_to(trials):
-            continue
         digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
     return digest.hexdigest()
 

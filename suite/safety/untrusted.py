@@ -4,12 +4,15 @@ A folder that was copied from elsewhere may contain a named pipe, on which openi
 or a link to either. Every file of a run, a baseline, a bundle or a data set is therefore opened here.
 """
 
+import contextlib
 import errno
 import os
 import stat
 from io import BufferedReader
 from pathlib import Path
 
+NOBODY = 65534
+"""User of the workers of a supervisor that is root."""
 _MORE_BYTES = 1 << 16
 
 
@@ -17,7 +20,7 @@ class TooLargeError(OSError):
     """A file is longer than such a file may be."""
 
 
-def open_plain(path: Path, *, follow_links: bool = True) -> BufferedReader:
+def open_plain(path: Path, *, follow_links: bool = True, inside: Path | None = None) -> BufferedReader:
     """Open a plain file for reading.
 
     Parameters
@@ -26,6 +29,8 @@ def open_plain(path: Path, *, follow_links: bool = True) -> BufferedReader:
         The file.
     follow_links : bool
         Whether the last part of the path may be a symbolic link.
+    inside : Path, optional
+        Folder that no link may leave (`belongs_to`).
 
     Returns
     -------
@@ -35,7 +40,8 @@ def open_plain(path: Path, *, follow_links: bool = True) -> BufferedReader:
     Raises
     ------
     OSError
-        The file is not there, may not be read, or is a pipe, a device, a socket or a folder. `strerror` says which.
+        The file is not there, may not be read, lies elsewhere, or is a pipe, a device, a socket or a folder. `strerror`
+        says which.
     """
     # O_NONBLOCK: without it, to open a named pipe waits for a writer (open(2)). It changes nothing for a plain file.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW)
@@ -50,15 +56,46 @@ def open_plain(path: Path, *, follow_links: bool = True) -> BufferedReader:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+    # The kernel's own name of what is open: no link can be changed between a check and the opening.
+    if inside is not None and not belongs_to(Path(f"/proc/self/fd/{descriptor}").readlink(), inside):
+        os.close(descriptor)
+        raise OSError(errno.EXDEV, "it is a link to a file outside of its folder", str(path))
     return os.fdopen(descriptor, "rb")
 
 
-def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True) -> bytes:
+def belongs_to(real: Path, folder: Path) -> bool:
+    """Whether a path without links is in a folder, or among the blobs of the model in the hub's cache that it shows.
+
+    The cache of Hugging Face's hub consists of links: `MODEL/snapshots/REVISION/NAME` leads to `MODEL/blobs/SHA256`.
+    """
+    root = folder.resolve()
+    cached = next((each.parent.parent for each in (root, *root.parents) if each.parent.name == "snapshots"), None)
+    return real.is_relative_to(root) or (cached is not None and real.parent == cached / "blobs")
+
+
+def limit_access(copy: Path, source_mode: int) -> None:
+    """Let nobody but workers read a copy who may not read its source.
+
+    Parameters
+    ----------
+    copy : Path
+        A file of this user.
+    source_mode : int
+        Permissions of what it was copied from, as `stat` gives them.
+    """
+    public = source_mode & stat.S_IROTH
+    copy.chmod(source_mode & (0o644 if public else 0o600))
+    if not public and os.getuid() == 0:
+        with contextlib.suppress(OSError):  # a user namespace without that user, where there are no such workers
+            os.chown(copy, NOBODY, NOBODY)
+
+
+def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside: Path | None = None) -> bytes:
     """Return the content of a plain file.
 
     Parameters
     ----------
-    path, follow_links
+    path, follow_links, inside
         As `open_plain` takes them.
     most_bytes : int
         The most bytes that such a file may have; a longer one is not read.
@@ -70,7 +107,7 @@ def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True) -> byt
     OSError
         As `open_plain`.
     """
-    with open_plain(path, follow_links=follow_links) as file:
+    with open_plain(path, follow_links=follow_links, inside=inside) as file:
         size_bytes = os.fstat(file.fileno()).st_size
         # read(n) allocates n bytes, so the size is asked first. More is left only if the file grew meanwhile.
         content = file.read(size_bytes) if size_bytes <= most_bytes else b""

@@ -95,17 +95,16 @@ def _train(
     updated = check_update(outcome, goal.optimizer, goal.network)
     if updated is None:
         return
-    _require_same(outcome, converged, expected)
+    if not (
+        require_same(outcome, "weights", converged.weights_sha256, expected.weights_sha256)
+        and require_same(outcome, "inputs", converged.inputs_sha256, expected.inputs_sha256)
+    ):
+        return
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
         parity=judge_convergence(converged, updated, expected, goal, outcome.case.precision),
         convergence=_recorded(converged, goal, seed, noise, len(signals.cpus)),
     )
-
-
-def _require_same(outcome: Outcome, converged: Converged, expected: ExpectedStart) -> None:
-    require_same(outcome, "weights", converged.weights_sha256, expected.weights_sha256)
-    require_same(outcome, "inputs", converged.inputs_sha256, expected.inputs_sha256)
 
 
 def _recorded(converged: Converged, goal: Goal, seed: int, noise: Noise, cpus: int) -> Convergence:

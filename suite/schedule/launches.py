@@ -1,5 +1,6 @@
 """Bring workers up: start, load, verify against the reference; several at the same time, each failure its own."""
 
+import functools
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -75,7 +76,7 @@ def bring_up(
     Raises
     ------
     LevelfieldError
-        When the engine is gone, or two workers hold different weights or inputs.
+        When the engine is gone.
     """
     outcomes: list[Outcome] = []
     try:
@@ -86,7 +87,7 @@ def bring_up(
             else:
                 outcomes.append(_to_launch(resources, case, arm, padding_bytes.get(arm.id, 0)))
         _load_all(resources, case, outcomes, expected_ns, faults, launch_measured=launch_measured)
-        _refuse_disagreement(resources, case, outcomes)
+        _end_disagreeing(resources, case, outcomes)
         if verify:
             with resources.watch.phase("verifying"):
                 for outcome in outcomes:
@@ -135,6 +136,7 @@ def _start(resources: RunResources, outcome: Outcome) -> None:
     spec = _spec(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
     try:
         outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
+        outcome.worker.count_reports(functools.partial(resources.amounts.excess, outcome.arm.id))
         outcome.worker.await_ready(READY_TIMEOUT_S)
         if outcome.case.hosts > 1:
             _lead(resources, outcome, spec, outcome.worker)
@@ -272,7 +274,7 @@ def _finish_load(outcome: Outcome) -> None:
     )
 
 
-def _refuse_disagreement(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
+def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
     if all(outcome.worker is None for outcome in outcomes):
         return  # nobody holds anything, perhaps because what was to be held is gone
     weights_sha256 = resources.weights_sha256.get(case.model, "")
@@ -293,13 +295,13 @@ def _refuse_disagreement(resources: RunResources, case: Case, outcomes: Sequence
             continue
         if (file := resources.file_of(case, outcome.arm)) is not None:
             launch = outcome.launch = msgspec.structs.replace(launch, onnx_sha256=file.sha256)
-        else:
-            require_same(outcome, "weights", launch.weights_sha256, weights_sha256)
+        elif not require_same(outcome, "weights", launch.weights_sha256, weights_sha256):
+            continue
         require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256)
 
 
-def require_same(outcome: Outcome, what: str, found: str, expected: str) -> None:
-    """End a run in which a worker holds other weights or inputs than the rest.
+def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool:
+    """Return whether a worker holds the weights or inputs of this run; one that does not is ended.
 
     Parameters
     ----------
@@ -309,18 +311,15 @@ def require_same(outcome: Outcome, what: str, found: str, expected: str) -> None
         What is compared: `weights`, `inputs` or `timed inputs`.
     found, expected
         Digest of what the worker holds, and of what this run has; hexadecimal.
-
-    Raises
-    ------
-    LevelfieldError
-        They differ.
     """
     if found != expected:
-        raise LevelfieldError(
+        message = (
             f"{outcome.arm.id} holds other {what} for {outcome.case.model} than this run ({found[:12]}…), so nothing "
-            "can be compared.",
-            fix="Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please report it.",
+            "can be compared. Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please "
+            "report it."
         )
+        fail(outcome, "load", WorkerError("protocol", message))
+    return found == expected
 
 
 def measure_all_reduce(outcome: Outcome) -> None:

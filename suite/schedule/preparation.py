@@ -10,6 +10,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.hosts.remote import RemoteHosts
 from suite.images import catalogue
+from suite.launchers.credible import Amounts
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices, topology, worker_memory
@@ -147,6 +148,7 @@ def prepare(
             hosts=hosts,
             emulated=emulated,
             watch=watch,
+            amounts=Amounts(len({arm.id for block in plan.blocks for arm in block.arms})),
         )
 
 

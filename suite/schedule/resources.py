@@ -7,6 +7,7 @@ import msgspec
 
 from suite.backends import registry
 from suite.hosts.remote import RemoteHosts
+from suite.launchers.credible import Amounts
 from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.machine.topology import Topology
 from suite.plan.types import FileKey, file_key
@@ -65,6 +66,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
     """Of this run's time."""
+    amounts: Amounts = msgspec.field(default_factory=lambda: Amounts(1))
+    """What workers have reported for the record."""
 
     def memory_nodes(self, cpus: Sequence[int]) -> tuple[int, ...]:
         """Return the NUMA nodes that the memory of a worker on these CPUs is bound to; empty: it is not bound."""

@@ -58,12 +58,7 @@ def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> 
     case
         The case that all workers have loaded.
     outcomes
-        Their launches get number and digest of the batches.
-
-    Raises
-    ------
-    LevelfieldError
-        A worker's inputs are not those that were asked for.
+        Their launches get number and digest of the batches; a worker whose inputs are others is ended.
     """
     sets = sets_of(resources, case)
     if sets == 1:
@@ -75,7 +70,8 @@ def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> 
         expected = (
             _digest(resources, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
         )
-        require_same(outcome, "timed inputs", rotated.sha256, expected)
+        if not require_same(outcome, "timed inputs", rotated.sha256, expected):
+            continue
         outcome.launch = msgspec.structs.replace(
             outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
         )

@@ -90,10 +90,6 @@ def peak_memory(
     list of Outcome
         In the order of launches, failed ones included.
 
-    Raises
-    ------
-    LevelfieldError
-        A worker holds other weights or inputs than the rest.
     """
     outcomes = bring_up(
         resources, block.case, shuffled(arms, seed), verify=False, padding_bytes=padding.draw(arms, seed)

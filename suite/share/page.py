@@ -18,6 +18,7 @@ _TOKEN = re.compile(r"<[^<>]*>|[^<]+|<")
 _RECORD = '<script type="application/json" id="record">'
 _STATEMENT = '<script type="application/json" id="statement">'
 _END = "</script>"
+_MARKUP = frozenset("<>&")
 _MOST_ALIGNED = 3_000
 """Most parts that are aligned one against the other: the time for it grows with the square."""
 MOST_NAMED = 20
@@ -82,6 +83,12 @@ def _take(text: str, start: str) -> tuple[str, str | None]:
     block, found, after = rest.partition(_END)
     if not found:
         raise LevelfieldError("The page breaks off inside its record.", fix="Ask for it once more.", exit_code=1)
+    if not _MARKUP.isdisjoint(block):  # a browser may end the block earlier, as at </SCRIPT>
+        raise LevelfieldError(
+            "The page's record or statement holds markup, which no page of Levelfield does.",
+            fix="Ask for the run's folder.",
+            exit_code=1,
+        )
     return f"{before}{start}{_END}{after}", block
 
 

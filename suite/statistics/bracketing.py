@@ -54,7 +54,7 @@ LEAST_BOOTS = 2
 """Fewest boots of a phase: one has no spread."""
 DRIFT_SHARE = 0.75
 """Part of the level that the test for drift has. On an honest machine the tests for *slower*, each at the whole level,
-use less than the rest (simulated: `suite.trials.bracket`)."""
+use less than the rest (simulated: `tests.statistics.upgrades`)."""
 
 
 class Verdict(enum.StrEnum):

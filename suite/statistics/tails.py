@@ -52,7 +52,7 @@ _FITS = (
     (12.90, 0.982),
     (13.79, 0.992),
 )
-"""Freedom and stretch for 3 peers and more, fitted by `suite.trials.fleet.shapes`; beyond the last, by a formula."""
+"""Freedom and stretch for 3 peers and more, fitted by `tests.statistics.shapes`; beyond the last, by a formula."""
 _HEAVY = 3
 """Degrees of freedom of the scatter of runs."""
 _FURTHEST = 12.0

@@ -10,8 +10,8 @@ def counted_rounds(disturbed: Sequence[Sequence[bool]]) -> list[list[bool]]:
 
     Disturbed rounds are left out. A generation that has no other is left out whole where enough generations have some:
     a launch that was only measured beside another program is worth less than none. Beside a process that took one of
-    two CPUs half of the time, the standard deviation of a pair's log ratio fell from 21 % to 4 % (`nox -s rigor --
-    --busy`, `reports/trials/`). Where fewer than `MIN_LAUNCHES` generations are undisturbed, such a generation counts
+    two CPUs half of the time, the standard deviation of a pair's log ratio fell from 21 % to 4 % (`studies/rigor`,
+    `reports/trials/`). Where fewer than `MIN_LAUNCHES` generations are undisturbed, such a generation counts
     all the same, as the only thing there is.
 
     Whether a round is disturbed follows from outside signals, never by the timings; so what is left out does not depend

@@ -4,26 +4,21 @@ import math
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 
 from suite.analysis import analyse
-from suite.analysis.launch_levels import launch_levels, level_matrix, reduce
+from suite.analysis.launch_levels import launch_levels, level_matrix
 from suite.compare.ab.comparison import compare_arms
 from suite.compare.ab.rows import judge_arms
 from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
-from suite.record.schema import Arm, Block, Case, Generation, Round, Run, Turn, Window
+from suite.record.schema import Generation, Round, Run, Turn
 from suite.report import sentences
 from suite.schedule import pacing
 from suite.statistics.ending import EndedBy
 from suite.statistics.ratios import ratio_interval
-from suite.trials.rigor.ours import levels_of
-from suite.trials.rigor.record import Stream
-from suite.trials.rigor.table import lay_out
 from tests.compare.ab import pairs
 from tests.records_builder import make_run
-from tests.trials.rigor.streams import Machine, stream
 
 TARGET = 0.01
 SHAPES: list[dict[str, Any]] = [
@@ -152,53 +147,6 @@ def test_a_slow_start_is_said_where_two_rounds_are_all_there_is() -> None:
 
 def test_steady_arms_are_not_accused() -> None:
     assert not [each for each in analyse(measured("latency", SHAPES[0], slow=False)).warnings if "start" in each.code]
-
-
-def as_block(one: Stream, lane: int) -> Block:
-    """Return a pair of a stream as the block that a run of these two arms would have left."""
-    arms = [Arm("onnxruntime", "onnxruntime", ordinal=number) for number in (1, 2)]
-    names = {2 * lane: arms[0].id, 2 * lane + 1: arms[1].id, -1: "canary"}
-
-    def turn(arm: int, median_ns: int) -> Turn:
-        return Turn(arm=names[arm], window=Window((), (median_ns,), median_ns, 0, 0, 0, 0, 0, 0))
-
-    def generation(index: int, rounds: list[Round]) -> Generation:
-        return Generation(index=index, seed=0, rounds=tuple(rounds))
-
-    found = []
-    for each in one.generations:
-        rounds = []
-        for number, taken in enumerate(each.rounds):
-            (pair,) = (pair for pair in taken.pairs if pair.lane == lane)
-            windows = [*pair.windows, *([taken.canary] if taken.canary else [])]
-            turns = tuple(turn(window.arm, window.median_ns) for window in windows)
-            rounds.append(Round(index=number, turns=turns, disturbed=pair.disturbed))
-        found.append(generation(each.index, rounds))
-    return Block(
-        case=Case("resnet50", "latency", "fp32", 1, 2),
-        arms=tuple(arms),
-        planned_generations=len(found),
-        generations=tuple(found),
-        canary="canary",
-    )
-
-
-@pytest.mark.parametrize("rounds", [2, 5, 8])
-def test_the_rigor_trial_judges_what_a_run_would_have_judged(rounds: int) -> None:
-    one = stream(Machine(rounds=0.04, walk=0.02), generations=9, rounds=rounds)
-    marked = []
-    for index, generation in enumerate(one.generations):
-        taken = list(generation.rounds)
-        if index in (2, 5):
-            loud = tuple(msgspec.structs.replace(pair, disturbed="steal") for pair in taken[0].pairs)
-            taken[0] = msgspec.structs.replace(taken[0], pairs=loud)
-        marked.append(msgspec.structs.replace(generation, rounds=tuple(taken)))
-    one = msgspec.structs.replace(one, generations=tuple(marked))
-    table = lay_out(one.generations)
-    for lane in range(table.lanes):
-        block = as_block(one, lane)
-        assert reduce(block).counting.windows.sum() > 0
-        np.testing.assert_allclose(levels_of(table, lane), level_matrix(block), rtol=0, atol=1e-12)
 
 
 def test_a_generation_of_which_nothing_counts_is_no_dead_arm() -> None:

@@ -177,6 +177,14 @@ def test_throttling_is_counted_over_all_windows() -> None:
     assert f"lowered its clock {windows} times" in message(with_noise(run, throttled=1), "throttled")
 
 
+def test_throttling_by_a_quota_is_counted_beside_the_quota() -> None:
+    run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=5, rounds=2)
+    assert "quota-throttled" not in codes(with_noise(run, quota_throttled=0))
+    limited = msgspec.structs.replace(run, machine=run.machine | {"limits": {"CPU limit": 1.5}})
+    said = message(with_noise(limited, quota_throttled=1), "quota-throttled")
+    assert "quota of 1.5 CPUs was used up: processes were throttled 20 times" in said
+
+
 def multiplied_by(run: Run, arm: str, kernels: dict[str, int]) -> Run:
     """Let an arm say whose kernels compute its products, in its first generation as a run keeps it."""
     found = msgspec.to_builtins(run)

@@ -92,7 +92,6 @@ def test_memory_is_bounded(cache: Path) -> None:
 
 
 @pytest.mark.extended
-@pytest.mark.slow
 def test_cases_are_guided_by_what_they_reach(tmp_path: Path) -> None:
     """In a process of its own, which counts what each case reached and keeps what was new."""
     pytest.importorskip("atheris")

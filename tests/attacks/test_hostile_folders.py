@@ -13,7 +13,6 @@ from suite.share import statement
 from tests.commands import ROOT
 from tests.share.evidence import leave, small
 
-pytestmark = pytest.mark.slow
 PLACES = (
     f"a-run/{files.NAME}", f"a-run/{files.JOURNAL}", "a-run/summary.json", "a-run/report.html",
     f"a-run/{statement.NAME}", f"{baselines.FOLDER}/good.json", "bundle",

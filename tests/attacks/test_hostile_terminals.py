@@ -16,7 +16,6 @@ ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 TURNS = "\u202e\u2066\u200f\u061c"
 MARKUP = "[/b][bold red]x[/]"
 NAME = f"run {ESCAPES}{TURNS}{MARKUP}"
-pytestmark = pytest.mark.slow
 COMMANDS = (
     ("report", "RUN"), ("export", "RUN"), ("card", "RUN"), ("verify", "RUN"), ("reproduce", "RUN", "--dry-run"),
     ("compare", "RUN", "RUN"), ("baseline", "set", "good", "RUN"), ("history", "--rebuild"), ("publish",),

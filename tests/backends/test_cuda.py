@@ -1,148 +1,20 @@
-"""The CUDA side of the backends, as far as it goes without a GPU: refusals, and resident calls on the CPU.
+"""The CUDA side of the backends, as far as it goes without a GPU: refusals, and plug-ins at their boundary.
 
 That a framework computes on a GPU as it should is not tested here, and nothing claims it.
 """
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from suite.backends import registry
 from suite.backends.protocol import Options, Unsupported
 from suite.worker.messages import Load, Task
 from suite.worker.server import Service
-from suite.zoo import models, parity
-from tests.backends.test_frameworks import BATCH, ROOT, _python, _where_installed, artifacts
-
-__all__ = ["artifacts"]
-
-ON_CUDA = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime")
-
-REFUSAL = """
-import sys
-from suite.backends import registry
-from suite.backends.protocol import Options, Unsupported
-try:
-    registry.create(sys.argv[1], Options(threads=1, device="cuda"))
-    print("it was made")
-except Unsupported as refusal:
-    print(refusal)
-"""
-
-RESIDENT = """
-import json, sys
-from pathlib import Path
-import numpy as np
-from suite.backends import registry
-from suite.backends.protocol import Options, ResidentBackend, Source, WithDeviceMemory
-from suite.zoo import inputs, models, weights
-name, model_name, batch, weights_path, onnx_path, output = sys.argv[1:]
-info, model, count = registry.get(name), models.get(model_name), int(batch)
-first = inputs.make(model, 0, count, layout=info.layout)
-second = inputs.make(model, count, count, layout=info.layout)
-backend = registry.create(name, Options(threads=2))
-assert isinstance(backend, ResidentBackend)
-memory = backend.device_memory() if isinstance(backend, WithDeviceMemory) else {}
-onnx = info.reads == "onnx"
-resident = backend.load_resident(Source(
-    model=model_name, batch=count, weights={} if onnx else weights.load(Path(weights_path), model),
-    example=first, file=Path(onnx_path) if onnx else None))
-one, two = resident.place(first), resident.place(second)
-outputs = [np.array(resident.fetch(resident.run(placed))) for placed in (one, two, one)]
-np.save(output, np.stack(outputs))
-print(json.dumps(memory))
-"""
-
-
-@pytest.mark.framework
-@pytest.mark.slow
-@_where_installed(*ON_CUDA)
-def test_without_a_gpu_it_is_refused_and_never_falls_back(backend: str) -> None:
-    said = _python(["-c", REFUSAL, backend], CUDA_VISIBLE_DEVICES="").strip().splitlines()[-1]
-    assert said.startswith(f"{backend} was to run on a GPU and sees none ("), said
-    assert "take a CUDA variant of it" in said
-
-
-@pytest.mark.framework
-@pytest.mark.slow
-@pytest.mark.parametrize("model", models.names())
-@_where_installed(*ON_CUDA)
-def test_a_resident_call_equals_the_reference(backend: str, model: str, artifacts: Path, tmp_path: Path) -> None:
-    """On the CPU, where "resident" is memory of the framework's own: the same code, another device."""
-    home = artifacts / model
-    output = tmp_path / "output.npy"
-    paths = [str(home / "weights"), str(home / "model.onnx"), str(output)]
-    memory = json.loads(_python(["-c", RESIDENT, backend, model, str(BATCH), *paths]))
-    first, second, again = np.load(output)
-    expected = np.load(home / "expected.npy")
-    assert parity.judge(np.concatenate([first, second]), expected).equal
-    assert np.array_equal(first, again), "inputs stay where they were placed"
-    assert memory == {}, "a CPU has no memory of a device"
-
-
-TF32 = """
-import sys, warnings
-import torch
-from suite.backends import torch as backend
-backend.choose_tf32(torch, on=sys.argv[1] == "on")
-old = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32, torch.get_float32_matmul_precision())
-new = backend._precisions(torch, "cuda")
-with torch.backends.cudnn.flags(enabled=True):  # reads all of cuDNN's flags, and puts them back
-    pass
-print(old, new)
-print(backend._reductions(torch))
-"""
-
-
-@pytest.mark.framework
-@pytest.mark.slow
-@_where_installed("torch")
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ("off", "(False, False, 'highest') ('ieee', 'ieee')"),
-        ("on", "(True, True, 'high') ('tf32', 'tf32')"),
-    ],
-)
-def test_torch_says_the_same_of_tf32_in_both_its_ways(backend: str, asked: str, says: str) -> None:
-    """The flags are of no device: torch keeps them on a CPU too, and its compiler reads them in both ways."""
-    said = _python(["-c", TF32, asked]).strip().splitlines()
-    assert said == [says, "parts may be added in the lower precision (its default)"], backend
-
-
-PLACED = """
-import json, sys
-from suite.backends import registry
-from suite.backends import tensorflow as module
-from suite.backends.protocol import Options, Source
-from suite.zoo import inputs, models, weights
-backend, model = registry.create("tensorflow", Options(threads=2)), models.get("mlp")
-example = inputs.make(model, 0, 1, layout="NHWC")
-source = Source(model="mlp", batch=1, weights=weights.make(model), example=example)
-given = [backend._tf.constant(example[tensor.name]) for tensor in model.inputs]
-there = [module.placed_elsewhere(backend._trace(source), given, kind)[1] for kind in ("CPU", "GPU")]
-module.waiting(backend._tf, "/CPU:0")()
-backend._trace(source)
-try:
-    backend._require_on_gpu(given)
-except Exception as refusal:
-    print(json.dumps([*there, str(refusal)]))
-"""
-
-
-@pytest.mark.framework
-@pytest.mark.slow
-@_where_installed("tensorflow")
-def test_tensorflow_tells_where_it_computed_each_product(backend: str) -> None:
-    here, elsewhere, refusal = json.loads(_python(["-c", PLACED]).splitlines()[-1])
-    assert here == []
-    assert any("MatMul" in name for name in elsewhere), "they are on the CPU, and not on a GPU"
-    assert f"{backend} was to run on a GPU and would compute on device:CPU:0" in refusal
+from tests.commands import ROOT
 
 
 @pytest.mark.parametrize("backend", ["openvino", "canary"])
@@ -159,47 +31,6 @@ def test_a_backend_that_cannot_be_resident_is_refused() -> None:
 
 # ---- silent fallback, at the boundary to the framework ---------------------------------------------------------------
 
-FAKE = {
-    "onnxruntime": """
-class SessionOptions:
-    entries = {}
-    def add_session_config_entry(self, name, value): SessionOptions.entries[name] = value
-class ExecutionMode: ORT_SEQUENTIAL = "ExecutionMode.ORT_SEQUENTIAL"
-class GraphOptimizationLevel: ORT_ENABLE_ALL = "GraphOptimizationLevel.ORT_ENABLE_ALL"
-__version__ = "1.31.1"
-def disable_telemetry_events(): pass
-def set_default_logger_severity(level): pass
-def get_available_providers(): return ["CUDAExecutionProvider", "CPUExecutionProvider"]
-def preload_dlls(): pass
-class InferenceSession:
-    def __init__(self, path, options, providers, enable_fallback):
-        assert enable_fallback == 0, "or it would make a session on the CPU where one on CUDA fails"
-        assert providers == [("CUDAExecutionProvider", {
-            "device_id": "0", "use_tf32": "0", "arena_extend_strategy": "kSameAsRequested"})]
-        assert SessionOptions.entries["session.disable_cpu_ep_fallback"] == "1"
-        if MODE == "nodes":
-            raise RuntimeError("nodes are assigned to the default CPU EP, but fallback to CPU EP has been disabled")
-        if MODE == "memory":
-            raise RuntimeError("BFCArena::AllocateRawInternal Failed to allocate memory for requested buffer of size 9")
-    def get_providers(self):
-        return ["CUDAExecutionProvider", "CPUExecutionProvider"] if MODE == "fine" else ["CPUExecutionProvider"]
-    def get_provider_options(self): return {"CUDAExecutionProvider": {"use_tf32": "0", "device_id": "0"}}
-    def get_inputs(self): return [type("T", (), {"name": "features"})]
-    def get_outputs(self): return [type("T", (), {"name": "out"})]
-    def run(self, outputs, inputs): return [inputs["features"]]
-""",
-    "jax": """
-__version__ = "0.10.2"
-class config:
-    @staticmethod
-    def update(name, value): pass
-class Device: platform = "cpu"
-def devices():
-    if MODE == "none":
-        raise RuntimeError("Unable to initialize backend 'cuda': no visible devices")
-    return [Device]
-""",
-}
 
 RTX = """
 import types
@@ -359,23 +190,6 @@ except Unsupported as refusal:
 except RuntimeError as error:
     print(f"{type(error).__name__}: {error}")
 """
-
-
-@pytest.mark.parametrize(
-    ("framework", "mode", "says"),
-    [
-        ("onnxruntime", "fine", "it runs: 0 forbidden"),
-        ("onnxruntime", "session", "would compute on CPUExecutionProvider"),
-        ("onnxruntime", "nodes", "would compute on the CPU in part"),
-        ("onnxruntime", "memory", "RuntimeError: BFCArena::AllocateRawInternal"),
-        ("jax", "none", "sees none (Unable to initialize backend 'cuda': no visible devices)"),
-        ("jax", "cpu", "would compute on cpu"),
-    ],
-)
-def test_a_silent_fallback_is_a_failure(tmp_path: Path, framework: str, mode: str, says: str) -> None:
-    """A module of the framework's name that answers as the framework is documented to, where it falls back."""
-    (tmp_path / f"{framework}.py").write_text(f"MODE = {mode!r}\n" + FAKE[framework])
-    assert says in _at_boundary(tmp_path, BOUNDARY, framework, str(tmp_path / "model.onnx"))
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 
 from suite.zoo import models
 from tests.backends import keras_training_child, updating_child
-from tests.backends.test_update_rules import judged
+from tests.backends.update_rules import judged
 from tests.engines import said_inside
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 BACKEND = "keras-jax"
 FLOAT32_ROUNDING = 1e-5

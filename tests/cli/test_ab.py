@@ -18,7 +18,7 @@ from suite.run import ab as steps
 from suite.run import bench
 from suite.run.options import Options
 from suite.statistics.student import FIRST_LOOK
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 from tests.compare.ab import pairs
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
@@ -39,7 +39,7 @@ NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     """None of these needs an engine to be found out, but the last."""
     launcher = ("--launcher", "docker")
-    one_clear_sentence(run("ab", *words, *launcher, folder=tmp_path, environment=NO_ENGINE), says)
+    one_clear_sentence(call("ab", *words, *launcher, folder=tmp_path, environment=NO_ENGINE), says)
     assert not (tmp_path / "reports").exists()
 
 
@@ -53,7 +53,7 @@ def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, words: tuple[st
     ],
 )
 def test_what_cannot_be_understood_shows_the_usage(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    command = run("ab", *words, folder=tmp_path)
+    command = call("ab", *words, folder=tmp_path)
     assert command.code == 2
     assert says in " ".join(command.err.split())
     assert "Usage: " in command.err

@@ -1,4 +1,4 @@
-"""`levelfield baseline derive` and `levelfield compare --gate` as people type them, in processes of their own."""
+"""`levelfield baseline derive` and `levelfield compare --gate` as people type them."""
 
 import json
 from pathlib import Path
@@ -18,18 +18,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reports = gates.unchanged(folder)
     gates.new(reports, 11, 12)
     gates.keep(gates.record("slow", 13, slower={"onnxruntime": 2.0}), reports)
-    derived = commands.run("baseline", "derive", gates.BASELINE, folder=folder)
+    derived = commands.call("baseline", "derive", gates.BASELINE, folder=folder)
     assert derived.code == 0, derived.err
     assert "Gate: good.gate.toml" in derived.out
     return folder
 
 
 def test_a_gate_passes_and_fails(place: Path, tmp_path: Path) -> None:
-    assert commands.run("compare", "--gate", "good.gate.toml", "new-11", folder=place).code == 0
-    assert commands.run("compare", "--gate", "good.gate.toml", "new-11", "new-12", folder=place).code == 0
+    assert commands.call("compare", "--gate", "good.gate.toml", "new-11", folder=place).code == 0
+    assert commands.call("compare", "--gate", "good.gate.toml", "new-11", "new-12", folder=place).code == 0
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
     words = [word for path in outputs for word in ("--output", path)]
-    command = commands.run("compare", "--gate", "good.gate.toml", "slow", *words, folder=place)
+    command = commands.call("compare", "--gate", "good.gate.toml", "slow", *words, folder=place)
     assert command.code == 1, command.err
     assert command.out.startswith("Worse: onnxruntime on MLP (latency, batch 1): ")
     assert all("5 runs of baseline good spread by" in path.read_text(encoding="utf-8") for path in outputs)
@@ -42,7 +42,7 @@ def test_a_gate_passes_and_fails(place: Path, tmp_path: Path) -> None:
 
 
 def test_what_was_asked_and_cannot_be_found_is_not_decided(place: Path) -> None:
-    command = commands.run("compare", "--gate", "good.gate.toml", "new-11", "--max-slowdown", "0.01%", folder=place)
+    command = commands.call("compare", "--gate", "good.gate.toml", "new-11", "--max-slowdown", "0.01%", folder=place)
     assert command.code == 3, command.out + command.err
 
 
@@ -57,7 +57,7 @@ def test_what_was_asked_and_cannot_be_found_is_not_decided(place: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(place: Path, words: list[str], says: str) -> None:
-    one_clear_sentence(commands.run(*words, folder=place), says)
+    one_clear_sentence(commands.call(*words, folder=place), says)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_cannot_be_done_is_one_sentence(place: Path, words: list[str], says
     [["--gate", "good.gate.toml"], ["--gate", "g", "--old", "a", "b"], ["--gate", "g", "--baseline", "good", "b"]],
 )
 def test_what_cannot_be_understood(place: Path, words: list[str]) -> None:
-    command = commands.run("compare", *words, folder=place)
+    command = commands.call("compare", *words, folder=place)
     assert command.code == 2
     assert "Traceback" not in command.err
     assert "gate" in command.err

@@ -9,7 +9,6 @@ import pytest
 from suite.record import files
 from tests import commands
 from tests.commands import one_clear_sentence
-from tests.compare import many
 from tests.compare.runs import run
 
 
@@ -119,11 +118,3 @@ def test_a_run_without_its_record_yet(place: Path) -> None:
     one_clear_sentence(
         commands.call("compare", "old-0", "cut", folder=place), "was cut off before its record", "--resume"
     )
-
-
-@pytest.mark.alone
-def test_many_cases_in_many_runs_take_little_time(tmp_path: Path) -> None:
-    """Two hundred cases in ten runs take some three seconds on two cores (`python -m tests.compare.many`)."""
-    found, seconds = many.once(many.write(tmp_path, cases=42, runs=4))
-    assert len(found.rows) == 42
-    assert seconds < 10  # a third of a second, on a machine that does nothing else

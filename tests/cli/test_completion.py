@@ -11,7 +11,7 @@ import pytest
 
 from suite.cli import completion
 from suite.cli.main import cli
-from tests.commands import ROOT, one_clear_sentence, run
+from tests.commands import ROOT, call, one_clear_sentence
 
 
 def completed(line: str, folder: Path) -> list[str]:
@@ -82,25 +82,25 @@ def test_runs_are_those_of_the_folder_of_reports_the_newest_first(tmp_path: Path
 @pytest.mark.parametrize("shell", completion.SHELLS)
 def test_one_command_writes_the_script_where_the_shell_looks(shell: str, tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path), "SHELL": f"/usr/bin/{shell}", "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}
-    done = run("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
+    done = call("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
     assert done.code == 0, done.err
     files = [Path(line.removeprefix("Written: ")) for line in done.out.splitlines() if line.startswith("Written: ")]
     assert files[0].read_text(encoding="utf-8") == completion.script(shell)
     assert all(file.is_relative_to(tmp_path) for file in files)
     if shell == "zsh":
-        again = run("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
+        again = call("completion", "--install", folder=tmp_path, environment={**home, "ZDOTDIR": ""})
         assert again.code == 0, again.err
         assert (tmp_path / ".zshrc").read_text(encoding="utf-8").count("source ") == 1
 
 
 def test_a_shell_without_completion_is_named(tmp_path: Path) -> None:
-    done = run("completion", folder=tmp_path, environment={"SHELL": "/bin/tcsh"})
+    done = call("completion", folder=tmp_path, environment={"SHELL": "/bin/tcsh"})
     one_clear_sentence(done, "no completion for the shell 'tcsh'", "bash, zsh, fish")
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
-    done = run(
+    done = call(
         "completion", "bash", "--install", folder=tmp_path, environment={"XDG_DATA_HOME": str(tmp_path / "data")}
     )
     one_clear_sentence(done, "cannot be written", "`levelfield completion bash` prints the script")

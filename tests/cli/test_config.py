@@ -9,7 +9,7 @@ from suite.cli import config
 from suite.cli.main import cli
 from suite.errors import LevelfieldError
 from suite.record import files
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 
 
@@ -17,13 +17,13 @@ def test_defaults_of_the_file_are_used_and_what_is_typed_wins(tmp_path: Path) ->
     (tmp_path / "levelfield.toml").write_text('reports = "results"\n[export]\ntable = "launches"\n', encoding="utf-8")
     (tmp_path / "results" / "a-run").mkdir(parents=True)
     files.write(make_run(models=("mlp",), backends=("jax",), generations=1), tmp_path / "results" / "a-run")
-    command = run("export", "a-run", folder=tmp_path)
+    command = call("export", "a-run", folder=tmp_path)
     assert command.code == 0, command.err
     assert "start_ns" in command.out.splitlines()[0]
     assert command.err == "Defaults from levelfield.toml: table, reports.\n"
-    typed = run("export", "a-run", "--table", "windows", folder=tmp_path)
+    typed = call("export", "a-run", "--table", "windows", folder=tmp_path)
     assert "median_ns" in typed.out.splitlines()[0]
-    assert run("export", "a-run", folder=tmp_path, environment={config.VARIABLE: ""}).code == 2
+    assert call("export", "a-run", folder=tmp_path, environment={config.VARIABLE: ""}).code == 2
 
 
 def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
@@ -76,26 +76,26 @@ def test_a_mistake_in_the_file_is_one_sentence(tmp_path: Path, text: str, says: 
 
 def test_a_value_that_the_option_refuses_is_refused_as_if_typed(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('[bench]\nbudget = "soon"\n', encoding="utf-8")
-    command = run("bench", folder=tmp_path)
+    command = call("bench", folder=tmp_path)
     assert command.code == 2
     assert command.err.startswith("Defaults from levelfield.toml: budget.\n")
     assert "Invalid value for '--budget': 'soon' is not a duration" in command.err
 
 
 def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:
-    command = run("list", folder=tmp_path, environment={config.VARIABLE: "gone.toml"})
+    command = call("list", folder=tmp_path, environment={config.VARIABLE: "gone.toml"})
     one_clear_sentence(command, "gone.toml cannot be read")
 
 
 def test_it_is_shown_where_every_value_comes_from(tmp_path: Path) -> None:
     (tmp_path / "levelfield.toml").write_text('[upgrade.next]\nreports = "there"\n', encoding="utf-8")
-    command = run("config", "show", "upgrade", "next", folder=tmp_path)
+    command = call("config", "show", "upgrade", "next", folder=tmp_path)
     assert command.code == 0, command.err
     lines = {words[0]: words[1:] for line in command.out.splitlines() if (words := line.split())}
     assert lines["--reports"] == ["there", "levelfield.toml"]
     assert all(words[-1] in {"default", "levelfield.toml"} for name, words in lines.items() if name.startswith("--"))
-    one_clear_sentence(run("config", "show", "bensh", folder=tmp_path), "There is no command called 'bensh'", "bench")
-    one_clear_sentence(run("config", "show", "fleet", folder=tmp_path), "has commands of its own")
+    one_clear_sentence(call("config", "show", "bensh", folder=tmp_path), "There is no command called 'bensh'", "bench")
+    one_clear_sentence(call("config", "show", "fleet", folder=tmp_path), "has commands of its own")
 
 
 def test_every_option_can_be_named_by_what_is_typed() -> None:

@@ -35,7 +35,6 @@ def test_two_formats_do_not_share_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     cases = (
@@ -64,7 +63,6 @@ def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_pat
 
 @pytest.mark.extended
 @pytest.mark.docker
-@pytest.mark.slow
 def test_what_is_compiled_has_names_for_its_kernels(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     command = run("explain", "torch-compile/mlp", "--json", "--trace", "t.json", folder=tmp_path)
@@ -99,7 +97,6 @@ print(sum(1 for plane in found.planes for line in plane.lines for event in line.
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "product"), [("jax", "dot"), ("tensorflow", "MatMul")])
 def test_jax_reads_a_timeline_for_tensorboard(
     engine: docker.DockerClient, tmp_path: Path, backend: str, product: str

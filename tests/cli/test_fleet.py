@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_gather_in_all_formats(folder: Path, tmp_path: Path) -> None:
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt", "prom")]
     words = [word for path in outputs for word in ("--output", path)]
-    command = commands.run("fleet", "gather", "new", *words, folder=folder)
+    command = commands.call("fleet", "gather", "new", *words, folder=folder)
     assert command.code == 1, command.err
     assert "node-5" in command.out.splitlines()[0]
     assert "node-0/run-0 is not a record" in command.out
@@ -45,17 +45,17 @@ def test_gather_in_all_formats(folder: Path, tmp_path: Path) -> None:
 
 
 def test_gather_to_stdout(folder: Path) -> None:
-    command = commands.run("fleet", "gather", "new", "--format", "openmetrics", folder=folder)
+    command = commands.call("fleet", "gather", "new", "--format", "openmetrics", folder=folder)
     assert command.code == 1
     assert 'levelfield_node_verdict{node="node-5"' in command.out
-    command = commands.run("fleet", "gather", "old", "--margin", "50%", "--format", "json", folder=folder)
+    command = commands.call("fleet", "gather", "old", "--margin", "50%", "--format", "json", folder=folder)
     assert command.code in (0, 3)
     assert json.loads(command.out)["margin"] == 0.5
 
 
 def test_compare_says_where_a_roll_out_hurt(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "rollout.html"
-    command = commands.run("fleet", "compare", "old", "new", "--output", page, folder=folder)
+    command = commands.call("fleet", "compare", "old", "new", "--output", page, folder=folder)
     assert command.code == 1, command.err
     assert "node-5" in command.out
     assert "node-5" in page.read_text(encoding="utf-8")
@@ -70,10 +70,10 @@ def test_compare_says_where_a_roll_out_hurt(folder: Path, tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_be_judged_is_one_sentence(folder: Path, words: tuple[str, ...], says: str) -> None:
-    one_clear_sentence(commands.run("fleet", *words, folder=folder), says)
+    one_clear_sentence(commands.call("fleet", *words, folder=folder), says)
 
 
 def test_the_ending_of_a_file_is_checked_before_anything_is_read(tmp_path: Path) -> None:
-    command = commands.run("fleet", "gather", "nowhere", "--output", "verdict.pdf", folder=tmp_path)
+    command = commands.call("fleet", "gather", "nowhere", "--output", "verdict.pdf", folder=tmp_path)
     assert command.code == 2
     assert ".prom" in command.err

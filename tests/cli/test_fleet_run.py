@@ -66,7 +66,7 @@ def test_the_launcher_is_named_on_every_node() -> None:
 )
 def test_what_is_refused_is_one_sentence(tmp_path: Path, typed: list[str], says: str) -> None:
     words_ = ("fleet", "run", "--launcher", "host", *typed)
-    one_clear_sentence(commands.run(*words_, folder=tmp_path), says)
+    one_clear_sentence(commands.call(*words_, folder=tmp_path), says)
     assert not (tmp_path / "reports").exists()
 
 
@@ -79,7 +79,7 @@ def test_a_folder_of_one_s_own_is_not_sent() -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
 def test_a_cluster_that_is_not_there_is_said_at_once(tmp_path: Path, address: str) -> None:
     pytest.importorskip("ray")
-    command = commands.run("fleet", "run", "--launcher", "host", "--on", address, folder=tmp_path)
+    command = commands.call("fleet", "run", "--launcher", "host", "--on", address, folder=tmp_path)
     one_clear_sentence(command, f"Nobody listens at {address}")
     assert not (tmp_path / "reports").exists()
 

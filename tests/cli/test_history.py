@@ -1,8 +1,6 @@
 """The command as people type it, and what the end of a run does."""
 
 import io
-import json
-import time
 from pathlib import Path
 
 import msgspec
@@ -198,30 +196,3 @@ def test_nothing_is_cut_off(year: Path, width: int) -> None:
 
 
 # ---- a thousand runs -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.alone
-@pytest.mark.slow
-def test_a_thousand_runs_are_imported_and_asked_in_seconds(tmp_path: Path) -> None:
-    """Of processor time, so that a busy machine is no failure."""
-    template = write_run(small_run(), tmp_path / "template" / "run")
-    record = (tmp_path / "template" / "run" / files.NAME).read_bytes()
-    reports = tmp_path / "reports"
-    for one in summaries(template, 1000, level=lambda day: 1.13 if day >= 700 else 1.0):
-        folder = reports / one.id
-        folder.mkdir(parents=True)
-        (folder / files.NAME).write_bytes(record)
-        (folder / summary.NAME).write_bytes(msgspec.json.encode(one))
-    store = Store(f"sqlite:///{tmp_path / FILE}")
-    began = time.process_time()
-    outcome = folders.enter_new(store, reports, print)
-    imported = time.process_time()
-    (found,) = series(store, [LATENCY], labelled=False)
-    judged = trend(found, margin=0.02)
-    asked = time.process_time()
-    store.close()
-    assert (outcome.entered, outcome.analysed) == (1000, 0)
-    assert [change.at for change in judged.changes] == [700]
-    assert imported - began < 2.0
-    assert asked - imported < 2.0
-    assert json.loads((reports / name(0) / summary.NAME).read_bytes())["id"] == name(0)

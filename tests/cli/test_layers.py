@@ -7,7 +7,7 @@ import docker
 import pytest
 
 from suite.record import layers
-from tests.commands import one_clear_sentence, run
+from tests.commands import call, one_clear_sentence, run
 from tests.engines import none_left
 from tests.layered import digest, launch, layered
 
@@ -24,11 +24,11 @@ RIGHT = digest("right")
     ],
 )
 def test_mistakes_end_in_one_sentence(tmp_path: Path, words: list[str], says: list[str]) -> None:
-    one_clear_sentence(run("layers", *words, folder=tmp_path, environment=NO_ENGINE), *says)
+    one_clear_sentence(call("layers", *words, folder=tmp_path, environment=NO_ENGINE), *says)
 
 
 def test_one_case_or_two_files(tmp_path: Path) -> None:
-    command = run("layers", "onnxruntime/mlp", "torch/mlp", folder=tmp_path)
+    command = call("layers", "onnxruntime/mlp", "torch/mlp", folder=tmp_path)
     assert command.code == 2
     assert "Name one CASE, or two files" in command.err
 
@@ -41,7 +41,7 @@ def test_two_files_are_compared(tmp_path: Path) -> None:
     ):
         layers.write(found, tmp_path / name)
     same, differs, unlike = (
-        run("layers", "a.json", other, folder=tmp_path) for other in ("a.json", "b.json", "c.json")
+        call("layers", "a.json", other, folder=tmp_path) for other in ("a.json", "b.json", "c.json")
     )
     assert (same.code, differs.code, unlike.code) == (0, 1, 2)
     assert "The first layer that differs is linear_1, 3 of 4." in differs.out

@@ -6,12 +6,12 @@ import pytest
 
 from suite import plan, scenarios
 from suite.backends.info import PRECISIONS
-from tests.commands import run
+from tests.commands import call
 
 
 @pytest.mark.parametrize("columns", [80, 200])
 def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
-    command = run("list", folder=tmp_path, environment={"COLUMNS": str(columns)})
+    command = call("list", folder=tmp_path, environment={"COLUMNS": str(columns)})
     assert command.code == 0, command.err
     assert "…" not in command.out, "nothing is cut"
     assert max(map(len, command.out.splitlines())) <= columns

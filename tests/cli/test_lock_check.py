@@ -7,9 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from suite.cli.main import cli
-from suite.images import catalogue, lock_check
+from suite.images import base_check, catalogue, lock_check
+from suite.images.base_check import CheckedBase
 from suite.images.lock_check import Checked, Outdated, Vulnerable
-from tests.commands import one_clear_sentence, run
+from suite.images.withdrawn import Withdrawn
+from tests.commands import call, one_clear_sentence
 
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")
 BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\noverflows.", ("2.4.7",))
@@ -18,7 +20,7 @@ BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\
 @pytest.mark.parametrize(
     ("checked", "code", "said"),
     [
-        (Checked("jax", "cpu", "3.13", (), None), 0, "1 locks: 0 outdated distributions."),
+        (Checked("jax", "cpu", "3.13", (), None), 0, "1 locks: 0 outdated distributions, 0 withdrawn."),
         (
             Checked("jax", "cpu", "3.13", (OLD,), None),
             1,
@@ -29,14 +31,20 @@ BAD = Vulnerable("numpy", "2.4.6", "PYSEC-2026-1", ("CVE-2026-1",), "It\x1b[31m\
             1,
             "  numpy 2.4.6 has PYSEC-2026-1 (CVE-2026-1), fixed in 2.4.7: It",
         ),
+        (
+            Checked("jax", "cpu", "3.13", (), None, withdrawn=(Withdrawn("jax", "0.10.2", "It is yanked: bad."),)),
+            1,
+            "  jax 0.10.2: It is yanked: bad.",
+        ),
         (Checked("jax", "cpu", "3.13", None, None, "No index."), 2, "  No index."),
-        (Checked("jax", "cpu@0.10.2", "3.13", None, None), 0, "1 locks: 0 outdated distributions."),
+        (Checked("jax", "cpu@0.10.2", "3.13", None, None), 0, "1 locks: 0 outdated distributions, 0 withdrawn."),
     ],
 )
 def test_what_is_found_decides_the_exit_code(
     checked: Checked, code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_check, "check", lambda *_, **__: (checked,))
+    monkeypatch.setattr(base_check, "check", lambda **_: ())
     result = CliRunner().invoke(cli, ["lock", "--check"])
     assert result.exit_code == code
     assert said in result.output
@@ -48,10 +56,24 @@ def test_what_is_found_decides_the_exit_code(
     assert [each["newest"] for each in lock["outdated"] or ()] == [each.newest for each in checked.outdated or ()]
 
 
+def test_packages_that_only_the_archive_has_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = CheckedBase("bookworm", "amd64", 31, ("libssl3 3.0.15-1",), ())
+    monkeypatch.setattr(lock_check, "check", lambda *_, **__: ())
+    monkeypatch.setattr(base_check, "check", lambda **_: (base,))
+    result = CliRunner().invoke(cli, ["lock", "--check"])
+    assert result.exit_code == 0
+    said = " ".join(result.output.split())
+    assert "Debian bookworm amd64, locked 31 days ago" in said
+    assert "1 package no longer at mirrors, and fetched from Debian's archive of all files: libssl3 3.0.15-1" in said
+    result = CliRunner().invoke(cli, ["lock", "--check", "--json"])
+    assert json.loads(result.stdout)["bases"][0]["archived"] == ["libssl3 3.0.15-1"]
+    assert CliRunner().invoke(cli, ["lock", "--check", "canary"]).output.count("Debian") == 0
+
+
 def test_the_command_changes_nothing(tmp_path: Path) -> None:
     before = catalogue.lock("canary")
     (tmp_path / "osv.json").write_text('{"id": "PYSEC-2026-1"}')
-    command = run("lock", "canary", "--check", "--json", "--advisories", "osv.json", folder=tmp_path)
+    command = call("lock", "canary", "--check", "--json", "--advisories", "osv.json", folder=tmp_path)
     (lock,) = json.loads(command.out)["locks"]
     assert command.code == (1 if lock["outdated"] else 0), command.err
     assert (lock["lock"], lock["vulnerable"], lock["problem"]) == ("cpu", [], "")
@@ -60,6 +82,7 @@ def test_the_command_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
-    one_clear_sentence(run("lock", "canary", "--json", folder=tmp_path), "belong to --check")
-    command = run("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
+    one_clear_sentence(call("lock", "canary", "--json", folder=tmp_path), "belong to --check")
+    one_clear_sentence(call("lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes")
+    command = call("lock", "canary", "--check", "--advisories", "absent.json", folder=tmp_path)
     one_clear_sentence(command, "cannot be read", "OSV's format")

@@ -150,7 +150,6 @@ def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -
     assert not left, "half a file would be taken for a whole one by the next run"
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: signal.Signals) -> None:
     """A fresh cache keeps it busy making the weights of all models."""

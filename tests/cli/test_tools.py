@@ -9,6 +9,7 @@ import pytest
 from suite.record import files
 from suite.run.results import REPORT
 from tests.commands import call, one_clear_sentence
+from tests.conftest import mounted
 from tests.records_builder import make_run
 
 
@@ -76,3 +77,24 @@ def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, sa
     if content is not None:
         record.write_bytes(content)
     one_clear_sentence(call("report", record, folder=tmp_path), says)
+
+
+def test_to_look_makes_no_cache(tmp_path: Path) -> None:
+    cache = tmp_path / "not" / "yet"
+    for words in (["list"], ["doctor"]):
+        call(*words, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(cache)})
+    assert not cache.parent.exists()
+
+
+def test_a_home_that_cannot_be_written_is_said_before_anything_is_planned(tmp_path: Path) -> None:
+    with mounted(tmp_path / "home", "1m,ro") as home:
+        where = {"LEVELFIELD_CACHE": str(home / "cache")}
+        # The model is unknown, which planning would say.
+        one_clear_sentence(
+            call("bench", "--models", "mpl", folder=tmp_path, environment=where),
+            "cannot be made: Read-only file system",
+        )
+        examined = call("doctor", "--json", folder=tmp_path, environment=where)
+    assert examined.code == 2
+    bad = [each for each in json.loads(examined.out)["findings"] if each["state"] == "bad"]
+    assert any("LEVELFIELD_CACHE" in each["fix"] for each in bad)

@@ -57,17 +57,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_status_ends_with_what_comes_next(place: Path) -> None:
-    command = commands.run("upgrade", "status", "half", folder=place)
+    command = commands.call("upgrade", "status", "half", folder=place)
     assert command.code == 0, command.err
     assert "before: 1 of 2" in command.out
     assert command.out.splitlines()[-1] == "Next: reboot, 1 more boot on this side."
-    assert "Done: levelfield upgrade verdict up" in commands.run("upgrade", "status", folder=place).out
+    assert "Done: levelfield upgrade verdict up" in commands.call("upgrade", "status", folder=place).out
 
 
 def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
     outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "txt")]
     words = [word for path in outputs for word in ("--output", path)]
-    command = commands.run("upgrade", "verdict", "up", *words, folder=place)
+    command = commands.call("upgrade", "verdict", "up", *words, folder=place)
     assert command.code == 1, command.err
     assert command.out.startswith("Not safe: of 2 cases, 1 slower, 1 safe within 2")
     assert all("Not safe: of 2 cases" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
@@ -75,7 +75,7 @@ def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
 
 def test_the_verdict_on_readings_of_other_tools(tmp_path: Path) -> None:
     write(tmp_path / "reports", "up", "oooonnnnoooo", copies=True)
-    command = commands.run("upgrade", "verdict", "up", folder=tmp_path)
+    command = commands.call("upgrade", "verdict", "up", folder=tmp_path)
     assert command.code == 1, command.err
     assert "the only reading of other tools slower" in command.out.splitlines()[0]
     assert command.out.index("Case by case") < command.out.index("Readings of other tools")
@@ -83,17 +83,17 @@ def test_the_verdict_on_readings_of_other_tools(tmp_path: Path) -> None:
 
 def test_outputs_are_not_dropped_without_a_word(tmp_path: Path) -> None:
     write(tmp_path / "reports", "up", "oonnoo")
-    command = commands.run("upgrade", "next", "--field-output", RECORDED, folder=tmp_path)
+    command = commands.call("upgrade", "next", "--field-output", RECORDED, folder=tmp_path)
     assert command.code == 0, command.err
     assert "nothing to measure, and no output of another tool was stored." in command.out
 
 
 def test_the_unit_and_the_line_of_cron(place: Path) -> None:
-    unit = commands.run("upgrade", "unit", "up", folder=place)
+    unit = commands.call("upgrade", "unit", "up", folder=place)
     assert '"upgrade" "next" "up" "--reports"' in unit.out
     assert str(place) in unit.out
-    assert commands.run("upgrade", "unit", "up", "--cron", folder=place).out.startswith("@reboot ")
-    written = commands.run("upgrade", "unit", "up", "--output", "up.service", folder=place)
+    assert commands.call("upgrade", "unit", "up", "--cron", folder=place).out.startswith("@reboot ")
+    written = commands.call("upgrade", "unit", "up", "--output", "up.service", folder=place)
     assert (place / "up.service").read_text(encoding="utf-8") == unit.out
     assert "systemctl enable" in written.out
 
@@ -113,7 +113,7 @@ def test_the_unit_and_the_line_of_cron(place: Path) -> None:
     ],
 )
 def test_what_is_refused_is_one_sentence(place: Path, words: list[str], says: str) -> None:
-    one_clear_sentence(commands.run("upgrade", *words, folder=place), says)
+    one_clear_sentence(commands.call("upgrade", *words, folder=place), says)
 
 
 def results(made: Plan) -> tuple[str, ...]:
@@ -144,20 +144,20 @@ def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, be
 )
 def test_arms_that_cannot_be_crossed_are_refused_in_one_sentence(place: Path, cross: str, says: str) -> None:
     words = ("begin", "x", "--cross", cross, "--launcher", "venv", "--variant", "cpu")
-    one_clear_sentence(commands.run("upgrade", *words, folder=place), says)
+    one_clear_sentence(commands.call("upgrade", *words, folder=place), says)
     assert not store.folder("x", place / "reports").exists()
 
 
 @pytest.mark.parametrize("further", [(), ("--backends", "jax"), ("--sides", "a,b")])
 def test_crossed_arms_are_two_and_take_the_place_of_backends(place: Path, further: tuple[str, ...]) -> None:
     cross = "onnxruntime,jax" if further else "onnxruntime"
-    command = commands.run("upgrade", "begin", "x", "--cross", cross, *further, folder=place)
+    command = commands.call("upgrade", "begin", "x", "--cross", cross, *further, folder=place)
     assert command.code == 2
     assert "--cross names two arms" in command.err
 
 
 @pytest.mark.parametrize("sides", ["a", "a,b,c"])
 def test_sides_are_two(place: Path, sides: str) -> None:
-    command = commands.run("upgrade", "begin", "x", "--sides", sides, folder=place)
+    command = commands.call("upgrade", "begin", "x", "--sides", sides, folder=place)
     assert command.code == 2
     assert "--sides names two arms" in command.err

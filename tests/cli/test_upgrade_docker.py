@@ -17,7 +17,6 @@ from tests.commands import Command
 
 pytestmark = [
     pytest.mark.docker,
-    pytest.mark.slow,
     pytest.mark.skipif(os.getuid() != 0, reason="Mounting needs root."),
 ]
 

@@ -15,9 +15,9 @@ from suite.record import files, journal
 from suite.record.append_only import Lost
 from suite.record.journal import Event
 from suite.record.schema import Run
-from suite.trials.journalled import windows
 from tests.commands import Command, eventually
 from tests.engines import containers, none_left
+from tests.faults.journalled import windows
 from tests.faults.judging import differences
 from tests.faults.stopping import GO, REACHED
 
@@ -38,7 +38,7 @@ class Result(msgspec.Struct, frozen=True):
     kept: int
     lost: int
     again: int
-    """Windows, as `suite.trials.journalled.Windows` has them."""
+    """Windows, as `tests.faults.journalled.Windows` has them."""
     left: int
     """Containers that were still there after the next command."""
     differences: tuple[str, ...]

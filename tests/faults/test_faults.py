@@ -77,7 +77,6 @@ def test_what_is_done_again_replaces_what_was_done_before() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_a_run_killed_within_the_write_of_an_event(engine: docker.DockerClient, tmp_path: Path) -> None:
     """One case of `nox -s faults`, in its second generation: the journal ends in half a line."""
     (tmp_path / "whole").mkdir()

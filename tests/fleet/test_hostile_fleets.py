@@ -42,6 +42,7 @@ def through(folder: Path, content: bytes) -> None:
         assert written.encode()
 
 
+@pytest.mark.extended
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.sampled_from(PLACES), HOSTILE), min_size=1, max_size=6))
 def test_a_changed_record_is_judged_or_named(folder: Path, changes: list[tuple[tuple[Any, ...], Any]]) -> None:

@@ -13,10 +13,6 @@ def _node(name: str, verdict: NodeVerdict, reason: str = "") -> Node:
     return Node(name, "key", verdict, words.OUTCOMES[verdict], reason)
 
 
-def test_every_verdict_has_an_outcome() -> None:
-    assert set(words.OUTCOMES) == set(NodeVerdict)
-
-
 @pytest.mark.parametrize(
     ("verdict", "code"),
     [
@@ -67,10 +63,3 @@ def test_reasons_name_the_most_serious_and_count_the_rest() -> None:
         "it was not tested again"
     )
     assert words.reason(NodeVerdict.UNDECIDED, cells, [], [], "1 peer") == "1 peer"
-
-
-def test_the_method_says_its_rates() -> None:
-    found = words.method(0.02)
-    assert f"0.8{NBSP}%" in found
-    assert f"0.2{NBSP}%" in found
-    assert f"2.0{NBSP}%" in found

@@ -1,3 +1,4 @@
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -7,10 +8,10 @@ import docker
 import pytest
 
 from suite import paths
-from suite.images import engine, worker_code
+from suite.images import debian_archives, engine, worker_code
 from suite.images.build import build
 from suite.record.schema import Image
-from tests.servers import FileServer
+from tests.servers import FileServer, Sources
 
 
 @pytest.fixture
@@ -61,3 +62,26 @@ def serve() -> Iterator[Callable[[], FileServer]]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of apt's configuration."""
+    folder = tmp_path / "apt"
+    (folder / "sources.list.d").mkdir(parents=True)
+    monkeypatch.setattr(debian_archives, "_APT", folder)
+    return folder
+
+
+@pytest.fixture
+def sources(serve: Callable[[], FileServer], apt: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
+    found = Sources(serve)
+    (apt / "sources.list").write_text(f"deb {found.host.address}/debian-security bookworm-security main\n")
+    text = (paths.images_root() / "indexes.toml").read_text()
+    text = re.sub(r"https?://(deb.debian.org)", found.public.address, text)
+    (apt / "indexes.toml").write_text(re.sub("https://snapshot.debian.org", found.snapshot.address, text))
+    monkeypatch.setattr(debian_archives, "images_root", lambda: apt)
+    monkeypatch.setenv(
+        debian_archives.MIRRORS, " ".join(f"{found.chosen.address}/{name}" for name in ("debian", "debian-security"))
+    )
+    return found

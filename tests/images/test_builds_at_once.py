@@ -19,7 +19,7 @@ from tests.engines import PrivateEngine
 if TYPE_CHECKING:
     from suite.record.schema import Image
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 
 def test_versions_of_one_image_are_built_at_once_from_nothing(

@@ -172,7 +172,6 @@ def test_locks_of_another_architecture_are_its_own(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.extended
-@pytest.mark.slow
 def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The canary's wheels and the tool's own, fetched, bundled, taken in elsewhere, and installed with no network."""
     out = tmp_path / "bundle.tar"

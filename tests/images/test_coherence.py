@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue, coherence, debian, locks, variants
+from suite.images import catalogue, coherence, debian_resolving, locks, variants
 from suite.images.catalogue import PYTHON, Lock, Pin
 
 ALL = [
@@ -82,6 +82,10 @@ TOOLKIT = ("cuda-toolkit", "13.2.2")
         (_lock(("cuda-toolkit", "12.8.1")), "a lock of cu13 holds CUDA 12.8.1"),
         (_lock(("torch", "2.15.0")), "does not say its CUDA release"),
         (_lock(("nvidia-cuda-runtime", "13.2.86"), variant="cpu"), "a lock for the CPU holds CUDA 13.2"),
+        (
+            msgspec.structs.replace(_lock(("torch", "2.14.1"), variant="cpu"), version="2.14.1-cuda"),
+            "its name is that of a CUDA build, and it holds no CUDA",
+        ),
     ],
 )
 def test_a_lock_is_refused(lock: Lock, says: str) -> None:
@@ -162,7 +166,7 @@ def test_an_index_that_does_not_answer_leaves_a_variant_without_a_lock_and_says_
     assert "127.0.0.1" not in caught.value.message
     # Locking everything goes on without it.
     (checkout / "images" / "catalogue.toml").write_text('[tensorrt]\nbase = "slim"\npurpose = "p"\n')
-    monkeypatch.setattr(debian, "lock_bases", lambda _release: None)
+    monkeypatch.setattr(debian_resolving, "lock_bases", lambda _release: None)
     monkeypatch.setattr(locks, "lock_tool", lambda: None)
     said: list[str] = []
     locks.relock(progress=said.append)

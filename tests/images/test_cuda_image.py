@@ -21,7 +21,6 @@ ASKED = "LEVELFIELD_BUILD_CUDA"
 
 pytestmark = [
     pytest.mark.docker,
-    pytest.mark.slow,
     pytest.mark.skipif(
         os.environ.get(ASKED) not in {"1", "all"}, reason=f"It fetches 0.2 GB or more: set {ASKED}=1 (or all) to build."
     ),

@@ -1,7 +1,5 @@
 import hashlib
-import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +8,8 @@ from suite.errors import LevelfieldError
 from suite.images import debian_archives, fetching
 from suite.images.debian import missing, read_lock
 from suite.images.debian_archives import MIRRORS
-from suite.paths import images_root
 from suite.record.bases import BaseLock, Package
-from tests.servers import FileServer
+from tests.servers import Sources
 
 CONTENT = b"package"
 PATH = "pool/updates/main/t/tiny/tiny_1.0_all.deb"
@@ -32,37 +29,6 @@ def _lock(content: bytes = CONTENT) -> BaseLock:
         bases=("slim",),
     )
     return BaseLock(release="bookworm", architecture="amd64", epoch=1_700_000_000, packages=(package,))
-
-
-class Sources:
-    """All that may have a package, each a server of its own."""
-
-    def __init__(self, serve: Callable[[], FileServer]) -> None:
-        self.chosen, self.host, self.public, self.snapshot = serve(), serve(), serve(), serve()
-
-    def asked(self) -> list[int]:
-        return [len(server.asked) for server in (self.chosen, self.host, self.public, self.snapshot)]
-
-
-@pytest.fixture
-def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of apt's configuration."""
-    folder = tmp_path / "apt"
-    (folder / "sources.list.d").mkdir(parents=True)
-    monkeypatch.setattr(debian_archives, "_APT", folder)
-    return folder
-
-
-@pytest.fixture
-def sources(serve: Callable[[], FileServer], apt: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
-    found = Sources(serve)
-    (apt / "sources.list").write_text(f"deb {found.host.address}/debian-security bookworm-security main\n")
-    text = (images_root() / "indexes.toml").read_text()
-    text = re.sub(r"https?://(deb.debian.org)", found.public.address, text)
-    (apt / "indexes.toml").write_text(re.sub("https://snapshot.debian.org", found.snapshot.address, text))
-    monkeypatch.setattr(debian_archives, "images_root", lambda: apt)
-    monkeypatch.setenv(MIRRORS, " ".join(f"{found.chosen.address}/{name}" for name in ("debian", "debian-security")))
-    return found
 
 
 def test_a_package_is_fetched_once(sources: Sources) -> None:

@@ -75,10 +75,10 @@ def test_a_host_that_cannot_be_reached_is_not_asked_for_every_file(
     serve: Callable[[], FileServer], wanted: Wanted, tmp_path: Path
 ) -> None:
     slow, good = serve(), serve()
-    slow.delay_s = 0.3
+    slow.delay_s = 2.0
     addresses = (_with(slow), _with(good))
     files = [msgspec.structs.replace(wanted, path=tmp_path / str(index), addresses=addresses) for index in range(40)]
-    fetching.fetch(files, lost=LOST, progress=silent, timeout_s=(0.1, 0.1))
+    fetching.fetch(files, lost=LOST, progress=silent, timeout_s=(0.7, 0.7))
     assert all(file.path.read_bytes() == CONTENT for file in files)
     assert len(slow.asked) <= 2 * fetching._THREADS
 

@@ -1,9 +1,13 @@
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from suite import plan
 from suite.errors import LevelfieldError
-from suite.images import catalogue, locks
+from suite.images import catalogue, locks, wheels
+from suite.images.registries import Places
+from suite.plan import arms
 
 
 @pytest.mark.parametrize("name", ["canary", "onnxruntime"])
@@ -125,3 +129,59 @@ def test_one_distribution_is_replaced_and_everything_else_is_held(
     ):
         with pytest.raises(LevelfieldError, match=says):
             locks.with_distribution(base, name, version)
+
+
+def write_wheel(folder: Path, version: str) -> Path:
+    """Write a wheel of torch that holds nothing."""
+    folder.mkdir()
+    file = folder / f"torch-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
+    inside = f"torch-{version}.dist-info"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(f"{inside}/METADATA", f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
+        archive.writestr(f"{inside}/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
+        archive.writestr(f"{inside}/RECORD", "")
+    return file
+
+
+_EXTENDED = [pytest.param(place, marks=pytest.mark.extended) for place in ("folder", "page")]
+
+
+@pytest.mark.parametrize("place", ["index", *_EXTENDED])
+def test_a_cpu_build_is_found_where_the_user_says(checkout: Path, cache: Path, tmp_path: Path, place: str) -> None:
+    file = write_wheel(tmp_path / "torch", "2.14.1+cpu")
+    page = tmp_path / "torch" / "index.html"
+    page.write_text(f'<a href="{file.as_uri()}">{file.name}</a>')
+    places = {
+        "folder": Places(find_links=(str(file.parent),)),
+        "page": Places(find_links=(page.as_uri(),)),
+        "index": Places(indexes=(tmp_path.as_uri(),)),
+    }[place]
+    locks.relock(["torch@2.14.1"], places=places)
+    lock = catalogue.lock("torch", "cpu", "2.14.1")
+    torch = next(pin for pin in lock.pins if pin.name == "torch")
+    assert (torch.version, torch.file, torch.sha256) == ("2.14.1+cpu", file.name, wheels.digest(file))
+    text = lock.path.read_text()
+    assert str(tmp_path) not in text
+    assert "://" not in text
+
+
+def test_where_there_is_no_cpu_build_all_ways_to_one_are_said(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(LevelfieldError, match=r"No CPU build of torch 2\.14\.1 \(torch==2\.14\.1\+cpu\)") as caught:
+        locks.relock(["torch@2.14.1"], places=Places(find_links=(str(tmp_path / "empty"),)))
+    assert "://" not in caught.value.message
+    for way in ("--index URL", "--find-links PLACE", "levelfield lock torch@2.14.1-cuda."):
+        assert way in caught.value.fix
+
+
+def test_a_cuda_build_for_the_cpu_is_locked_under_a_name_that_says_so(checkout: Path, cache: Path) -> None:
+    locks.relock(["torch@2.14.1-cuda"])
+    lock = catalogue.lock("torch", "cpu", "2.14.1-cuda")
+    assert lock.versions["torch"] == "2.14.1"
+    assert "nvidia-cudnn-cu13" in lock.versions
+    assert all(len(pin.sha256) == 64 and not pin.sized for pin in lock.pins)
+    assert not list(cache.rglob("*.whl")), "gigabytes, which are fetched when an image is made"
+    arm = arms.parse("torch@2.14.1-cuda")
+    made = plan.make(plan.Selection(backends=(arm.id,), models=("mlp",)), available=(0, 1))
+    assert {(each.id, block.case.device) for block in made.blocks for each in block.arms[:1]} == {(arm.id, "cpu")}
+    assert [(warning.code, warning.about) for warning in made.warnings] == [("cuda-build", arm.id)]

@@ -7,6 +7,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.images import wheels
 from suite.images.catalogue import Lock, Pin
+from suite.images.registries import Places
 
 FILE = "tiny-1.0-py3-none-any.whl"
 
@@ -88,7 +89,7 @@ def test_a_wheel_that_nobody_has_is_named_without_any_address(
     lock = _lock(_make_wheel(index), version="2.0", file="tiny-2.0-py3-none-any.whl")
     monkeypatch.setenv("PIP_FIND_LINKS", f"{index.as_uri()} http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*No matching distribution") as caught:
+    with pytest.raises(LevelfieldError, match=r"tiny 2\.0.*index cannot be reached") as caught:
         wheels.fetch(lock)
     assert "secret" not in str(caught.value)
     assert "://" not in str(caught.value)
@@ -97,19 +98,19 @@ def test_a_wheel_that_nobody_has_is_named_without_any_address(
 def test_a_public_index_is_asked_only_for_what_nobody_else_has(
     index: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, ...]] = []
+    asked: list[Places] = []
     real = wheels._fetch_pins
 
-    def watched(pins: list[Pin], folder: Path, extra: tuple[str, ...], python: str) -> str:
-        asked.append(extra)
-        return real(pins, folder, extra, python)
+    def watched(pins: list[Pin], folder: Path, places: Places, python: str) -> str:
+        asked.append(places)
+        return real(pins, folder, places, python)
 
     monkeypatch.setattr(wheels, "_fetch_pins", watched)
     wheels.fetch(_lock(_make_wheel(index)))
-    assert asked == [()]
+    assert asked == [Places()]
     elsewhere = _make_wheel(tmp_path / "elsewhere")
     renamed = elsewhere.rename(elsewhere.with_name("tiny-1.0+cpu-py3-none-any.whl"))
     with pytest.raises(LevelfieldError):
         wheels.fetch(_lock(renamed, version="1.0+cpu", file=renamed.name))
-    assert asked[1] == ()
-    assert len(asked[2]) == 1
+    assert asked[1] == Places()
+    assert len(asked[2].indexes) == 1

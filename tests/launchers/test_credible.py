@@ -1,23 +1,29 @@
 """Replies that cannot be true: each is named, and costs the worker that sent it; honest ones pass."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from suite.backends.profiling.protocol import MAX_TRACE_BYTES
 from suite.launchers import credible
 from suite.launchers.worker import WorkerError
+from suite.record import bounds, files, schema
 from suite.record.schema import Failure
 from suite.worker.messages import (
     Converged,
     Driven,
     Evaluated,
     Failed,
+    Library,
     Loaded,
     Measure,
     Measured,
+    Probed,
     Profiled,
     Ready,
     Reply,
@@ -27,9 +33,11 @@ from suite.worker.messages import (
     Verified,
 )
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
+from tests.records_builder import make_run
 
 _R = TypeVar("_R", bound=Reply)
 SECOND_NS = 1_000_000_000
+EMPTY = msgspec.structs.replace(make_run(models=("mlp",), backends=("jax",), generations=1, rounds=1), blocks=())
 WINDOW = Measured(300, 20, 0, 1, 2, 0, (10,), (100, 200), 350)
 LOADED = Loaded(1, 2, 3, None, "1.0", "", "", {"threads": "1"})
 TRAINED = Converged((Evaluated(10, 100, 2.0, 0.5), Evaluated(20, 200, 1.0, 0.9)), (2.0,), "", "")
@@ -85,6 +93,10 @@ def changed(reply: _R, **fields: Any) -> _R:
         (Failed("interrupted by me", "x"), "a kind of failure that there is not"),
         (Failed("error", "x" * (credible.MAX_TEXT + 1)), "a text without end"),
         (Ready(1, -1, "3"), "a number that nothing counts"),
+        (changed(WINDOW, samples_ns=(1,) * 1_000_001, window_ns=2_000_000), "more calls than are asked for"),
+        (changed(WINDOW, rewarm_ns=(1,) * 1_000_001), "more calls than are asked for"),
+        (changed(ROOFLINE, gemm_ns=(1,) * 1_000_001), "more calls than are asked for"),
+        (changed(LOADED, settings={str(each): "" for each in range(10_000)}), "more facts than a launch has"),
     ],
 )
 def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
@@ -114,3 +126,98 @@ def test_it_costs_the_worker_and_nobody_else(reply: Reply, says: str) -> None:
     assert (caught.value.kind, caught.value.gone, one.alive) == ("protocol", True, False)
     assert one.pid is not None
     assert gone(one.pid)
+
+
+def window(calls: int, before: int) -> Measured:
+    return changed(WINDOW, samples_ns=(1,) * calls, rewarm_ns=(1,) * before, window_ns=calls)
+
+
+def probed(libraries: int, variables: int) -> Probed:
+    environment = {f"E{each}": "x" for each in range(variables)}
+    return Probed(1, 1, "VmHWM", (Library("lib", "/lib", "MKL"),) * libraries, {}, environment, (0,), "3.11", 1)
+
+
+COUNTS = st.integers(0, 400)
+REPORTS = st.one_of(
+    st.builds(window, st.integers(1, 400), COUNTS),
+    st.builds(probed, COUNTS, COUNTS),
+    st.builds(lambda count: changed(LOADED, settings={f"s{each}": "1" for each in range(count)}), COUNTS),
+    st.builds(lambda text: Failed("error", text, text), st.text(max_size=3000)),
+)
+"""Honest ones and lies, for bounds that are a thousandth of the real ones and less."""
+
+
+def launch(arm: str, replies: Sequence[Reply]) -> schema.Launch:
+    """What a record keeps of replies."""
+    made = schema.Launch(arm=arm, started="")
+    for reply in replies:
+        match reply:
+            case Measured():
+                kept = schema.Window(**msgspec.structs.asdict(reply))
+                made = msgspec.structs.replace(made, warmup=(*made.warmup, kept))
+            case Probed():
+                libraries = tuple(schema.Library(each.name, each.path, each.kind) for each in reply.libraries)
+                made = msgspec.structs.replace(made, libraries=libraries, environment=reply.environment)
+            case Loaded():
+                made = msgspec.structs.replace(made, settings=reply.settings)
+            case Failed():
+                failure = schema.Failure("measure", "error", reply.message, reply.detail)
+                made = msgspec.structs.replace(made, failure=failure)
+    return made
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.lists(REPORTS, max_size=5)), max_size=20))
+def test_whatever_is_accepted_is_read_again(
+    monkeypatch: pytest.MonkeyPatch, launches: list[tuple[str, list[Reply]]]
+) -> None:
+    for module, name, most in (
+        (files, "MAX_BYTES", 60_000),
+        (files, "MAX_VALUES", 10_000),
+        (bounds, "MAX_FACTS", 2_000),
+        (bounds, "MAX_LAUNCH_FACTS", 500),
+        (bounds, "MAX_WINDOW_CALLS", 300),
+        (bounds, "REPORTED", {"bytes": 24_000, "values": 4_000, "facts": 800}),
+    ):
+        monkeypatch.setattr(module, name, most)
+    amounts = credible.Amounts(2)
+    generations = []
+    for index, (arm, replies) in enumerate(launches):
+        accepted = [
+            reply
+            for reply in replies
+            if not credible.implausibility(reply, SECOND_NS) and not amounts.excess(arm, reply)
+        ]
+        generations.append(schema.Generation(index, 1, launches=(launch(arm, accepted),)))
+    block = schema.Block(
+        schema.Case("mlp", "latency", "fp32", 1, 1), (schema.Arm("a", "a"), schema.Arm("b", "b")), 5, tuple(generations)
+    )
+    content = msgspec.json.encode(msgspec.structs.replace(EMPTY, blocks=(block,)))
+    assert len(content) <= files.MAX_BYTES
+    bounds.check(files.decode(content, "run.json"), "run.json")
+
+
+def test_none_pays_for_what_another_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "REPORTED", {"bytes": 1 << 20, "values": 1_000, "facts": 400})
+    amounts = credible.Amounts(4)
+    while not (said := amounts.excess("liar", window(100, 0))):
+        pass
+    assert said == "more values than the record of a run holds"
+    assert not amounts.excess("honest", window(200, 0))
+    assert amounts.excess("honest", window(200, 0))
+    assert not amounts.excess("another", probed(50, 0))
+
+
+def test_a_worker_is_asked_for_no_more_calls_than_are_taken() -> None:
+    assert Measure(window_ns=1).max_calls == bounds.MAX_WINDOW_CALLS
+
+
+def test_a_long_error_is_cut() -> None:
+    failed = '{"type":"failed","kind":"error","message":"%s","detail":"%s"}'
+    one = worker(f"{READY}{NEXT}print('{failed}' % ('x' * 900_000, 'y' * 900_000), flush=True)\ninput()")
+    one.await_ready(PATIENCE_S)
+    with pytest.raises(WorkerError) as caught:
+        one.ask(Measure(window_ns=1), Measured, PATIENCE_S)
+    one.stop()
+    assert caught.value.message == "x" * 1_000
+    assert caught.value.detail == "y" * 4_000

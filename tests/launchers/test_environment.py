@@ -15,8 +15,6 @@ from suite.launchers.protocol import LaunchSpec
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
 from tests.launchers.scripts import PATIENCE_S
 
-pytestmark = pytest.mark.alone
-
 
 def test_threads_and_cpus_are_named() -> None:
     variables = worker_environment(threads=3, cpus=(0, 2, 5))

@@ -11,8 +11,6 @@ from suite.launchers.protocol import LaunchSpec
 from suite.worker.messages import Probe, Probed
 from tests.launchers.scripts import PATIENCE_S
 
-pytestmark = pytest.mark.alone
-
 
 def test_a_user_of_the_host_launcher_keeps_the_packages_of_their_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -17,7 +17,7 @@ from suite.images import engine
 from suite.images.recipe import recipe
 from tests.commands import eventually, run
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.extended]
+pytestmark = [pytest.mark.docker, pytest.mark.extended]
 
 
 @pytest.fixture(scope="module")

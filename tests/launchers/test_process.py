@@ -16,8 +16,6 @@ from suite.worker.messages import Probe, Probed
 from tests.commands import eventually
 from tests.launchers.scripts import PATIENCE_S, READY, channel, gone, worker
 
-pytestmark = pytest.mark.alone
-
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip()[::-1], flush=True)"
 
 

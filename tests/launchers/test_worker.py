@@ -17,8 +17,6 @@ from suite.worker.messages import Measure, Measured, Probe, Probed
 from tests.commands import eventually
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
-pytestmark = pytest.mark.alone
-
 MEASURE = Measure(window_ns=1)
 
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from suite.machine.findings import Finding
 
+V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+"""`/proc/self/mountinfo` of a machine with control groups v2."""
+
 
 def write(root: Path, files: dict[str, str]) -> Path:
     """Write files by their paths below `root`; return it."""

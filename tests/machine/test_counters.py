@@ -5,13 +5,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from suite.machine import counters
 from suite.record.schema import Absent
 from tests.machine.processes import known, process
-
-pytestmark = pytest.mark.alone
 
 
 def test_another_process_has_a_clock_of_nanoseconds_with_all_its_threads() -> None:

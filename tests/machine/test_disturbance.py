@@ -34,6 +34,7 @@ def test_a_quiet_round_is_not_disturbed() -> None:
         ({"pressure_ns": 100_000_000, "others_ns": 30_000_000}, "something waited for a CPU 20.0% of the time"),
         ({"swapped_pages": 100}, "800 pages were swapped"),
         ({"throttled": 1}, "the processor was throttled 8 times"),
+        ({"quota_throttled": 1}, "a CPU quota throttled processes 8 times"),
     ],
 )
 def test_each_outside_signal_is_named_with_its_size(changes: dict[str, int], words: str) -> None:

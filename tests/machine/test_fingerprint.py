@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.machine import cpu, kernel, system
+from suite.machine import control_groups, cpu, kernel, system
 from suite.machine.fingerprint import changed, fingerprint
 from suite.record.schema import Absent, Fingerprint
 
@@ -78,6 +78,6 @@ def test_an_empty_root_is_all_absent_and_never_fails(tmp_path: Path) -> None:
     assert all(isinstance(value, Absent) for value in kernel.memory(tmp_path).values())
     assert isinstance(cpu.caches(tmp_path)["caches"], Absent)
     assert isinstance(cpu.cpu(root=tmp_path)["model"], Absent)
-    assert all(isinstance(value, Absent) for value in system.limits(tmp_path).values())
+    assert all(isinstance(value, Absent) for value in control_groups.limits(tmp_path).values())
     assert isinstance(system.virtualisation(tmp_path)["hypervisor"], Absent)
     assert isinstance(kernel.kernel(tmp_path)["boot parameters"], Absent)

@@ -7,12 +7,8 @@ import sys
 import threading
 import time
 
-import pytest
-
 from suite.machine.idle_wait import LIMIT_NS, STILL_NS, wait_until_idle
 from tests.machine.processes import ASLEEP, BUSY, process
-
-pytestmark = pytest.mark.alone
 
 MS = 1_000_000
 SPINS = (

@@ -44,7 +44,6 @@ def test_noise_that_cannot_be_seen_is_said() -> None:
     assert "psi=1" in found["waiting for a CPU"].fix
 
 
-@pytest.mark.alone
 def test_a_busy_process_is_named() -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:

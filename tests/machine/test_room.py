@@ -7,21 +7,36 @@ import pytest
 
 from suite.machine import room
 from suite.machine.findings import Needs
-from suite.record.schema import Absent
-from tests.machine.folders import write
+from suite.machine.topology import Topology
+from tests.conftest import mounted
+from tests.machine.folders import V2, write
 from tests.machine.recorded import machine
 
 
-@pytest.mark.parametrize(("free", "state"), [(1 << 30, "bad"), (5 << 30, "warn"), (50 << 30, "ok")])
-def test_disk(tmp_path: Path, free: int, state: str) -> None:
-    assert room.disk(tmp_path, free, Needs()).state == state
+@pytest.mark.parametrize(
+    ("options", "needed_bytes", "state", "says"),
+    [
+        ("2m", 1 << 20, "ok", "still to be made takes"),
+        ("2m", 4 << 20, "bad", "free at"),
+        ("64m,nr_inodes=20", 2 << 20, "bad", "only 19 inodes are free"),
+        ("2m,ro", 1 << 20, "bad", "mounted read-only"),
+    ],
+)
+def test_a_disk_has_what_this_very_plan_needs(
+    tmp_path: Path, options: str, needed_bytes: int, state: str, says: str
+) -> None:
+    with mounted(tmp_path / "disk", options) as folder:
+        found = room.disk(folder, needed_bytes)
+    assert found.state == state
+    assert says in found.message
 
 
-def test_one_disk_is_reported_once_and_folders_need_not_be_there(tmp_path: Path) -> None:
-    found = room.disks(Needs(folders=(str(tmp_path), str(tmp_path / "not/yet"))))
-    assert len(found) == 1
-    told_gib = float(found[0].message.split()[0])
-    assert told_gib == pytest.approx(shutil.disk_usage(tmp_path).free / 2**30, abs=4.0), "others use the disk, too"
+def test_folders_on_one_disk_are_added_up_and_need_not_be_there(tmp_path: Path) -> None:
+    free = shutil.disk_usage(tmp_path).free
+    half = int(free * 0.6)
+    (found,) = room.disks(Needs(folders={tmp_path: half, tmp_path / "not/yet": half}))
+    assert found.state == "bad"
+    assert room.disks(Needs(folders={tmp_path: half}))[0].state == "ok"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +51,7 @@ def test_memory_is_what_is_available_within_the_limit(
         {
             "proc/meminfo": f"MemTotal: 1 kB\nMemAvailable: {available_kb} kB\n",
             "proc/self/cgroup": "0::/job\n",
-            "sys/fs/cgroup/cgroup.controllers": "memory",
+            "proc/self/mountinfo": V2,
             "sys/fs/cgroup/job/memory.max": limit,
         },
     )
@@ -50,14 +65,16 @@ def test_memory_that_is_not_told_is_no_zero(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("there", "allowed", "quota", "state", "words"),
     [
-        ((0, 1), (0, 1), "none", "ok", "2 (0-1)"),
-        ((0, 1, 2, 3), (2, 3), "none", "ok", "2 of 4 may be used (2-3)"),
-        ((0, 1), (0, 1), 0.5, "warn", "0.5 CPUs' worth"),
-        ((0,), (0,), Absent("no control groups"), "warn", "only one"),
+        ((0, 1), (0, 1), None, "ok", "2 (0-1)"),
+        ((0, 1, 2, 3), (2, 3), None, "ok", "2 of 4 may be used (2-3)"),
+        ((0, 1), (0, 1), 0.5, "warn", "quota of 0.5 CPUs on 2"),
+        ((0,), (0,), None, "warn", "Only one CPU"),
+        ((0, 1), (1,), None, "warn", "Only one CPU"),
+        ((0, 1, 2, 3), (2, 3), 2.0, "ok", "2 of 4 may be used (2-3)"),
     ],
 )
-def test_cpus(there: tuple[int, ...], allowed: tuple[int, ...], quota: object, state: str, words: str) -> None:
-    finding = room.cpus_allowed(there, allowed, quota)
+def test_cpus(there: tuple[int, ...], allowed: tuple[int, ...], quota: float | None, state: str, words: str) -> None:
+    finding = room.cpus_allowed(there, Topology(allowed=allowed, quota=quota))
     assert finding.state == state
     assert words in finding.message
 

@@ -9,8 +9,6 @@ from suite.machine.signals import Signals, difference
 from suite.record.schema import Absent
 from tests.machine.processes import ASLEEP, BUSY, known, process
 
-pytestmark = pytest.mark.alone
-
 
 def test_active_idle_and_foreign_time_are_distinguished() -> None:
     with process(BUSY) as active, process(ASLEEP) as idle, process(BUSY) as stranger, Signals() as signals:

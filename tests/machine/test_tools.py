@@ -100,26 +100,6 @@ def program(folder: Path, name: str, says: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def test_without_mmdebstrap_the_registry_decides(nothing_installed: Path) -> None:
-    assert tools.base_builder(reaches_registry=True, engine=True).state == "warn"
-    assert tools.base_builder(reaches_registry=False, engine=True).state == "bad"
-    assert tools.base_builder(reaches_registry=False, engine=False).state == "warn"
-    program(nothing_installed, "mmdebstrap", "exit 0")
-    assert tools.base_builder(reaches_registry=False, engine=True).state == "ok"
-
-
-def test_without_apt_the_registry_is_proposed(nothing_installed: Path) -> None:
-    finding = tools.debian_packages()
-    assert finding.state == "warn"
-    assert "--base registry" in finding.fix
-
-
-def test_a_mirror_is_known_once_its_list_was_read() -> None:
-    installed = "base-files:\n  Candidate: 12\n  Version table:\n *** 12 100\n        100 /var/lib/dpkg/status\n"
-    assert tools.mirrors_known(installed).fix.startswith("Run apt-get update")
-    assert tools.mirrors_known(installed + "     12 500\n        500 http://mirror/debian stable/main\n").state == "ok"
-
-
 def test_wheels_in_the_cache_need_no_index(nothing_installed: Path) -> None:
     assert tools.wheels(Needs(wheels_missing_bytes=0)).state == "ok"
 

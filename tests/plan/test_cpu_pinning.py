@@ -1,5 +1,6 @@
 """Which CPUs workers are pinned to."""
 
+import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
@@ -36,6 +37,13 @@ def nodes(*sizes: int, memory_bytes: int = GIB) -> Topology:
 )
 def test_numbers_of_threads_rise(asked: tuple[int, ...], counted: tuple[int, ...]) -> None:
     assert cpu_pinning.counts(asked, cpu_pinning.pool((), SMT)) == counted
+
+
+@pytest.mark.parametrize(("quota", "threads"), [(0.4, 1), (1.5, 1), (3.0, 3), (6.0, 4)])
+def test_threads_that_nobody_named_are_within_a_quota(quota: float, threads: int) -> None:
+    limited = cpu_pinning.pool((), msgspec.structs.replace(SMT, quota=quota))
+    assert cpu_pinning.counts((), limited) == (threads,)
+    assert cpu_pinning.counts((8,), limited) == (8,), "who names a number gets it"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from suite import plan
 from suite.errors import LevelfieldError
-from suite.machine.topology import Cpu, Topology
+from suite.machine.topology import Cpu, Topology, unknown
 from suite.plan import CANARY, Selection, make, pair, with_launches
 from suite.plan.profiles import PROFILES
 from suite.record.schema import SCHEMA, Run, Settings
@@ -278,3 +278,20 @@ def test_more_launches_are_planned_where_a_block_has_fewer() -> None:
     assert [block.planned_generations for block in with_launches(chosen, 2).blocks] == [
         max(2, block.planned_generations) for block in chosen.blocks
     ]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "quota", "codes", "threads"),
+    [
+        ((0, 1), None, (), 2),
+        ((0, 1), 1.5, ("cpu-quota",), 1),
+        ((0,), None, ("one-cpu",), 1),
+        ((0,), 0.5, ("cpu-quota", "one-cpu"), 1),
+    ],
+)
+def test_too_little_cpu_time_is_a_warning_of_the_plan(
+    allowed: tuple[int, ...], quota: float | None, codes: tuple[str, ...], threads: int
+) -> None:
+    made = make(Selection(), available=msgspec.structs.replace(unknown(allowed), quota=quota))
+    assert tuple(warning.code for warning in made.warnings) == codes
+    assert made.threads == (threads,)

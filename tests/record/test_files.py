@@ -159,9 +159,11 @@ def test_the_field_that_is_wrong_is_named() -> None:
         files.decode(changed(settings={**PLAIN["settings"], "seed": "one"}), "run.json")
 
 
-def test_unknown_fields_are_let_be() -> None:
-    """A later version of the same schema may add fields: they are not needed to understand the rest."""
-    assert files.decode(changed(colour="blue"), "run.json") == RUN
+@pytest.mark.parametrize("changes", [{"colour": "blue"}, {"settings": {**PLAIN["settings"], "colour": "blue"}}])
+def test_fields_that_no_version_writes_are_refused(changes: dict[str, Any]) -> None:
+    """What is not read is shown by no page, and would be signed all the same."""
+    with pytest.raises(LevelfieldError, match="unknown field `colour`"):
+        files.decode(changed(**changes), "run.json")
 
 
 def test_hostile_text_is_only_text() -> None:

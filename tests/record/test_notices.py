@@ -12,6 +12,10 @@ from tests.commands import ROOT
 ALL: list[Callable[[], Warning_]] = [
     lambda: notices.fell_back_to_venv("No container engine answers."),
     lambda: notices.unlocked("torch", "the current interpreter was asked for"),
+    lambda: notices.cpu_quota(1.5, 2),
+    notices.one_cpu,
+    lambda: notices.cuda_build("torch@2.14.1-cuda"),
+    lambda: notices.throttled_by_quota(7, 1.5),
     lambda: notices.machine_changed(["cpu, microcode: 1 became 2"]),
     lambda: notices.journal_damaged([3, 7]),
     lambda: notices.governor_not_performance("powersave"),
@@ -87,7 +91,7 @@ def test_codes_are_unique_and_every_warning_is_tested() -> None:
     made = [
         function
         for name, function in inspect.getmembers(notices, inspect.isfunction)
-        if function.__module__ == notices.__name__ and name != "of_machine" and not name.startswith("_")
+        if function.__module__ == notices.__name__ and not name.startswith(("_", "of_"))
     ]
     assert len(made) == len(codes)
 

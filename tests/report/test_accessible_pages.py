@@ -21,7 +21,7 @@ from tests.records_builder import make_run
 from tests.share.site.shelves import fill
 from tests.upgrade.samples import lost_setting
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 FEW_VIEWS = ((1400, "light"), (390, "dark"))
 EXAMPLE = Path(__file__).parents[2] / "reports"

@@ -10,6 +10,7 @@ import pytest
 
 from suite.analysis import analyse
 from suite.errors import LevelfieldError
+from suite.record import bounds
 from suite.record.schema import Run
 from suite.report import embedded_record
 from suite.report.embedded_record import PageRecord
@@ -114,7 +115,7 @@ def test_many_windows_of_many_calls_are_refused_too() -> None:
     run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), max_calls=1201, window_seconds=1.0)
     plain = json.loads(carried(run).content)
     for window in plain["thinned"][0]["windows"]:
-        window[3] = embedded_record.MAX_CALLS
+        window[3] = bounds.MAX_CALLS
     with pytest.raises(LevelfieldError, match="too many to compute with"):
         embedded_record.unpack(packed(json.dumps(plain).encode(), record_sha256=plain["record_sha256"]))
 

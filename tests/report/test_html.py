@@ -110,36 +110,6 @@ def test_headings_alone_answer_who_by_how_much_whether_to_trust_it_and_what_next
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), "no level is skipped"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "Measured in one pinned container per framework.",
-        "All 24 answers are equal to the reference.",
-        "Latency, batch 1",
-        "Throughput, batch 1000",
-        "Do all arms compute the same?",
-        "Cold start",
-        "Peak memory",
-        "Settings that can change a result",
-        "NumPy array in host memory in, completed NumPy array in host memory out",
-        "Noise and the canary",
-        "AMD EPYC 9R45",
-        "Numerical libraries that were loaded",
-        "libgomp.so.1",
-        "levelfield/torch:",
-        "levelfield bench --profile standard --models mlp,resnet50,bert",
-        "onnxruntime#2 is onnxruntime a second time",
-        "A p99 needs 299 calls: of fewer, not even the slowest bounds it from above (95 %).",
-    ],
-)
-def test_what_a_reader_must_find_is_there(words: str) -> None:
-    assert words in Page(standard()[1]).text
-
-
-def test_a_standard_run_fits_into_two_megabytes() -> None:
-    assert len(standard()[1].encode()) < 2_000_000
-
-
 def test_the_record_inside_is_the_one_that_was_rendered() -> None:
     run, text = standard()
     embedded = embedded_record.unpack(Page(text).data["script"].encode()).embedded
@@ -240,14 +210,6 @@ def test_tables_have_captions_and_scopes_and_scroll_alone() -> None:
     assert {region.get("role") for region in regions} == {"group"}  # so many landmarks would be none
 
 
-def test_landmarks_and_language_are_there() -> None:
-    page = Page(standard()[1])
-    for landmark in ("header", "main", "nav", "footer"):
-        assert len(page.all(landmark)) == 1
-    assert page.all("html") == [{"lang": "en"}]
-    assert page.all("nav")[0]["aria-label"]
-
-
 def test_charts_are_reported_in_words() -> None:
     pictures = [attributes for _, attributes in Page(standard()[1]).elements if attributes.get("role") == "img"]
     assert len(pictures) == 6 + 3 + 3 + 1  # timed, cold start, memory, canary
@@ -273,11 +235,6 @@ def test_a_hostile_record_is_only_text(variants: bool) -> None:
     assert "49" not in re.findall(r"window\.owned=1 (\S+?)\{%", page.text)
     embedded = embedded_record.unpack(page.data["script"].encode()).embedded
     assert embedded.record == thinning.thin(run, "", embedded.cap).record
-
-
-def test_every_free_text_of_the_hostile_record_is_hostile() -> None:
-    plain = msgspec.json.encode(make_hostile(variants=True)).decode()
-    assert plain.count("window.owned=1</script>") > 2000
 
 
 @pytest.mark.parametrize("launcher", ["venv", "host"])
@@ -341,11 +298,6 @@ def test_an_empty_record_has_a_page() -> None:
     run = make_run()
     page = render(msgspec.structs.replace(run, blocks=(), images=(), artifacts=(), machine={}, command=()))
     assert "Nothing was measured." in page.text
-
-
-def test_times_of_an_unknown_form_are_shown_as_they_stand() -> None:
-    page = render(msgspec.structs.replace(make_run(models=("mlp",)), started="yesterday", finished="today"))
-    assert "yesterday" in page.text
 
 
 def test_what_the_time_was_spent_on_is_shown_where_it_was_measured() -> None:

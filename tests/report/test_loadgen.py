@@ -8,7 +8,7 @@ from rich.console import Console
 from suite import analysis
 from suite.analysis.types import LoadGenBlock
 from suite.record.schema import Run
-from suite.report import html, loadgen, sentences, terminal
+from suite.report import html, loadgen, terminal
 from suite.share import card
 from tests.records_builder import make_run
 
@@ -59,12 +59,3 @@ def test_settings_stand_beside_those_of_the_rules(blocks: dict[str, LoadGenBlock
         "4",
         "1024",
     )
-
-
-def test_verdicts_name_scenario_and_value(blocks: dict[str, LoadGenBlock]) -> None:
-    assert sentences.loadgen(blocks["SingleStream"]).startswith(
-        "openvino is fastest in LoadGen SingleStream on ResNet-50"
-    )
-    assert "at the 90th percentile" in sentences.loadgen(blocks["SingleStream"])
-    assert "queries/s within" in sentences.loadgen(blocks["Server"])
-    assert "samples/s" in sentences.loadgen(blocks["Offline"])

@@ -1,38 +1,9 @@
 """Titles and colours: those of what is registered, and a name as it is where it is not."""
 
-import msgspec
 import pytest
 
-from suite import scenarios
 from suite.backends import registry
-from suite.record.schema import Case
 from suite.report import names
-from suite.zoo import models
-
-
-def test_a_model_is_shown_as_people_write_it() -> None:
-    shown = ["MLP", "MobileNetV2", "ResNet-50", "Decoder", "BERT-base", "text embedder", "ViT-B/16"]
-    assert [names.model(name) for name in models.names()] == shown
-    assert names.model("canary") == "canary"
-    assert names.model("<b>") == "<b>"
-    assert names.question("decoder decode at 128") == "Decoder, decode at depth 128"
-    assert names.question("decoder decode at 128, growing cache") == "Decoder, decode at depth 128, growing cache"
-    assert names.question("llama convergence") == "small network of llama’s layers, convergence"
-
-
-def test_a_page_says_which_cache_was_measured() -> None:
-    static = Case("decoder", "decode", "fp32", 1, 2, depth=5)
-    growing = msgspec.structs.replace(static, growing_cache=True)
-    assert names.scenario_title(static) == "Decode at depth 5, static cache"
-    assert names.scenario_title(growing) == "Decode at depth 5, growing cache"
-    assert names.note(static).endswith("inter-token latency. " + names._OF_CACHE["static"])
-    assert names.note(growing).endswith("inter-token latency. " + names._OF_CACHE["growing"])
-    assert names.note(Case("mlp", "latency", "fp32", 1, 2)) == ""
-
-
-def test_a_backend_is_shown_as_it_registered() -> None:
-    assert names.backend("torch-compile") == "PyTorch, compiled"
-    assert names.backend("caffe") == "caffe"
 
 
 @pytest.mark.parametrize("name", ["mxnet", 'x" onload="', "tensorrt"])
@@ -59,12 +30,6 @@ def test_every_colour_has_a_class_and_both_grounds() -> None:
             assert f"--b-{name}: {colour};" in style
 
 
-def test_frameworks_are_reported_from_what_they_need() -> None:
-    frameworks = ("torch", "tensorflow", "tensorflow-cpu", "jax", "onnxruntime", "onnxruntime-gpu", "openvino", "keras")
-    assert all(map(names.is_framework, frameworks))
-    assert not any(map(names.is_framework, ("numpy", "jaxlib", "flax", "torchvision")))
-
-
 @pytest.mark.parametrize("backend", ["torch", "onnxruntime", "unknown", 'x" onload="alert(1)', ""])
 def test_a_colour_is_one_of_a_fixed_set(backend: str) -> None:
     assert names.colour(backend) == names.colour(backend)
@@ -74,7 +39,3 @@ def test_a_colour_is_one_of_a_fixed_set(backend: str) -> None:
 def test_an_anchor_is_made_of_harmless_signs() -> None:
     assert names.anchor("Model", '"><b>') == "model-b"
     assert names.anchor("<>") == "section"
-
-
-def test_every_scenario_has_a_name() -> None:
-    assert all(names.scenario(scenario) != scenario for scenario in scenarios.NAMES)

@@ -7,8 +7,7 @@ import msgspec
 from rich.console import Console
 
 from suite.analysis import analyse
-from suite.analysis.time_spent import COUNTED, Part, TimeSpent
-from suite.record.schema import Calibrated, ControlDraw, Failure, Left, Run
+from suite.record.schema import ControlDraw, Failure, Left, Run
 from suite.report import html, sentences, terminal, units
 from suite.report.export.tables import rows
 from suite.statistics.verdicts import Verdict
@@ -93,17 +92,6 @@ def test_identical_arms_are_reported_with_those_of_earlier_runs() -> None:
     assert sentences.identical(analyse(make_run(models=("mlp",)))) == ""
 
 
-def test_a_calibration_is_cited_with_how_sure_it_is() -> None:
-    run = make_run(models=("mlp",))
-    assert sentences.calibrated(run) == "This machine was not calibrated before the run (nox -s calibrate)."
-    known = Calibrated("2026-11-20T10:00:00Z", "onnxruntime", "resnet50", 5, 40, 1, 33, 0.02, 0.031)
-    assert plain(sentences.calibrated(msgspec.structs.replace(run, calibrated=known))) == (
-        "This machine was calibrated on 2026-11-20: identical arms (onnxruntime, ResNet-50) were called different in "
-        "1 of 40 (95 %: 0.1–13.2 %) and shown to be the same within 2.0 % in 33; 5 launches an arm find a slowdown of "
-        "3.1 % in 95 % of cases."
-    )
-
-
 def test_a_verdict_has_value_interval_and_lead() -> None:
     analysis = analyse(make_run(models=("resnet50",), noise_scale=0.0))
     latency, throughput = analysis.timed
@@ -122,33 +110,6 @@ def test_where_nothing_is_ranked_parity_comes_first() -> None:
         "All 21 answers are equal to the reference. Nothing is ranked: 2 launches, and a ranking takes 5."
     )
     assert sentences.verdict(analysis.timed[0]) == "MLP, batch 1: not ranked (2 launches, and a ranking takes 5)."
-
-
-def test_a_run_without_speed_says_so() -> None:
-    analysis = analyse(make_run(scenarios=("memory",)))
-    assert sentences.overall(analysis) == "All 21 answers are equal to the reference. No speed was measured."
-
-
-def test_a_single_arm_leads_nobody() -> None:
-    analysis = analyse(make_run(models=("mlp",), backends=("jax",)))
-    assert sentences.verdict(analysis.timed[0]).endswith("; no other arm could be ranked.")
-
-
-def test_the_place_is_reported_and_why() -> None:
-    assert sentences.where_measured(make_run()) == "Measured in one pinned container per framework."
-    venv = sentences.where_measured(make_run(launcher="venv"))
-    assert venv.startswith("Measured in virtual environments, not in containers: no container engine answered")
-    host = sentences.where_measured(make_run(launcher="host"))
-    assert host.endswith("torch, tensorflow, jax, onnxruntime and openvino (the current interpreter's own packages).")
-
-
-def test_the_timed_region_is_that_of_the_scenarios() -> None:
-    host = "NumPy array in host memory in, completed NumPy array in host memory out"
-    there = "array in the GPU's memory in, completed array in the GPU's memory out"
-    assert sentences.timed_region(make_run(generations=1)) == host
-    assert sentences.timed_region(make_run(generations=1, scenarios=("latency-device",))) == there
-    both = make_run(generations=1, scenarios=("latency", "latency-device"))
-    assert sentences.timed_region(both) == f"{host}; Latency on the device: {there}"
 
 
 def test_batches_are_distinguished_only_where_there_are_several() -> None:
@@ -179,38 +140,8 @@ def test_answers_that_were_not_compared_are_distinguished_from_wrong_ones() -> N
     assert sentences.parity(analyse(alone)) == "No answer was compared with the reference."
 
 
-def test_what_left_a_race_and_what_a_case_ended_with_are_said() -> None:
-    assert sentences.left(Left("jax", 5, ("openvino", "torch"))) == (
-        "left after 5 launches: surely slower than openvino and torch"
-    )
-    assert sentences.left(Left("jax#2", 7, ())) == "left after 7 launches: the arm that it repeats left"
-    settings = make_run(generations=1).settings
-    assert sentences.ended(settings) == "a fixed number of generations"
-    assert "race" in sentences.ended(msgspec.structs.replace(settings, races=True))
-    assert "±1.0" in sentences.ended(msgspec.structs.replace(settings, precision_target=0.01))
-    assert "verdict" in sentences.ended(msgspec.structs.replace(settings, ends_on_verdict=True))
-
-
 def test_launches_are_a_range_where_arms_left() -> None:
     run = make_run(models=("mlp",), scenarios=("latency",), generations=6)
     assert sentences.launches(analyse(run).timed) == "6"
     left = msgspec.structs.replace(run.blocks[0], left=(Left("jax", 5, ("openvino", "torch")),))
     assert sentences.launches(analyse(msgspec.structs.replace(run, blocks=(left,))).timed) == "5 to 6"
-
-
-def test_a_runs_time_is_divided_with_the_most_of_the_rest() -> None:
-    parts = (
-        Part("starting and loading workers", 50.0, 0.5),
-        Part(COUNTED, 30.0, 0.3),
-        Part("warm-up windows", 12.0, 0.12),
-        Part("cold starts", 7.0, 0.07),
-        Part("everything else", 1.0, 0.01),
-    )
-    said = sentences.time_spent(TimeSpent(100.0, parts)).replace(units.NBSP, " ")
-    assert said == (
-        "Of 1 min 40 s, 30 % lie inside windows that count. The most of the rest: starting and loading workers (50 %), "
-        "warm-up windows (12 %) and cold starts (7.0 %)."
-    )
-    assert (
-        sentences.time_spent(TimeSpent(30.0, parts[1:2])) == f"Of 30 s, 30{units.NBSP}% lie inside windows that count."
-    )

@@ -30,7 +30,6 @@ STRIDED = "conv-256x56x56-128x1x1-s2"
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(set(plan.names_of_models()) - set(plan.default_models())))
 @pytest.mark.parametrize("backends", [FEW, pytest.param(WRITTEN, marks=ALL)], ids="+".join)
 def test_every_framework_gives_the_answer_of_the_reference(
@@ -42,7 +41,6 @@ def test_every_framework_gives_the_answer_of_the_reference(
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize("model", plan.default_models())
 def test_keras_gives_the_answer_of_the_reference(engine: docker.DockerClient, model: str) -> None:
     """On one of its engines: the definitions are the same on all three."""
@@ -52,7 +50,6 @@ def test_keras_gives_the_answer_of_the_reference(engine: docker.DockerClient, mo
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize("backends", [FEW, pytest.param(WRITTEN, marks=ALL)], ids="+".join)
 def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerClient, backends: tuple[str, ...]) -> None:
     """From NumPy's arrays, and from arrays that stay where the framework keeps them: one launch answers all in turn."""
@@ -84,7 +81,6 @@ def test_every_framework_computes_each_kind_of_operator(engine: docker.DockerCli
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize("backends", [FEW, pytest.param(plan.names_of_backends(), marks=ALL)], ids="+".join)
 def test_every_backend_answers_token_by_token(engine: docker.DockerClient, backends: tuple[str, ...]) -> None:
     """128 tokens of two sequences, one after the other: each token's logits are those of all tokens at once."""
@@ -98,7 +94,6 @@ def test_every_backend_answers_token_by_token(engine: docker.DockerClient, backe
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "backends", [("openvino",), pytest.param(("onnxruntime", "openvino", "torch"), marks=ALL)], ids="+".join
 )

@@ -12,7 +12,7 @@ from suite.zoo.training import convergence
 from tests.commands import run
 from tests.engines import none_left
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
 

@@ -89,7 +89,6 @@ def test_the_command_of_a_report_names_the_changes() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.alone
 def test_a_real_run_finds_the_change_that_matters(tmp_path: Path) -> None:
     found = command(
         "ab", "onnxruntime", "onnxruntime+graph=off", "--cross", "onnxruntime+spinning=off", "--models", "mlp",

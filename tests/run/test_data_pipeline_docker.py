@@ -36,6 +36,7 @@ def test_models_without_a_dataset_are_left_out_or_refused() -> None:
         plan.make(plan.Selection(scenarios=("data-pipeline",), models=("bert",), backends=("jax",)))
 
 
+@pytest.mark.extended
 def test_a_damaged_dataset_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / Artifacts(tmp_path).dataset("mlp")
     whole = path.read_bytes()
@@ -47,7 +48,6 @@ def test_a_damaged_dataset_is_made_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_every_framework_reads_the_same_and_says_what_it_waited(reports: Path) -> None:
     chosen = plan.make(
         plan.Selection(

@@ -11,7 +11,7 @@ from suite.record import files
 from suite.run.results import REPORT
 from tests.commands import run
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 PREPARING = ("frozen", "linear")
 """Settings that choose what is prepared from the weights before the first call."""

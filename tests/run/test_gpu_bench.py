@@ -9,7 +9,7 @@ from tests.commands import run
 from tests.machine.fake_nvml import compile_library, environment
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")
 def test_a_run_on_a_gpu_that_no_framework_sees(tmp_path: Path) -> None:
     library = compile_library(tmp_path / "nvml", driver="595.58.03", cuda=13020)

@@ -25,7 +25,6 @@ from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import none_left
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.alone,  # two hosts need two CPUs
     pytest.mark.skipif(
         bool(os.geteuid()) or not all(map(shutil.which, ("ip", "unshare", "hostname"))),

@@ -13,7 +13,7 @@ from suite.schedule.listener import SilentListener
 from tests import plugged
 from tests.benches import once
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 IN_THIS_TREE = {"litert": plugged.LITERT, "tvm": plugged.TVM, "mxnet": plugged.MXNET}
 

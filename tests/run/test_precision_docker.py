@@ -11,7 +11,7 @@ from suite.record.schema import Absent, Run
 from suite.run.results import REPORT
 from tests.commands import run
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 
 def bench(folder: Path, *words: str, code: int = 0) -> tuple[Run, str, str]:

@@ -27,7 +27,6 @@ ENGINES = {
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_two_processes_train_as_one_does(engine: docker.DockerClient, reports: Path) -> None:
     chosen = plan.make(
         plan.Selection(

@@ -19,7 +19,6 @@ ACCOUNTED = 0.95
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_nearly_all_of_a_runs_time_is_accounted_for(tmp_path: Path) -> None:
     selection = plan.Selection(
         profile="smoke",

@@ -21,7 +21,7 @@ from suite.statistics.windows import least_calls
 from tests.commands import run
 from tests.engines import none_left
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 TRAINING = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax")
 ALL = pytest.mark.extended

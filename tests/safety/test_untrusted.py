@@ -85,3 +85,58 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="not a plain file"):
             untrusted.open_plain(tmp_path / "pipe")
     assert psutil.Process().num_fds() == before
+
+
+def link(path: Path, target: str | Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+    return path
+
+
+def test_no_link_leaves_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    folder = tmp_path / "given" / "folder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "file").write_bytes(b"content")
+    (tmp_path / "given" / "folder-beside").write_bytes(b"secret")
+    link(tmp_path / "name", folder)
+    for named in (folder, tmp_path / "name"):
+        assert untrusted.read_plain(named / "deep" / "file", 7, inside=named) == b"content"
+    assert untrusted.read_plain(link(folder / "within", "deep/file"), 7, inside=folder) == b"content"
+    before = psutil.Process().num_fds()
+    for path in (
+        link(folder / "out", "../../secret"),
+        link(folder / "far", tmp_path / "secret"),
+        link(folder / "twice", "out"),
+        link(folder / "up", "../..") / "secret",
+        folder / ".." / "folder-beside",
+    ):
+        assert path.exists()
+        with pytest.raises(OSError, match="a file outside of its folder"):
+            untrusted.open_plain(path, inside=folder)
+    assert psutil.Process().num_fds() == before
+
+
+def test_links_of_the_hubs_cache_stay_in_their_models_folder(tmp_path: Path) -> None:
+    for model in ("one", "other"):
+        (tmp_path / model / "blobs").mkdir(parents=True)
+        (tmp_path / model / "blobs" / "0").write_bytes(b"content")
+    (tmp_path / "one" / "refs").write_bytes(b"secret")
+    snapshot = tmp_path / "one" / "snapshots" / "1"
+    for file in (link(snapshot / "a", "../../blobs/0"), link(snapshot / "onnx" / "a", "../../../blobs/0")):
+        assert untrusted.read_plain(file, 7, inside=file.parent) == b"content"
+    link(tmp_path / "one" / "blobs" / "1", "/etc/passwd")
+    for number, target in enumerate(("../../../other/blobs/0", "../../refs", "../../blobs/1")):
+        with pytest.raises(OSError, match="a file outside of its folder"):
+            untrusted.open_plain(link(snapshot / str(number), target), inside=snapshot)
+
+
+@pytest.mark.parametrize(
+    ("source", "copy"), [(0o600, 0o600), (0o640, 0o600), (0o400, 0o400), (0o644, 0o644), (0o755, 0o644), (0o444, 0o444)]
+)
+def test_a_copy_is_no_more_public_than_its_source(tmp_path: Path, source: int, copy: int) -> None:
+    path = tmp_path / "copy"
+    path.touch()
+    untrusted.limit_access(path, source)
+    assert path.stat().st_mode & 0o777 == copy
+    assert path.stat().st_uid == (untrusted.NOBODY if not copy & 0o004 and not os.getuid() else os.getuid())

@@ -16,7 +16,6 @@ from tests.records_builder import make_run
 if TYPE_CHECKING:
     from suite.scenarios import ScenarioName
 
-pytestmark = pytest.mark.alone
 
 GIB = 1 << 30
 TORCH, JAX, ORT = (Arm(name, name, variant="cu13") for name in ("torch", "jax", "onnxruntime"))
@@ -179,6 +178,7 @@ def test_a_fingerprint_says_whether_one_process_is_let_in() -> None:
 # ---- a run -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.extended
 def test_groups_take_their_turns_apart_in_one_generation(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real workers: each generation is measured in two groups of one arm, and the record holds both."""
 

@@ -1,12 +1,8 @@
 """Bringing workers up: who cannot answer is absent with the reason, and never launched."""
 
-import pytest
-
 from suite.record.schema import Arm, Case
 from suite.schedule.launches import bring_up
 from tests import canaries
-
-pytestmark = pytest.mark.alone
 
 
 def test_who_does_not_compute_in_a_precision_is_not_launched() -> None:

@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Harness(made, tmp_path_factory.mktemp("reports"), options=options).measure()
 
 
-@pytest.mark.alone
+@pytest.mark.extended
 def test_single_stream_stands_beside_windows_of_the_same_worker(run: Run) -> None:
     (launch,) = run.blocks[0].generations[0].launches
     found = launch.loadgen
@@ -55,7 +55,7 @@ def test_single_stream_stands_beside_windows_of_the_same_worker(run: Run) -> Non
     assert ":::MLLOG" in found.detail
 
 
-@pytest.mark.alone
+@pytest.mark.extended
 def test_a_target_that_a_query_alone_exceeds_is_tried_once_and_said(run: Run) -> None:
     (block,) = (each for each in analysis.analyse(run).loadgen if each.scenario == "Server")
     assert block.target_ns == 1_000
@@ -69,14 +69,13 @@ def test_a_target_that_a_query_alone_exceeds_is_tried_once_and_said(run: Run) ->
     assert block.rules["server_target_latency_ns"] == 10_000_000, "what LoadGen asks of a model that has no rule"
 
 
-@pytest.mark.alone
+@pytest.mark.extended
 def test_the_library_is_an_artifact_of_the_record(run: Run) -> None:
     (library,) = [each for each in run.artifacts if each.name.startswith("LoadGen")]
     assert library.made_by["wheel"]
     assert analysis.analyse(run).loadgen[-1].rows[0].per_second is not None
 
 
-@pytest.mark.alone
 def test_a_worker_without_loadgen_is_absent_and_says_why(reports: Path) -> None:
     harness = Harness(plan("loadgen-single-stream", arms=ARMS[:1]), reports)
     where = site(harness.plan)

@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from suite.record.schema import Arm, Case, Launch
 from suite.schedule.outcomes import Outcome, end_workers
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
-
-pytestmark = pytest.mark.alone
 
 LEAVES = """
 import pathlib, time

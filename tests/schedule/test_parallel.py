@@ -8,8 +8,6 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.schedule import parallel
 
-pytestmark = pytest.mark.alone
-
 
 def test_every_job_is_done_once() -> None:
     done: list[int] = []

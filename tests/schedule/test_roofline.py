@@ -18,8 +18,6 @@ from suite.schedule.resources import RunResources
 from suite.zoo import flops, models
 from tests.canaries import plan, site, workers
 
-pytestmark = pytest.mark.alone
-
 
 def begun(reports: Path) -> tuple[Path, RunResources]:
     made = plan("latency", "memory")

@@ -16,8 +16,6 @@ from suite.schedule.rounds import INJECTION_CALLS, Pace, SupervisorClock, inject
 from tests import canaries
 from tests.records_builder import make_noise
 
-pytestmark = pytest.mark.alone
-
 
 def window(*samples_ns: int) -> Window:
     return Window((), samples_ns, sum(samples_ns), 0, 0, 0, 0, 0, 0)
@@ -84,6 +82,7 @@ def test_a_slow_models_verification_is_its_warm_up() -> None:
         end_workers([outcome])
 
 
+@pytest.mark.extended
 def test_a_slowed_twin_is_slower_by_so_much(reports: Path) -> None:
     """The whole way: two canaries side by side, one made twice as slow."""
     first, second = canaries.ARMS

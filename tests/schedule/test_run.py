@@ -25,8 +25,6 @@ from suite.schedule.resources import RunResources
 from suite.schedule.rounds import order
 from tests.canaries import ARMS, Harness, plan, site, workers
 
-pytestmark = pytest.mark.alone
-
 FIRST, SECOND = ARMS
 needs_no_jax = pytest.mark.skipif(find_spec("jax") is not None, reason="this interpreter has jax")
 
@@ -127,6 +125,7 @@ def test_nothing_stays_behind(reports: Path) -> None:
     assert psutil.Process().num_fds() <= before
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("batch", [1, 2])
 def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
     """What is loaded and verified already is neither again; another batch is both."""
@@ -162,6 +161,7 @@ def test_one_launch_answers_a_models_cases_in_turn(reports: Path, monkeypatch: p
     assert sorted(again) == ([] if batch == 1 else sorted([FIRST.id, SECOND.id] * len(throughput.generations)))
 
 
+@pytest.mark.extended
 def test_a_worker_lost_in_one_case_is_launched_again_for_the_next(reports: Path) -> None:
     run = Harness(plan("latency", "throughput"), reports).measure(Meddler(kill_the_oldest))
     served = {launch.arm: launch.served for launch in run.blocks[1].generations[0].launches}
@@ -186,6 +186,7 @@ def test_a_killed_worker_costs_its_own_turns_only(reports: Path) -> None:
     assert all(turn.window for each in second.rounds for turn in each.turns), "it is launched again"
 
 
+@pytest.mark.extended
 def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
     harness = Harness(plan("latency"), reports)
     with pytest.raises(KeyboardInterrupt):
@@ -326,7 +327,7 @@ def test_what_cannot_run_is_not_waited_for(reports: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["weights", "inputs"])
-def test_workers_that_hold_something_else_are_refused(
+def test_results_of_workers_that_hold_something_else_are_refused(
     reports: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     harness = Harness(plan("latency"), reports)
@@ -335,9 +336,12 @@ def test_workers_that_hold_something_else_are_refused(
         where = msgspec.structs.replace(where, weights_sha256={"canary": "0" * 64})
     else:
         monkeypatch.setattr(where.artifacts, "inputs_sha256", lambda *_, **__: "0" * 64)
-    with pytest.raises(LevelfieldError, match=f"holds other {what} for canary") as caught:
-        harness.measure(where=where)
-    assert "levelfield clean" in caught.value.fix
+    run = harness.measure(where=where)
+    for launch in (each for generation in run.blocks[0].generations for each in generation.launches):
+        assert launch.failure is not None
+        assert f"holds other {what} for canary" in launch.failure.message
+        assert "levelfield clean" in launch.failure.message
+        assert not launch.warmup
 
 
 def test_a_disk_that_fills_up_keeps_what_was_measured(small_disk: Path) -> None:

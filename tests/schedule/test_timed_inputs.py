@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
 from suite.record.schema import Case
 from suite.schedule import timed_inputs
 from suite.schedule.launches import bring_up
@@ -37,14 +36,16 @@ def test_nothing_is_measured_on_one_array(reports: Path, tmp_path: Path, monkeyp
             assert launch.inputs_sha256 != launch.timed_inputs_sha256
 
 
-def test_other_timed_inputs_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_timed_inputs_cost_their_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     made = canaries.plan("latency")
     site = canaries.site(made)
     outcomes = bring_up(site, made.blocks[0].case, canaries.ARMS[:1])
     try:
         monkeypatch.setattr(timed_inputs, "_zoo_digest", lambda *_: "0" * 64)
-        with pytest.raises(LevelfieldError, match="other timed inputs for canary"):
-            timed_inputs.rotate(site, made.blocks[0].case, outcomes)
+        timed_inputs.rotate(site, made.blocks[0].case, outcomes)
+        assert outcomes[0].launch.failure is not None
+        assert "other timed inputs for canary" in outcomes[0].launch.failure.message
+        assert outcomes[0].worker is None
     finally:
         end_workers(outcomes)
         shutil.rmtree(site.caches)

@@ -24,8 +24,6 @@ from suite.zoo import parity
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, measured, turns_of
 
-pytestmark = pytest.mark.alone
-
 MS = 1_000_000
 
 

@@ -10,7 +10,7 @@ from suite.statistics.bracket import Bracketed, Costs, judge
 from suite.statistics.bracketing import Verdict, bracket, judged, levels
 from suite.statistics.errors import UnusableData
 from suite.statistics.proportions import Proportion
-from suite.trials.bracket.draws import BAD_BOOTS, STEPS, Noise, Setting, Tally, Trouble, draw, phases, tally
+from tests.statistics.upgrades import BAD_BOOTS, STEPS, Noise, Setting, Tally, Trouble, draw, phases, tally
 
 OLD = (10.0, 10.02, 9.98, 10.01, 9.99)
 MARGIN, LEVEL = 0.02, 0.01
@@ -186,7 +186,7 @@ def _tallies(upgrades: int, **fields: object) -> list[Tally]:
     ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("noise", Noise)
 @pytest.mark.parametrize("boots", [2, 3, 5])
 @pytest.mark.parametrize(("cases", "upgrades"), [(1, 10_000), (40, 1_000)])
@@ -197,6 +197,7 @@ def test_an_honest_machine_is_called_slower_or_drifted_in_one_percent_of_upgrade
         _rate_is_at_most(found.slower_or_drifted, LEVEL)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("new_spread", [1 / 3, 3.0])
 @pytest.mark.parametrize("boots", [3, 5])
 def test_a_new_stack_that_only_scatters_otherwise_is_not_called_slower(boots: int, new_spread: float) -> None:
@@ -205,7 +206,7 @@ def test_a_new_stack_that_only_scatters_otherwise_is_not_called_slower(boots: in
         _rate_is_at_most(found.drifted, LEVEL)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("trouble", [*STEPS, Trouble.RAMP, *BAD_BOOTS])
 @pytest.mark.parametrize("size", [0.02, -0.05, 0.3])
 @pytest.mark.parametrize("boots", [3, 5])
@@ -215,13 +216,14 @@ def test_what_the_machine_does_is_not_called_the_upgrades(boots: int, size: floa
         _rate_is_at_most(found.faster, LEVEL)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("trouble", BAD_BOOTS)
 def test_one_bad_boot_of_many_cases_makes_no_verdict(trouble: Trouble) -> None:
     for found in _tallies(500, boots=3, cases=40, trouble=trouble, size=0.2):
         _rate_is_at_most(found.slower_or_drifted, LEVEL)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("trouble", [*STEPS, Trouble.RAMP])
 @pytest.mark.parametrize("size", [0.05, -0.05])
 @pytest.mark.parametrize("boots", [3, 5])

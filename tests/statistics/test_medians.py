@@ -21,6 +21,7 @@ DISTRIBUTIONS: dict[str, Draw] = {
 MEDIANS = {"normal": 0.0, "heavy tails": 0.0, "skewed": 0.0}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("launches", [6, 8, 16, 40])
 @pytest.mark.parametrize("name", MEDIANS)
 def test_it_covers_the_median_at_least_as_often_as_it_says(name: str, launches: int) -> None:

@@ -13,6 +13,7 @@ def _moods(n: int, correlation: float, rng: np.random.Generator) -> NDArray[np.f
     return 0.02 * found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("n", [LEAST_TREND, 10, 40])
 def test_white_noise_has_a_trend_at_most_as_often_as_alpha(n: int) -> None:
     rng = np.random.default_rng(0)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from suite.statistics.arrays import Floats
 from suite.statistics.errors import UnusableData
 from suite.statistics.outliers import Costs, Judged, judge, scatter
 from suite.statistics.tails import median_variance
-from suite.trials.fleet.draws import Noise, Setting, costs, draw, tally
-from suite.trials.fleet.draws import scatter as scattered
+from tests.statistics.fleets import Noise, Setting, costs, draw, tally
+from tests.statistics.fleets import scatter as scattered
 
 
 def _runs(nodes: int, cases: int = 2, runs: int = 5, node_sd: float = 0.004, run_sd: float = 0.004) -> Floats:
@@ -111,6 +110,7 @@ def test_in_a_hundred_nodes_one_that_is_ten_percent_slow_is_found() -> None:
         assert found.flagged.successes <= 4
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("nodes", "node_sd"), [(5, 0.003), (16, 0.01), (100, 0.02)])
 def test_what_it_says_it_finds_is_found(nodes: int, node_sd: float) -> None:
     setting = Setting(nodes, 2, node_sd=node_sd, run_sd=0.005, slow=1, slow_cases=1)
@@ -199,17 +199,6 @@ def test_infinite_costs_are_refused() -> None:
     runs[0, 0, 0] = math.inf
     with pytest.raises(UnusableData):
         _one(runs)
-
-
-@pytest.mark.alone
-@pytest.mark.slow
-def test_a_thousand_nodes_with_thirty_cases_take_seconds() -> None:
-    runs = _runs(1000, cases=30)
-    launches = runs[:, :, None] + 0.005 * np.random.default_rng(1).standard_normal((1000, 5, 10, 30))
-    began = time.process_time()
-    (found,) = judge([Costs(runs, launches)])
-    assert time.process_time() - began < 30
-    assert not found.calls.slow.any()
 
 
 def test_what_is_beyond_reach_counts_as_infinitely_slow() -> None:

@@ -57,7 +57,7 @@ def race(
     return places, set(range(arms)) - racing
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("noise", [normal, heavy])
 @pytest.mark.parametrize("pauses", [(1,) * 6, (1, 3, 1, 1, 2, 4)])
 @pytest.mark.parametrize("truth", [(0,) * 6, (0, 0, 0.03, 0.03, 0.1, 0.3), (0, 0.02, 0.05, 0.1, 0.1, 0.5)])

@@ -69,7 +69,7 @@ def hold(ranks: list[ArmRank], truth: NDArray[np.float64]) -> bool:
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("generations", "rounds"), [(5, 2), (10, 4)])
 @pytest.mark.parametrize("case", SEVEN)
 def test_no_arm_is_called_faster_that_is_not(case: str, generations: int, rounds: int) -> None:
@@ -82,7 +82,7 @@ def test_no_arm_is_called_faster_that_is_not(case: str, generations: int, rounds
     assert np.mean(wrong) <= at_most(0.05, experiments)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.extended
 @pytest.mark.parametrize("noise", ["normal", "heavy tails", "spikes"])
 def test_seven_equal_arms_have_a_false_rank_in_at_most_one_block_in_twenty(noise: simulated.Noise) -> None:
     truth = np.zeros(7)
@@ -90,7 +90,7 @@ def test_seven_equal_arms_have_a_false_rank_in_at_most_one_block_in_twenty(noise
     assert np.mean([any(s.rank != 1 for s in rank(levels)) for levels in blocks]) <= 0.05
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("confidence", [0.95, 0.99])
 @pytest.mark.parametrize("generations", [5, 10])
 @pytest.mark.parametrize("arms", [2, 3, 7])
@@ -105,7 +105,7 @@ def test_ranks_and_intervals_keep_the_level_that_they_say(arms: int, generations
         assert np.mean([not hold(each, truth) for each in found]) <= at_most(1 - confidence, experiments)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rounds", [1, 2, 3, 6])
 @pytest.mark.parametrize("generations", [5, 10])
 @pytest.mark.parametrize("arms", [2, 3, 7])

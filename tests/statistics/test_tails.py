@@ -6,12 +6,13 @@ import scipy
 
 from suite.statistics.peers import DISTANCE
 from suite.statistics.tails import SHARES, critical, exceeded, median_variance, needed, odd, share_index, tail
-from suite.trials.fleet import shapes
+from tests.statistics import shapes
 
 ALL = len(SHARES) - 1
 LEVELS = (1e-2, 1e-3, 1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("peers", [3, 4, 5, 6, 7, 8, 10, 15, 24, 60])
 def test_limits_of_normal_levels_are_exceeded_as_often_as_they_say(peers: int) -> None:
     draws = min(200_000, 40_000_000 // peers**2)

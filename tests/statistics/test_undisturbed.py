@@ -1,6 +1,7 @@
 """Which rounds count, and what that is worth."""
 
 import numpy as np
+import pytest
 
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import ratio_interval
@@ -29,6 +30,7 @@ def test_nothing_was_measured() -> None:
     assert counted_rounds([[], []]) == [[], []]
 
 
+@pytest.mark.extended
 def test_intervals_keep_their_coverage_and_narrow() -> None:
     """A competitor that meets whole generations: 2,000 experiments of twelve, one in three of them without calm."""
     random = np.random.default_rng(7)

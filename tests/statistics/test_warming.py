@@ -45,13 +45,14 @@ def test_a_steady_arm_is_rarely_called_slow(rounds: int, arms: int) -> None:
     assert share <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / experiments)
 
 
+@pytest.mark.extended
 def test_heavy_tails_raise_no_further_alarms() -> None:
     rng = np.random.default_rng(9)
     windows = 0.024 / np.sqrt(3) * rng.standard_t(3, (3000, 5, 2, 8)) + 0.044 * rng.standard_normal((3000, 5, 2, 1))
     assert called_slow(windows).mean() <= ALPHA
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.extended
 @pytest.mark.parametrize(("arms", "slow_arms", "least"), [(7, 1, 0.7), (2, 1, 0.6), (7, 7, 0.4), (7, 4, 0.4)])
 def test_a_slow_start_is_found(arms: int, slow_arms: int, least: float) -> None:
     shares = called_slow(blocks(1500, arms=arms, slow=SLOW, slow_arms=slow_arms))

@@ -75,6 +75,7 @@ def loaded(kind: decoding.Kind, made: weights.Arrays, *, growing: bool) -> tuple
     return worker.load(FromTokens(Options(1)), task, Source("decoder", 2, made, {}), call), task, call
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("growing", [False, True])
 @pytest.mark.parametrize("kind", decoding.KINDS)
 def test_calls_give_the_logits_of_the_reference_again_and_again(

@@ -1,19 +1,13 @@
 """Which numerical libraries a process loaded."""
 
-import importlib.metadata
-import importlib.util
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
 from suite.worker.libraries import classify, libraries, mapped, relative
-from suite.worker.messages import Library, Probed
+from suite.worker.messages import Library
 from suite.worker.probes import probe
-from tests.worker.interpreters import fresh
-
-pytestmark = pytest.mark.alone
 
 
 @pytest.mark.parametrize(
@@ -109,24 +103,3 @@ def test_a_damaged_library_is_still_named(tmp_path: Path, content: bytes) -> Non
     file = tmp_path / "libtorch_cpu.so"
     file.write_bytes(content)
     assert [library.kind for library in libraries([str(file)])] == ["framework"]
-
-
-@pytest.mark.framework
-@pytest.mark.parametrize(
-    ("module", "kinds"),
-    [
-        ("torch", {"framework", "MKL", "oneDNN", "OpenMP"}),
-        ("jax.numpy", {"framework", "XLA", "Eigen", "oneDNN"}),
-        ("onnxruntime", {"framework", "MLAS"}),
-    ],
-)
-def test_what_frameworks_really_load(module: str, kinds: set[str]) -> None:
-    if importlib.util.find_spec(module.partition(".")[0]) is None:
-        pytest.skip(f"{module} is not installed here")
-    program = (
-        f"import sys, msgspec, {module}; from suite.worker.probes import probe;"
-        "print(msgspec.json.encode(probe()).decode())"
-    )
-    answer = msgspec.json.decode(fresh(program), type=Probed)
-    assert kinds <= {library.kind for library in answer.libraries}
-    assert not any(library.path.startswith("/") for library in answer.libraries)

@@ -12,8 +12,6 @@ import pytest
 from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed
 from tests.worker.conversation import CANARY, Conversation
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture
 def worker() -> Iterator[Conversation]:

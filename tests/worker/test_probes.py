@@ -17,8 +17,6 @@ from suite.worker.messages import Probed
 from suite.worker.probes import affinity, distributions, environment, memory, probe, threads, usage
 from tests.worker.interpreters import fresh
 
-pytestmark = pytest.mark.alone
-
 MIB = 1 << 20
 
 

@@ -8,8 +8,6 @@ import pytest
 from suite.worker.messages import MeasureRoofline, RooflineMeasured
 from suite.worker.roofline import LEAST, SMALLEST, measure
 
-pytestmark = pytest.mark.alone
-
 ARRAY_BYTES = 8 << 20
 
 

@@ -32,8 +32,6 @@ from suite.worker.messages import (
 from suite.zoo import inputs, models, parity, reference, weights
 from tests.worker.conversation import CANARY, Conversation
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture
 def worker() -> Iterator[Conversation]:

@@ -53,7 +53,6 @@ def lead(code: str, **variables: str) -> subprocess.Popen[str]:
     )
 
 
-pytestmark = pytest.mark.alone  # two processes need two CPUs
 needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two processes need two CPUs")
 
 

@@ -11,8 +11,6 @@ from suite.worker import window
 from suite.worker.messages import Measure
 from suite.worker.window import measure_window, timed_answers
 
-pytestmark = pytest.mark.alone
-
 MS = 1_000_000
 
 

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed here")
 onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed here")
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.mark.parametrize("name", models.names())

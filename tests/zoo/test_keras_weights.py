@@ -13,7 +13,6 @@ CHILD = Path(__file__).with_name("keras_weights_child.py")
 
 
 @pytest.mark.docker
-@pytest.mark.slow
 def test_variables_hold_the_tensors_they_are_filled_with(engine: "docker.DockerClient") -> None:
     from tests.engines import said_inside  # where frameworks are tested, there is no docker
 

@@ -16,7 +16,7 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
 pytest.importorskip("torch", reason="torch is not installed here")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed here")
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
 SOURCE = Path(suite.__file__).parent
 

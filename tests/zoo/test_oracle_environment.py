@@ -10,13 +10,11 @@ import pytest
 import suite
 from suite.images import environments
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(suite.__file__).parents[1]
 
 
-@pytest.mark.parametrize("marks", ["framework and not extended", pytest.param("framework", marks=pytest.mark.extended)])
-def test_oracles_and_exports_agree_in_their_locked_environment(marks: str) -> None:
+@pytest.mark.extended
+def test_oracles_and_exports_agree_in_their_locked_environment() -> None:
     python = environments.make("oracle").python
     result = subprocess.run(
         [
@@ -25,7 +23,7 @@ def test_oracles_and_exports_agree_in_their_locked_environment(marks: str) -> No
             "pytest",
             "-q",
             "-m",
-            marks,
+            "framework",
             "-p",
             "no:cacheprovider",
             "--confcutdir=tests/zoo",

@@ -14,7 +14,7 @@ from suite.zoo.resnet50.spec import EPSILON, RESNET50
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
 FLOAT64_ROUNDING = 1e-12
 PROJECTIONS = {block.project.name for block in BLOCKS}

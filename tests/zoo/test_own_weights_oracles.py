@@ -15,7 +15,7 @@ from tests.zoo.test_own_weights import SHA256, SMALL
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
 EXACT, ANGLES = 1e-10, 1e-5
 """In float64; of Llama the library computes angles, norms and softmax in float32 whatever the type."""

@@ -3,7 +3,7 @@
 Each process computes loss and gradients of its share (`shard_map`), and all of them together are averaged in one
 all-reduce; on a CPU it goes over gloo (on GPUs over NCCL, unverified). Left to XLA's partitioner, each tensor would
 have an all-reduce of its own, and on a CPU each costs a slice of the scheduler: gloo polls without sleeping, so that on
-one CPU the thread that it waits for runs only after that. `suite.trials.gradient_mean` measures both.
+one CPU the thread that it waits for runs only after that.
 
 References
 ----------

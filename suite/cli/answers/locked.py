@@ -2,6 +2,7 @@
 
 import msgspec
 
+from suite.images.base_check import CheckedBase
 from suite.images.lock_check import Checked
 
 
@@ -12,3 +13,5 @@ class CheckedLocks(msgspec.Struct, frozen=True):
     exit_code: int
     """1: something is; 2: nothing is known to be, and the package index gave no answer; 0: nothing is."""
     locks: tuple[Checked, ...]
+    bases: tuple[CheckedBase, ...] = ()
+    """Locks of Debian packages; only where no image is named."""

@@ -1,7 +1,6 @@
 """The files that nodes lack, put into Ray's object store once for all nodes that lack the same."""
 
 import hashlib
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -12,7 +11,7 @@ from suite.fleet.run import place
 from suite.fleet.run.messages import CHUNK_BYTES
 from suite.images.bundle import pack
 from suite.images.wheels import Progress
-from suite.paths import cache_folder
+from suite.paths import temporary_folder
 from suite.record.references import parse
 
 
@@ -42,7 +41,7 @@ def put(references: Iterable[str], launcher: str, progress: Progress) -> Bundle:
     LevelfieldError
         A file cannot be fetched here.
     """
-    with tempfile.TemporaryDirectory(prefix="fleet-", dir=cache_folder("downloads")) as folder:
+    with temporary_folder("fleet") as folder:
         path = Path(folder) / "bundle"
         pack(map(parse, references), path, bases=launcher == "docker", tool=False, progress=progress)
         digest = hashlib.sha256()

@@ -44,8 +44,8 @@ def read(path: Path, table: Table) -> tuple[Sentences, ...]:
     UnusableError
         It cannot be read, has other columns, was cut off, or holds a label that the task has not.
     """
-    file = path / table.file if path.is_dir() else path
-    lines = texts.read(file, "the table of sentences").split("\n")
+    file, inside = (path / table.file, path) if path.is_dir() else (path, None)
+    lines = texts.read(file, "the table of sentences", inside=inside).split("\n")
     lines = [line.removesuffix("\r") for line in lines[: -1 if lines[-1] == "" else None]]
     by_name = isinstance(table.label, str)
     heading = lines[0].split("\t") if by_name and lines else []

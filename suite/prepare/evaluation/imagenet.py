@@ -73,7 +73,7 @@ def _by_folder(root: Path, folders: list[str], classes: int) -> tuple[Picture, .
         )
     known = list(in_order(folders))
     if (root / CLASSES).is_file():
-        known = texts.read(root / CLASSES, "the list of classes", _MAX_BYTES).split()
+        known = texts.read(root / CLASSES, "the list of classes", _MAX_BYTES, inside=root).split()
     if len(known) != classes:
         raise UnusableError(
             f"The folder {shown(root.name)} has {len(known)} classes, and the network tells {classes} apart: name all "
@@ -93,7 +93,8 @@ def _by_folder(root: Path, folders: list[str], classes: int) -> tuple[Picture, .
 
 def _labelled(root: Path, listed: str, classes: int) -> tuple[Picture, ...]:
     found = {}
-    for number, line in enumerate(texts.read(root / listed, "the list of labels", _MAX_BYTES).splitlines(), start=1):
+    lines = texts.read(root / listed, "the list of labels", _MAX_BYTES, inside=root).splitlines()
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         name, _, label = line.strip().rpartition(" ")

@@ -215,7 +215,7 @@ def _pictures(making: _Making, request: DataRequest, task: Task, network: str, _
 
 def _questions(making: _Making, request: DataRequest, task: Task, network: str, beside: Sequence[Path]) -> Judged:
     file = request.path / "dev-v1.1.json" if request.path.is_dir() else request.path
-    everything = squad.read(file)
+    everything = squad.read(file, request.path if request.path.is_dir() else None)
     chosen = drawn([each.id for each in everything], request.items)
     asked = tuple(everything[each] for each in chosen)
     model = models.get(network)
@@ -343,7 +343,7 @@ def tokenized(opened: Preprocessor, vocabulary: Vocabulary, texts: Sequence[str]
 
 def _content(root: Path, name: str) -> bytes:
     try:
-        return untrusted.read_plain(root / name, MAX_PICTURE_BYTES)
+        return untrusted.read_plain(root / name, MAX_PICTURE_BYTES, inside=root)
     except untrusted.TooLargeError:
         raise UnusableError(f"{shown(name)} is larger than {MAX_PICTURE_BYTES >> 20} MiB.") from None
     except OSError as error:

@@ -79,20 +79,22 @@ class Span(msgspec.Struct, frozen=True):
     """Of each piece, in characters of the text."""
 
 
-def read(path: Path) -> tuple[Question, ...]:
+def read(path: Path, inside: Path | None = None) -> tuple[Question, ...]:
     """Read a file of questions.
 
     Parameters
     ----------
     path
         `dev-v1.1.json`, or a file of that form.
+    inside
+        Folder that no link may leave.
 
     Raises
     ------
     UnusableError
         It cannot be read, is of another version, or holds no questions with answers.
     """
-    content = texts.read(path, "the file of questions")
+    content = texts.read(path, "the file of questions", inside=inside)
     try:
         file = msgspec.json.decode(content, type=_File)
     except (msgspec.MsgspecError, RecursionError) as error:

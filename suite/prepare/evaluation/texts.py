@@ -9,7 +9,7 @@ MAX_BYTES = 256 << 20
 """Of one file: SQuAD's is 5 MB, QQP's and MNLI's some 10 MB."""
 
 
-def read(path: Path, what: str, most_bytes: int = MAX_BYTES) -> str:
+def read(path: Path, what: str, most_bytes: int = MAX_BYTES, *, inside: Path | None = None) -> str:
     """Return a text file's content.
 
     Parameters
@@ -20,6 +20,8 @@ def read(path: Path, what: str, most_bytes: int = MAX_BYTES) -> str:
         What it should be, for the message.
     most_bytes
         The most that such a file may have.
+    inside
+        Folder that no link may leave.
 
     Raises
     ------
@@ -27,7 +29,7 @@ def read(path: Path, what: str, most_bytes: int = MAX_BYTES) -> str:
         It is not there, is not text in UTF-8, or is too long.
     """
     try:
-        content = untrusted.read_plain(path, most_bytes)
+        content = untrusted.read_plain(path, most_bytes, inside=inside)
     except untrusted.TooLargeError:
         raise UnusableError(f"{shown(path.name)} is larger than {most_bytes >> 20} MiB, and no {what} is.") from None
     except OSError as error:

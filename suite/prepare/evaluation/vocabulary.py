@@ -54,7 +54,7 @@ def find(folders: Iterable[Path], words: int) -> Vocabulary:
             f"There is no {NAME} in {' or '.join(shown(each.name) for each in looked)}: it says which piece of a text "
             "each number of the network stands for. Copy the one that belongs to the weights there."
         )
-    content = texts.read(folder / NAME, "the vocabulary", MAX_BYTES).replace("\r\n", "\n")
+    content = texts.read(folder / NAME, "the vocabulary", MAX_BYTES, inside=folder).replace("\r\n", "\n")
     pieces = content.removesuffix("\n").split("\n")
     if len(pieces) > words:
         raise UnusableError(f"{NAME} has {len(pieces):,} pieces, and the network knows {words:,}.")
@@ -75,7 +75,7 @@ def _lowercase(path: Path) -> bool:
         return True
     try:
         return msgspec.json.decode(
-            texts.read(path, "the tokenizer's configuration", MAX_BYTES), type=_Configuration
+            texts.read(path, "the tokenizer's configuration", MAX_BYTES, inside=path.parent), type=_Configuration
         ).do_lower_case
     except msgspec.MsgspecError as error:
         raise UnusableError(f"{path.name} is no configuration of a tokenizer: {error}.") from None

@@ -16,6 +16,7 @@ import msgspec
 
 from suite.errors import printable
 from suite.prepare.own_images import decoding
+from suite.safety import untrusted
 from suite.zoo import bits
 from suite.zoo.own_images import LEAST_CLASSES, MOST_CLASSES, MOST_IMAGES, MOST_TESTED
 from suite.zoo.weights import SEED
@@ -169,7 +170,7 @@ def entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
         path = folder / name
         where = shown(str(path.relative_to(root)))
         try:
-            inside = path.resolve(strict=True).is_relative_to(root)
+            inside = untrusted.belongs_to(path.resolve(strict=True), root)
             kind = path.stat().st_mode
         except (OSError, RuntimeError):
             raise UnusableError(f"{where} cannot be read: it is a link to nothing, or not for you.") from None

@@ -126,7 +126,7 @@ def kept(manifest: Path, artifacts: Path) -> Prepared | None:
 
 def _content(listing: Listing, entry: Entry) -> bytes:
     try:
-        return untrusted.read_plain(listing.folder / entry.name, decoding.MAX_BYTES)
+        return untrusted.read_plain(listing.folder / entry.name, decoding.MAX_BYTES, inside=listing.folder)
     except untrusted.TooLargeError:
         raise UnusableError(f"{shown(entry.name)} is larger than {decoding.MAX_BYTES >> 20} MiB.") from None
     except OSError as error:

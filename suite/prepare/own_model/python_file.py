@@ -54,7 +54,7 @@ def keep(text: str) -> OwnFile:
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, content)
-    target.chmod(0o644)
+    untrusted.limit_access(target, Path(path).stat().st_mode)
     target.parent.chmod(0o755)
     return described
 

@@ -9,14 +9,13 @@ import mmap
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from suite.backends.protobuf import MalformedError
 from suite.errors import LevelfieldError, printable
-from suite.paths import cache_folder
+from suite.paths import cache_folder, temporary_folder
 from suite.prepare.artifacts import ModelFile
 from suite.prepare.own_model import describe, onnx_format, python_file
 from suite.prepare.own_model.describe import Content
@@ -101,8 +100,9 @@ def keep(path: Path) -> Content:
     """
     root = cache_folder("artifacts") / "own"
     root.mkdir(exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=root))
-    try:
+    with temporary_folder("own") as outer:
+        draft = outer / "draft"
+        draft.mkdir()
         sha256, size_bytes = _copy(path, draft / MODEL, MAX_BYTES)
         graph = _graph(draft / MODEL, _shown(path))
         beside = {name: _copy_beside(path, name, draft) for name in graph.beside}
@@ -113,8 +113,6 @@ def keep(path: Path) -> Content:
         if not (target / MODEL).is_file():
             shutil.rmtree(target, ignore_errors=True)
             draft.replace(target)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return content
 
 
@@ -228,16 +226,17 @@ def _mapped(path: Path) -> Iterator[memoryview]:
     yield memoryview(whole)  # closed with the last view of it
 
 
-def _copy(source: Path, target: Path, most_bytes: int) -> tuple[str, int]:
+def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = None) -> tuple[str, int]:
     """Copy a plain file; return its SHA-256 and its size."""
     try:
-        opened = untrusted.open_plain(source)
+        opened = untrusted.open_plain(source, inside=inside)
     except OSError as error:
         raise LevelfieldError(
             f"{_shown(source)} cannot be read: {error.strerror or error}.", fix="Name an ONNX file that is there."
         ) from error
     with opened as file, target.open("wb") as copy:
-        if os.fstat(file.fileno()).st_size > most_bytes:
+        status = os.fstat(file.fileno())
+        if status.st_size > most_bytes:
             raise LevelfieldError(
                 f"{_shown(source)} is longer than {most_bytes} bytes, the most that such a file may have.",
                 fix="Save it with its weights in a file beside it: onnx.save_model(…, save_as_external_data=True).",
@@ -247,7 +246,7 @@ def _copy(source: Path, target: Path, most_bytes: int) -> tuple[str, int]:
             digest.update(chunk)
             copy.write(chunk)
             size_bytes += len(chunk)
-    target.chmod(0o644)
+    untrusted.limit_access(target, status.st_mode)
     return digest.hexdigest(), size_bytes
 
 
@@ -259,42 +258,36 @@ def _copy_beside(path: Path, name: str, draft: Path) -> str:
             fix="Save it again as one file: onnx.save_model(onnx.load(…), …).",
         )
     source = path.with_name(name)
-    if not source.is_file():
+    if not source.exists():
         raise LevelfieldError(
             f"{_shown(path)} keeps weights in {name}, which is not beside it.",
             fix="Put it there, or save the model again as one file: onnx.save_model(onnx.load(…), …).",
         )
-    return _copy(source, draft / name, 1 << 40)[0]
+    return _copy(source, draft / name, 1 << 40, inside=path.parent)[0]
 
 
 def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: tuple[str, ...]) -> None:
     """Write the file with these shapes of its inputs, and links to the weights beside it."""
     if (folder / MODEL).is_file():
         return
-    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=original.parent))
-    try:
+    with temporary_folder("own") as outer:
+        draft = outer / "draft"
+        draft.mkdir()
         with _mapped(original / MODEL) as whole, (draft / MODEL).open("wb") as file:
             file.writelines(onnx_format.fixed(whole, sides))
-        (draft / MODEL).chmod(0o644)
+        untrusted.limit_access(draft / MODEL, (original / MODEL).stat().st_mode)
         for name in beside:
             (draft / name).hardlink_to(original / name)
         draft.chmod(0o755)
         shutil.rmtree(folder, ignore_errors=True)
         draft.replace(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _keep_values(path: Path) -> str:
     """Copy a file of values into the cache; return its SHA-256."""
-    root = cache_folder("artifacts") / "own"
-    descriptor, draft = tempfile.mkstemp(prefix=".draft-", dir=root)
-    os.close(descriptor)
-    try:
-        sha256, _ = _copy(path, Path(draft), MAX_VALUES_BYTES)
-        Path(draft).replace(_values_file(sha256))
-    finally:
-        Path(draft).unlink(missing_ok=True)
+    with temporary_folder("own") as folder:
+        sha256, _ = _copy(path, folder / "values", MAX_VALUES_BYTES)
+        (folder / "values").replace(_values_file(sha256))
     return sha256
 
 

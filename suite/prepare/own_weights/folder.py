@@ -4,8 +4,7 @@ Only safetensors files are read. Files that hold pickled objects are refused: to
 """
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
 from io import BufferedReader
 from pathlib import Path
 
@@ -46,6 +45,8 @@ class Folder(msgspec.Struct, frozen=True):
     files: dict[str, str]
     """Name to SHA-256."""
     size_bytes: int
+    mode: int
+    """Permissions that all its files of tensors give."""
     tensors: dict[str, tuple[str, Mapped]]
     """Name of a tensor to the file that holds it."""
 
@@ -106,7 +107,7 @@ def read(path: Path) -> Folder:
         )
     config, config_sha256 = _small(path, CONFIG, MOST_CONFIG_BYTES)
     files, placed = {CONFIG: config_sha256}, dict[str, str]()
-    size_bytes = len(config)
+    size_bytes, mode = len(config), 0o777
     if (path / INDEX).exists() and not (path / SINGLE).exists():
         index, files[INDEX] = _small(path, INDEX, MOST_INDEX_BYTES)
         size_bytes += len(index)
@@ -117,14 +118,14 @@ def read(path: Path) -> Folder:
         shards = (SINGLE,)
     tensors: dict[str, tuple[str, Mapped]] = {}
     for shard in shards:
-        mapped, files[shard], length = _open(path, shard)
-        size_bytes += length
+        mapped, files[shard], status = _open(path, shard)
+        size_bytes, mode = size_bytes + status.st_size, mode & status.st_mode
         wanted = mapped.tensors if not placed else [name for name, file in placed.items() if file == shard]
         for name in wanted:
             if name not in mapped.tensors:
                 raise LevelfieldError(f"{INDEX} says that {shard} holds {shown(name)}, and it does not.", fix=_AGAIN)
             tensors[name] = shard, mapped
-    return Folder(shown(path.name or path.resolve().name), config, files, size_bytes, tensors)
+    return Folder(shown(path.name or path.resolve().name), config, files, size_bytes, mode, tensors)
 
 
 def _is_folder(path: Path) -> bool:
@@ -177,26 +178,14 @@ def _placed(index: bytes) -> dict[str, str]:
     return placed
 
 
-@contextmanager
-def _opened(path: Path, name: str) -> Iterator[BufferedReader]:
-    """Open a plain file of a folder; links lead into the folder, or into the blobs of the hub's cache beside it."""
-    file = path / name
+def _opened(path: Path, name: str) -> BufferedReader:
     try:
-        target = file.resolve(strict=True)
-        allowed = (path.resolve(), path.resolve().parent.parent / "blobs")
-        if target.parent not in allowed:
-            raise LevelfieldError(
-                f"{name} in {shown(path.name)} is a link to a file outside of the folder.",
-                fix="Copy the file itself into the folder: cp -rL FOLDER NEW.",
-            )
-        opened = untrusted.open_plain(target, follow_links=False)
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
-        why = getattr(error, "strerror", None) or "it is a loop of links"
+        return untrusted.open_plain(path / name, inside=path)
+    except OSError as error:
         raise LevelfieldError(
-            f"{name} of {shown(path.name)} cannot be read: {why}.", fix="Put the file there, or fetch the folder again."
+            f"{name} of {shown(path.name)} cannot be read: {error.strerror or error}.",
+            fix="Put the file itself there, or fetch the folder again.",
         ) from error
-    with opened as stream:
-        yield stream
 
 
 def _small(path: Path, name: str, most_bytes: int) -> tuple[bytes, str]:
@@ -207,8 +196,8 @@ def _small(path: Path, name: str, most_bytes: int) -> tuple[bytes, str]:
     return content, hashlib.sha256(content).hexdigest()
 
 
-def _open(path: Path, name: str) -> tuple[Mapped, str, int]:
-    """Map a file of tensors; return it with its SHA-256 and its length."""
+def _open(path: Path, name: str) -> tuple[Mapped, str, os.stat_result]:
+    """Map a file of tensors; return it with its SHA-256 and what the file system says of it."""
     with _opened(path, name) as file:
         if file.peek(len(_LFS)).startswith(_LFS):
             raise LevelfieldError(
@@ -223,4 +212,4 @@ def _open(path: Path, name: str) -> tuple[Mapped, str, int]:
             ) from error
         file.seek(0)
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return mapped, sha256, file.tell()
+        return mapped, sha256, os.fstat(file.fileno())

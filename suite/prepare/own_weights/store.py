@@ -20,6 +20,7 @@ from suite.prepare.own_weights.families.types import Declared, Family
 from suite.prepare.own_weights.folder import CONFIG, Folder, shown
 from suite.record.files import write_atomically
 from suite.record.schema import Artifact, OwnWeights
+from suite.safety import untrusted
 from suite.worker.files import digest_of
 from suite.zoo import models, own_weights, weights
 from suite.zoo.spec import Model, Parameter
@@ -79,6 +80,7 @@ def _keep(found: Folder, family: Family, declared: Declared, config: dict[str, s
         target.parent.mkdir(parents=True, exist_ok=True)
         _description(name).unlink(missing_ok=True)
         weights.write(model, target, _tensors(model, placed, found))
+        untrusted.limit_access(target, found.mode)
         write_atomically(_description(name), msgspec.json.encode(described))
     return described
 

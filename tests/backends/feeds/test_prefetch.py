@@ -55,12 +55,3 @@ def test_an_error_in_the_thread_reaches_whoever_takes(
     with pytest.raises(OSError, match="the disk is gone"):
         feed.take()
     feed.close()
-
-
-@pytest.mark.framework
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("framework", "feed"), [("torch", "torch_loader"), ("tensorflow", "tf_data")])
-def test_a_framework_reads_it(framework: str, feed: str, feed_request: FeedRequest) -> None:
-    pytest.importorskip(framework, reason=f"{framework} is not installed here")
-    check(opened(feed, feed_request), feed_request)

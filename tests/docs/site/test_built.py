@@ -19,7 +19,6 @@ PATIENCE_S = 30.0
 
 
 @pytest.mark.browser
-@pytest.mark.slow
 @pytest.mark.extended
 def test_the_site_is_built_strictly_and_searches_without_a_server(browser: "webdriver.Chrome", tmp_path: Path) -> None:
     site = tmp_path / "site"

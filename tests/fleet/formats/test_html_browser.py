@@ -41,7 +41,6 @@ def test_it_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, page: Path
     assert [address for address in requests(browser) if not address.startswith("data:")] == [page.as_uri()]
 
 
-@pytest.mark.slow
 def test_axe_finds_nothing(browser: webdriver.Chrome, page: Path) -> None:
     show(browser, page)
     assert violations(browser) == []
@@ -108,8 +107,6 @@ def test_a_stranger_s_texts_are_only_texts(browser: webdriver.Chrome, tmp_path: 
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.alone
-@pytest.mark.slow
 def test_a_thousand_nodes_open_in_two_seconds(browser: webdriver.Chrome, tmp_path: Path) -> None:
     file = write(large(1000, 30), tmp_path)
     times = []

@@ -24,14 +24,13 @@ from suite.images.wheels import silent
 from suite.paths import cache_folder
 from suite.record import files, journal
 from suite.record.schema import Run
-from suite.trials.fleet_whole import processes
 from tests import commands
 from tests.commands import Command, eventually
+from tests.fleet.run import processes
 
 pytestmark = [
+    pytest.mark.extended,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
-    pytest.mark.slow,
-    pytest.mark.alone,
 ]
 PLAN = (
     "--profile", "smoke", "--models", "mlp", "--scenarios", "latency", "--backends", "onnxruntime", "--control", "none",

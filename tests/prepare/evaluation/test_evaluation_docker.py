@@ -27,7 +27,7 @@ from tests.engines import none_left
 from tests.prepare.evaluation import sets
 from tests.prepare.own_weights import saved
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 ITEMS = 24
 JPEG = Path(__file__).with_name("waves.jpg")

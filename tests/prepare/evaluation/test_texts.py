@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.prepare.evaluation import texts
+from suite.prepare.evaluation import glue, imagenet, preparing, squad, texts, vocabulary
+from suite.prepare.evaluation.tasks import TASKS
 from suite.prepare.own_images.listing import UnusableError
 
 
@@ -26,3 +27,22 @@ def test_what_is_no_text_is_refused_in_a_sentence(tmp_path: Path) -> None:
     ):
         with pytest.raises(UnusableError, match=re.escape(said)):
             texts.read(tmp_path / name, "list", 1 << 20)
+
+
+def test_no_link_leaves_the_folder_of_a_data_set(tmp_path: Path) -> None:
+    table = TASKS["glue-sst2"].table
+    assert table is not None
+    (tmp_path / "secret").write_text("n1\nn2\n")
+    for name in ("n1", "n2"):
+        (tmp_path / "set" / name).mkdir(parents=True)
+    for reads, name in (
+        (lambda folder: imagenet.list_pictures(folder, 2), "classes.txt"),
+        (lambda folder: vocabulary.find((folder,), 10), "vocab.txt"),
+        (lambda folder: glue.read(folder, table), "dev.tsv"),
+        (lambda folder: squad.read(folder / "dev-v1.1.json", folder), "dev-v1.1.json"),
+        (lambda folder: preparing._content(folder, "a.png"), "a.png"),
+    ):
+        (tmp_path / "set" / name).symlink_to("../secret")
+        with pytest.raises(UnusableError, match=r"outside of its folder|leaves the folder"):
+            reads(tmp_path / "set")
+        (tmp_path / "set" / name).unlink()

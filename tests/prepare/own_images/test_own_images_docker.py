@@ -14,7 +14,7 @@ from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_images import pictures
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 
 def test_two_backends_train_on_a_folder_of_images(engine: docker.DockerClient, tmp_path: Path) -> None:

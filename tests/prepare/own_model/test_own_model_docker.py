@@ -11,7 +11,7 @@ from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_model import onnx_files
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 
 def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None:

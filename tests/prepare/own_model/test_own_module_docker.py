@@ -10,7 +10,7 @@ from suite.run.results import REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 TORCH = """
 import numpy as np

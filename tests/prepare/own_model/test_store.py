@@ -91,6 +91,28 @@ def test_weights_elsewhere_are_not_read(tmp_path: Path, place: str) -> None:
         read(path)
 
 
+def test_a_link_beside_it_that_leaves_the_folder_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    path = onnx_files.write(tmp_path / "given", "big.onnx", onnx_files.classifier(beside="w.bin"))
+    secret = tmp_path / "secret"
+    secret.write_bytes(onnx_files.weights_of_classifier())
+    path.with_name("w.bin").symlink_to(secret)
+    with refused("w.bin cannot be read: it is a link to a file outside of its folder"):
+        read(path)
+
+
+def test_copies_are_no_more_public_than_what_was_given(tmp_path: Path) -> None:
+    content = onnx_files.classifier(beside="w.bin")
+    path = onnx_files.write(tmp_path, "big.onnx", content, {"w.bin": onnx_files.weights_of_classifier()})
+    for given in (path, path.with_name("w.bin")):
+        given.chmod(0o600)
+    kept = read(path)
+    copies = [*(cache_folder("artifacts") / "own").rglob("model.onnx"), *cache_folder("artifacts").rglob("w.bin")]
+    copies.append(cache_folder("artifacts") / store.prepared(kept, 2).path)
+    assert len(copies) > 2
+    assert {each.stat().st_mode & 0o777 for each in copies} == {0o600}
+
+
 def test_values_of_ones_own(tmp_path: Path) -> None:
     path = onnx_files.write(tmp_path, "m.onnx", onnx_files.classifier())
     np.save(tmp_path / "x.npy", np.ones((3, 16), dtype=np.float32))

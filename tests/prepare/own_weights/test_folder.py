@@ -130,7 +130,8 @@ def test_a_shard_without_its_tensor_is_named(tmp_path: Path) -> None:
 def test_a_link_to_elsewhere_is_refused(tmp_path: Path, network: Path, name: str) -> None:
     (network / name).rename(tmp_path / "elsewhere")
     (network / name).symlink_to(tmp_path / "elsewhere")
-    assert "link to a file outside" in refused(network).message
+    assert f"{name} of " in refused(network).message
+    assert "a link to a file outside of its folder" in refused(network).message
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])

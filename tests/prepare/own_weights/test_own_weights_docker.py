@@ -12,7 +12,7 @@ from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = pytest.mark.docker
 
 BACKENDS = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
 

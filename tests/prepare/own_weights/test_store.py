@@ -36,6 +36,12 @@ def test_the_tensors_arrive_under_our_names(tmp_path: Path) -> None:
         assert np.array_equal(found[name], array), name
 
 
+def test_what_is_kept_is_no_more_public_than_the_folder(tmp_path: Path) -> None:
+    path = saved.bert(tmp_path / "given")
+    (path / folder.SINGLE).chmod(0o600)
+    assert store.file_of(kept_of(path).model).stat().st_mode & 0o777 == 0o600
+
+
 def test_a_record_says_what_but_not_where(tmp_path: Path) -> None:
     kept = kept_of(saved.bert(tmp_path / "secret-name"))
     said = msgspec.json.encode(kept).decode()

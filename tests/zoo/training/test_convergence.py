@@ -61,7 +61,6 @@ def test_a_seed_is_other_weights_and_the_same_again() -> None:
     assert digests[0] != digests[1] == digests[2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_tolerance_is_the_references_own_sensitivity(precision: str) -> None:
     recorded = convergence.sensitivities(convergence.goal("mlp"))[precision]

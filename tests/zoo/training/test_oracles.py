@@ -7,11 +7,11 @@ from suite.zoo import models, weights
 from suite.zoo.native import definition
 from suite.zoo.training import batches
 from suite.zoo.training.trajectory import loss_and_gradients
-from tests.backends.test_update_rules import RULES, right_only
+from tests.backends.update_rules import RULES, right_only
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 
-pytestmark = [pytest.mark.framework, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
 FLOAT64_ROUNDING = 1e-10
 """Of gradients through fifty layers; a mistake would be larger by orders."""

@@ -289,7 +289,6 @@ def test_biases_and_norms_do_not_decay() -> None:
     assert not any("LayerNorm" in name or name.endswith("bias") for name in found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
 def test_the_table_of_sensitivities_is_what_it_says(precision: str) -> None:
     found, recorded = parity.sensitivity(MLP, precision=precision), parity.sensitivity_of("mlp", precision)
@@ -308,7 +307,7 @@ def right_resnet50(resnet50_weights: weights.Arrays) -> Trajectory:
     return one_step(resnet50_weights)
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_statistics_that_follow_the_biased_variance(
     monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right_resnet50: Trajectory
 ) -> None:
@@ -327,7 +326,7 @@ def test_statistics_that_follow_the_biased_variance(
     assert judged.errors.losses == 0
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_batch_norm_in_evaluation_mode(
     monkeypatch: pytest.MonkeyPatch, resnet50_weights: weights.Arrays, right_resnet50: Trajectory
 ) -> None:

@@ -10,8 +10,7 @@ from suite.zoo.training.trajectory import loss_and_gradients
 from tests.zoo.slopes import doubled, slope_along
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.slow
+@pytest.mark.extended
 @pytest.mark.parametrize(("name", "batch", "step"), [("resnet50", 2, 2e-10), ("bert", 1, 1e-4)])
 def test_a_whole_networks_loss_rises_along_its_gradient_as_it_says(name: str, batch: int, step: float) -> None:
     """Along any other direction ReLUs that turn on or off would hide the slope of so large a network.

@@ -46,6 +46,7 @@ def judged(name: str, values: bytes, *, processes: int = 1) -> update.Judgement:
     return update.judge(values, models.get(name), RULES[name], processes=processes)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [name for name in RULES if name != "bert"])
 @pytest.mark.parametrize("processes", [1, 3])
 def test_float32_follows_the_rule_with_room_to_spare(name: str, processes: int) -> None:
@@ -119,6 +120,7 @@ NUMBERS_OF_ADAMW = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [(name, mistake) for name in RULES for mistake in NUMBERS]
@@ -221,6 +223,7 @@ CODE_OF_ADAMW = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OF_SGD)
 @pytest.mark.parametrize("mistake", CODE_OF_SGD)
 def test_a_wrong_sgd_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mistake: str) -> None:
@@ -230,6 +233,7 @@ def test_a_wrong_sgd_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mist
     refused(name, values)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OF_ADAMW)
 @pytest.mark.parametrize("mistake", CODE_OF_ADAMW)
 def test_a_wrong_adamw_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mistake: str) -> None:

@@ -1,0 +1,294 @@
+"""Figures of README.md and docs/, from committed records: cog calls these functions, and each prints Markdown."""
+
+import itertools
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from suite.analysis import analyse
+from suite.analysis.types import Analysis, TimedBlock
+from suite.record import files
+from suite.record.schema import Run
+from suite.report import loadgen, sentences, terminal, units
+from suite.run import ab
+
+REPORTS = Path(__file__).resolve().parents[2] / "reports"
+TRIALS = REPORTS / "trials"
+DEFAULT = "20261124-213024-standard-a2f1"
+"""The run that the README shows: the default profile, images there, on a quiet machine."""
+CONVERGENCE = "20261122-041102-standard-212d"
+DECODER = "20261125-202352-standard-4444"
+KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
+LOADGEN = "20261126-195621-standard-5280"
+GPU = "20261127-050439-standard-0048"
+
+
+@cache
+def _run(name: str) -> Run:
+    return files.read(REPORTS / name)
+
+
+@cache
+def _analysis(name: str) -> Analysis:
+    return analyse(_run(name))
+
+
+def _block(run: str, scenario: str, model: str, precision: str = "fp32") -> TimedBlock:
+    wanted = (scenario, model, precision)
+    (found,) = (
+        each for each in _analysis(run).timed if (each.case.scenario, each.case.model, each.case.precision) == wanted
+    )
+    return found
+
+
+@cache
+def _trial(name: str) -> Any:  # noqa: ANN401  (a record of any study)
+    return json.loads((TRIALS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _section(name: str, title: str) -> str:
+    """Return what stands under a heading of a study's rendered record; without a title, all of it."""
+    text = (TRIALS / f"{name}.md").read_text(encoding="utf-8")
+    return f"\n{text}".split(f"\n## {title}\n", 1)[1].split("\n## ")[0] if title else text
+
+
+def _rows(name: str, title: str = "") -> list[dict[str, str]]:
+    """Return the first table of a section, cell by cell."""
+    text = itertools.dropwhile(lambda line: not line.startswith("|"), _section(name, title).splitlines())
+    lines = itertools.takewhile(lambda line: line.startswith("|"), text)
+    cells = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
+    head = [name + " " * cells[0][:at].count(name) for at, name in enumerate(cells[0])]  # a name may stand twice
+    return [dict(zip(head, line, strict=True)) for line in cells[2:]]
+
+
+def show(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table."""
+    lines = (" | ".join(map(str, cells)) for cells in (head, ["---"] * len(head), *rows))
+    print("\n".join(f"| {line} |" for line in lines))
+
+
+def table(
+    name: str,
+    title: str = "",
+    *,
+    drop: Collection[str] = (),
+    only: Mapping[str, Collection[str]] | None = None,
+) -> None:
+    """Print a table of a study's rendered record.
+
+    Parameters
+    ----------
+    name, title
+        The record under reports/trials/, and the heading above the table.
+    drop
+        Columns to leave out.
+    only
+        Values by column, each of which has a row: other rows are left out.
+    """
+    only = only or {}
+    found = _rows(name, title)
+    if missing := [value for column in only for value in only[column] if value not in {row[column] for row in found}]:
+        raise ValueError(f"{name}.md has no such row under {title!r}: {missing}.")
+    rows = [row for row in found if all(row[column] in values for column, values in only.items())]
+    head = [column for column in rows[0] if column not in drop]
+    show(head, ([row[column] for column in head] for row in rows))
+
+
+def paragraph(name: str, place: int = 1) -> None:
+    """Print one paragraph of a study's rendered record; the heading is the first."""
+    print(_section(name, "").split("\n\n")[place].strip())
+
+
+def items(name: str) -> None:
+    """Print the list of a study's rendered record."""
+    print("\n".join(line for line in _section(name, "").splitlines() if line.startswith("- ")))
+
+
+def result(model: str = "ResNet-50, latency, batch 1") -> None:
+    """Print what `levelfield report` prints of the default run: what holds for all results, and one table."""
+    printed = StringIO()
+    terminal.show(_run(DEFAULT), _analysis(DEFAULT), Console(file=printed, width=80, color_system=None))
+    lines = [line.rstrip() for line in printed.getvalue().replace("\u00a0", " ").splitlines()]
+    start = lines.index(model)
+    end = next(at for at, line in enumerate(lines) if at > start + 7 and not line)
+    about = [line for line in lines if line.startswith("All ") or "were disturbed" in line][:2]
+    print("\n".join(["```text", *about, "", *lines[start:end], "```"]))
+
+
+def verdict() -> None:
+    """Print the default run's sentence on ResNet-50's latency."""
+    blocks = [block for block in _analysis(DEFAULT).timed if block.case.scenario == "latency"]
+    print(f"> {sentences.verdict(_block(DEFAULT, 'latency', 'resnet50'), blocks)}")
+
+
+def trainings() -> None:
+    """Print the trainings to a target accuracy, network by network."""
+    blocks = {block.case.model: block for block in _analysis(CONVERGENCE).convergence}
+    rows = []
+    for arm in (row.arm for row in blocks["mlp"].rows):
+        cells = [arm]
+        for model in ("mlp", "resnet50"):
+            (row,) = (each for each in blocks[model].rows if each.arm == arm)
+            assert row.steps is not None
+            cells += [units.time_with_interval(row.time_ns), f"{row.steps.value:.0f}", units.time(row.load_ns)]
+        rows.append(cells)
+    show(["", "small MLP", "steps", "load, compile", "two-bottleneck ResNet", "steps", "load, compile"], rows)
+
+
+def decoder() -> None:
+    """Print the decoder's calls, and tokens a second, by backend."""
+    blocks = [_block(DECODER, scenario, "decoder") for scenario in ("prefill", "decode", "generate")]
+    arms = sorted(row.arm for row in blocks[0].rows)
+    cells = [{row.arm: sentences.cost(row, block.case) for row in block.rows} for block in blocks]
+    show(["backend", "prefill", "decode", "tokens/s"], ([f"`{arm}`", *(each[arm] for each in cells)] for arm in arms))
+
+
+def wrappers(run: str) -> None:
+    """Print what Keras costs over its engines, by model."""
+    found = {(each.arm, each.case.model): each for each in _analysis(run).insights.wrappers}
+    models = [model for model in ("mlp", "resnet50", "bert") if any(each == model for _, each in found)]
+    pairs = dict.fromkeys((each.arm, each.against) for each in found.values())
+    show(
+        ["", *models],
+        (
+            [f"`{arm}` ÷ `{against}`", *(units.times(found[arm, model].ratio) for model in models)]
+            for arm, against in pairs
+        ),
+    )
+
+
+def driven_by_loadgen() -> None:
+    """Print LoadGen's percentile beside plain calls of the same workers, the fastest arm first."""
+    (latency,) = (block for block in _analysis(LOADGEN).timed if block.case.scenario == "latency")
+    (driven,) = _analysis(LOADGEN).loadgen
+    times = {row.arm: sentences.cost(row, latency.case) for row in latency.rows if row.is_equal}
+    show(
+        ["arm", "call (geometric mean)", "LoadGen's 90th percentile", "over ours, same worker", "LoadGen says"],
+        (
+            [row.arm, times[row.arm], loadgen.cost(row), units.times(row.against_own), loadgen.validity(row)]
+            for row in driven.rows
+            if row.standing == "ranked" and row.arm in times
+        ),
+    )
+
+
+def explained() -> None:
+    """Print the operators that `levelfield explain tensorflow-xla/mlp` found, and how far they can be believed."""
+    (found,) = _trial("explain-2026-11-22")["results"]
+    total = sum(each["self_us"] for each in found["operators"])
+    rows = [(each["operator"], each["calls"], each["self_us"]) for each in found["operators"]]
+    show(
+        ["operator", "calls", "self µs", "share"],
+        ([name, round(calls), units.digits(own), units.percent(own / total)] for name, calls, own in rows),
+    )
+    account = found["account"]
+    plain = units.digits(account["plain_us"])
+    share = units.percent(total / account["plain_us"])
+    print(f"\nOperators take {units.digits(total)} µs of a call: {share} of the plain median ({plain} µs).")
+
+
+def gate(lines: int = 10) -> None:
+    """Print the beginning of a case of the gate that was derived for real."""
+    text = (TRIALS / "gate-2026-11-25.toml").read_text(encoding="utf-8")
+    (case,) = re.findall(r'\[\[case\]\]\nid = "onnxruntime/mlp/latency.*?(?=\n\n|\Z)', text, re.DOTALL)
+    print("\n".join(["```toml", *case.splitlines()[:lines], "```"]))
+
+
+def attacks() -> None:
+    """Print what came of the last run of the fuzzer, and of the faults."""
+    fuzz, faults = _trial("fuzz"), _trial("faults")["results"]
+    kept, lost, left = (sum(each[name] for each in faults) for name in ("kept", "lost", "left"))
+    print(
+        f"- Changed files: {fuzz['cases']:,} cases for {len(fuzz['readers'])} readers, of which "
+        f"{len(fuzz['failures'])} failed ([record](../reports/trials/fuzz.json)).\n"
+        f"- Faults: {len(faults)}, with {kept} finished windows kept and {lost} lost, {left} containers left, "
+        f"{sum(bool(each['differences']) for each in faults)} records that differ "
+        "([record](../reports/trials/faults.md))."
+    )
+
+
+def images() -> None:
+    """Print whether two builds of every image gave the same layers."""
+    found = _trial("images-2026-11-22")["images"]
+    same = sum(each["first"] == each["second"] for each in found)
+    print(
+        f"Two builds from nothing on one machine gave the same layers for {same} of {len(found)} images "
+        "([record](../reports/trials/images-2026-11-22.json)); two machines were not tried."
+    )
+
+
+def _worst(rows: Iterable[Mapping[str, str]], column: str) -> str:
+    return max((row[column] for row in rows), key=lambda cell: float(cell.split(" ")[0]))
+
+
+def upgrades_in_trouble() -> None:
+    """Print the highest rate of false verdicts on a machine that is not steady."""
+    rows = _rows("bracket-2026-11-25", "A machine in trouble, and no effect")
+    worst = _worst(rows, "slower, or faster")
+    print(
+        f"Of upgrades without an effect, on a machine that takes a step, drifts or has a bad boot, at most {worst} are "
+        f"called *slower* (or *faster*), in the worst of {len(rows)} simulated settings."
+    )
+
+
+def fleets() -> None:
+    """Print how often a like node is called slow, and which slow node is found."""
+    alike = _rows("fleet-2026-11-25", "Fleets of like nodes in which any is called slow or fast in any case")
+    worst = _worst(alike, "slow or fast")
+    print(
+        f"Of fleets of like nodes, any was called slow or fast in {worst}, in the worst of {len(alike)} settings. "
+        "The smallest slowdown of a node that is found in 95 % of fleets (six cases, five runs that scatter by 1 %):\n"
+    )
+    rows = _rows("fleet-2026-11-25", "The smallest slowdown of one node that is found with a probability of 95 %")
+    found = {(row["nodes"], row["spread of nodes"]): row["finds"] for row in rows}
+    spreads, nodes = ("0.3 %", "0.5 %", "1 %", "2 %", "3 %"), ("4", "8", "16", "32", "100")
+    show(["nodes", "spread 0.3 %", *spreads[1:]], ([each, *(found[each, one] for one in spreads)] for each in nodes))
+
+
+def _power(value: float) -> str:
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def gpu() -> None:
+    """Print what was seen on a GPU."""
+    show(["", "seen", "record"], ([what, seen, f"[record](../reports/{record})"] for what, seen, record in _on_gpu()))
+
+
+def _on_gpu() -> Iterator[tuple[str, str, str]]:
+    """Yield what was looked at, what was seen, and the record under reports/."""
+    name = "gpu-sensors-2026-11-26"
+    facts, load = _trial(name)["facts"], _trial(name)["load"]
+    same = sum(one["nvml"] == one["nvidia_smi"] for one in facts)
+    power = f"{load['nvml_power_w']:.0f} W by NVML's energy counter and {load['smi_power_w']:.0f} W by `nvidia-smi`"
+    yield "Sensors", f"{same} of {len(facts)} facts by NVML are those of `nvidia-smi`; {power}", f"trials/{name}.json"
+    name = "gpu-ceilings-2026-11-26"
+    products = ", ".join(f"{kind} {value:.0f}" for kind, value in _trial(name)["products_tflops"].items())
+    copies = f"copies {_trial(name)['copy_tbs']:.2f} TB/s"
+    yield "Ceilings", f"products in TFLOP/s: {products}; {copies}", f"trials/{name}.json"
+    name = "gpu-parities-2026-11-26"
+    answers = [one["equal"] for one in _trial(name)["answers"]]
+    others = "the others are the MLP in TF32, which was computed in fp32"
+    yield "Answers", f"{sum(answers)} of {len(answers)} equal to the reference; {others}", f"trials/{name}.json"
+    name = "gpu-answers-2026-11-26"
+    refused = [one for one in _trial(name)["answers"] if not one["equal"]]
+    errors = ", ".join(f"{one['model']} {one['relative_error']:.1e}" for one in refused)
+    yield "Hidden TF32", f"refused: errors of {errors}", f"trials/{name}.json"
+    name = "gpu-clock-2026-11-26"
+    (clock,) = _trial(name)
+    ratios = "; ".join(
+        f"{one['ratio']:.4f} ({one['low']:.4f}–{one['high']:.4f}) of {one['clock']}" for one in clock["agreements"][:3]
+    )
+    yield "Clocks", f"ResNet-50, batch {clock['batch']}: a window is {ratios}", f"trials/{name}.json"
+    yield "A verdict", sentences.verdict(_block(GPU, "throughput-device", "resnet50")), f"{GPU}/report.html"
+    name = "gpu-inject-2026-11-27"
+    injected = ab.of_record(TRIALS / f"{name}.json")
+    (row,) = injected.comparison.rows
+    launches = len(injected.run.blocks[0].generations)
+    yield "5 % injected", f"*{row.verdict.value}*, {units.times(row.ratio)}, {launches} launches", f"trials/{name}.json"

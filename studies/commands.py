@@ -1,0 +1,239 @@
+"""What studies have in common: records, options, messages, the exit on an error, and preparation."""
+
+import datetime as dt
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+import click
+import msgspec
+from rich.markdown import Markdown
+from rich.markup import escape
+
+from suite.errors import LevelfieldError
+from suite.launchers.docker import DockerLauncher, connect
+from suite.launchers.host import HostLauncher
+from suite.launchers.protocol import Launcher
+from suite.launchers.venv import VenvLauncher
+from suite.machine.fingerprint import fingerprint
+from suite.plan import Plan, Selection, make
+from suite.record.files import write_atomically
+from suite.record.schema import Artifact, Fingerprint, Image, Warning_
+from suite.safety import terminals
+from suite.schedule import scratch
+from suite.schedule.listener import SilentListener
+from suite.schedule.outcomes import utc_now
+from suite.schedule.preparation import prepare
+from suite.schedule.resources import RunResources
+from suite.version import __version__
+
+FOLDER = Path("reports/trials")
+MAX_BYTES = 1 << 28
+"""Largest file that is read."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial measured and found."""
+
+    TRIAL: ClassVar[str]
+    """Name of the trial, in messages and in the name of the file."""
+    SCHEMA: ClassVar[int] = 1
+    """Version of the type."""
+
+    schema: int
+
+
+class MachineRecord(Record, frozen=True, kw_only=True):
+    """The record of a trial that measures one machine."""
+
+    started: str
+    tool_version: str
+    machine: Fingerprint
+
+
+class Measurement(MachineRecord, frozen=True, kw_only=True):
+    """The record of a trial that launches workers and needs a quiet machine."""
+
+    finished: str
+    seed: int
+    images: tuple[Image, ...]
+    artifacts: tuple[Artifact, ...]
+    load_before: tuple[float, float, float]
+    """Load averages of the machine, before and after."""
+    load_after: tuple[float, float, float]
+
+    def updated(self, **changes: Any) -> Self:  # noqa: ANN401  (fields of any type)
+        """Return the record with these changes, finished now."""
+        return msgspec.structs.replace(self, finished=utc_now(), load_after=os.getloadavg(), **changes)
+
+
+def site_facts(resources: RunResources) -> dict[str, Any]:
+    """Return the fields of a record that follow from what was prepared."""
+    return {
+        "tool_version": __version__,
+        "machine": fingerprint(resources.cpus),
+        "images": tuple(resources.images.values()),
+        "artifacts": tuple(file.artifact for file in resources.files.values()),
+    }
+
+
+_M = TypeVar("_M", bound=Measurement)
+
+
+def begin(kind: type[_M], resources: RunResources, **fields: Any) -> _M:  # noqa: ANN401  (fields of any type)
+    """Return the record of a measurement that begins now."""
+    now, load = utc_now(), os.getloadavg()
+    common: dict[str, Any] = {
+        "schema": kind.SCHEMA,
+        "started": now,
+        "finished": now,
+        "load_before": load,
+        "load_after": load,
+    }
+    return kind(**common, **site_facts(resources), **fields)
+
+
+_R = TypeVar("_R", bound=Record)
+
+
+def read(path: Path, kind: type[_R]) -> _R:
+    """Read a trial's record."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise LevelfieldError(f"{path} is larger than any record of this trial.")
+        record = msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise LevelfieldError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except msgspec.MsgspecError as error:
+        raise LevelfieldError(f"{path} is not a record of the {kind.TRIAL} trial: {error}.") from error
+    if record.schema != kind.SCHEMA:
+        raise LevelfieldError(
+            f"{path} has schema {record.schema}, this Levelfield reads {kind.SCHEMA}.",
+            fix="Use the Levelfield that wrote it.",
+        )
+    return record
+
+
+def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) -> None:
+    """Write a record and its tables, each file atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(record), indent=indent) + b"\n")
+    if markdown:
+        write_atomically(path.with_suffix(".md"), markdown.encode())
+
+
+COULD_NOT_RUN = 2
+"""Exit code."""
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+"""Of every command."""
+
+seed_option = click.option(
+    "--seed",
+    type=int,
+    default=None,
+    callback=lambda _context, _option, value: secrets.randbits(63) if value is None else value,
+    help="Seed of the schedule; the record holds it.",
+)
+out_option = click.option(
+    "--out", type=click.Path(path_type=Path), default=None, help="Record; default: under reports/trials/."
+)
+analyse_option = click.option(
+    "--analyse",
+    "only",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    metavar="RECORD",
+    help="Only analyse this record anew, and write it and its table again.",
+)
+add_option = click.option("--add", is_flag=True, help="Add to the record that --out names.")
+
+
+class Terminal(SilentListener):
+    """Prints steps, warnings and findings, and nothing of rounds."""
+
+    def __init__(self) -> None:
+        self._console = terminals.console()
+
+    def say(self, text: str) -> None:
+        self._console.print(f"[dim]{escape(text)}[/]", highlight=False, soft_wrap=True)
+
+    def warn(self, warning: Warning_) -> None:
+        self.say(warning.message)
+
+    def fail(self, text: str) -> None:
+        self._console.print(f"[red]{escape(text)}[/]", highlight=False)
+
+    def show(self, markdown: str, path: Path | None = None) -> None:
+        """Print findings."""
+        self._console.print(Markdown(markdown))
+        if path is not None:
+            self._console.print(f"Record: {escape(str(path))}", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def terminal() -> Iterator[Terminal]:
+    """Give a command its terminal; an error that the user can do something about is printed, and ends with code 2."""
+    opened = Terminal()
+    try:
+        yield opened
+    except (LevelfieldError, OSError) as error:
+        opened.fail(str(error))
+        sys.exit(COULD_NOT_RUN)
+
+
+Keep = Callable[[_R], None]
+"""Writes what a trial has measured so far."""
+
+
+def conduct(
+    kind: type[_R],
+    measure: Callable[[Keep[_R], Terminal], _R],
+    analyse: Callable[[_R], _R],
+    markdown: Callable[[_R], str],
+    *,
+    out: Path | None,
+    only: Path | None = None,
+    indent: int = 1,
+) -> _R:
+    """Measure, or read a record; then analyse it, write it and its tables, and print them."""
+    with terminal() as listener:
+        path = out or only or default_path(kind.TRIAL)
+        record = analyse(read(only, kind) if only else measure(lambda part: write(part, path, indent=indent), listener))
+        write(record, path, markdown(record), indent=indent)
+        listener.show(markdown(record), path)
+    return record
+
+
+def default_path(name: str, kind: str = "") -> Path:
+    """Return where a record is written unless another file is named."""
+    return FOLDER / f"{name}-{dt.datetime.now(dt.UTC):%Y-%m-%d}{kind}.json"
+
+
+def selection(models: Sequence[str], backends: Sequence[str], threads: int | None = None, **others: Any) -> Selection:  # noqa: ANN401
+    """Select calls of these models on these backends, without a control."""
+    fields = {"profile": "smoke", "scenarios": ("latency",), "control": "none", **others}
+    numbers = () if threads is None else (threads,)
+    return Selection(models=tuple(models), backends=tuple(backends), threads=numbers, **fields)
+
+
+def _launcher(name: str) -> Launcher:
+    if name == "host":
+        return HostLauncher()
+    return VenvLauncher() if name == "venv" else DockerLauncher(connect())
+
+
+@contextmanager
+def prepared(selected: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, RunResources]]:
+    """Make everything that a trial needs, and remove its compile caches afterwards."""
+    plan = make(selected)
+    chosen = _launcher(launcher)
+    chosen.sweep()
+    resources = prepare(plan, chosen, listener)
+    try:
+        yield plan, resources
+    finally:
+        scratch.remove(resources.caches)

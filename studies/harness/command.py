@@ -1,0 +1,166 @@
+"""What a harness adds to a call: Levelfield's worker and four other tools beside bare loops around the same call."""
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from studies import commands
+from studies.commands import begin
+from studies.harness.contestants import Target
+from studies.harness.findings import markdown, pooled
+from studies.harness.record import Cell, Finding, Trial
+from studies.harness.schedule import measure
+from studies.harness.tools import BARE, TOOLS, Tool
+from studies.harness.workspace import Workspace
+from suite.backends import registry
+from suite.cli.options import NAMES
+from suite.errors import LevelfieldError
+from suite.images import catalogue
+from suite.images.build import build
+from suite.launchers.docker import connect
+from suite.launchers.worker import WorkerError
+from suite.names import unknown
+from suite.plan import cpu_pinning
+from suite.record.schema import Block
+from suite.schedule.resources import RunResources
+
+WITHIN, OUTSIDE, INCONCLUSIVE = 0, 1, 3
+"""Exit codes."""
+VERSIONS = {
+    "torch": ("torch",),
+    "openvino": ("openvino",),
+    "peer-pyperf": ("pyperf",),
+    "peer-optimum-benchmark": ("optimum-benchmark", "transformers"),
+}
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What is measured, and how long."""
+
+    tools: tuple[str, ...]
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    launches: int
+    threads: int | None
+    seed: int
+    quick: bool
+
+
+def chosen(request: Request) -> list[tuple[Tool, str]]:
+    """Return every tool with each of its backends; raises LevelfieldError where one is unknown or takes no model."""
+    known = {each.name: each for each in TOOLS}
+    for name in request.tools:
+        if name not in known:
+            raise unknown("tool", name, known)
+        if known[name].models and not set(known[name].models) & set(request.models):
+            raise LevelfieldError(f"{name} measures {', '.join(known[name].models)} alone.", fix="Add it to --models.")
+    tools = [each for each in TOOLS if not request.tools or each.name in request.tools]
+    everything = request.backends or registry.names()
+    return [(tool, backend) for tool in tools for backend in ((tool.backend,) if tool.backend else everything)]
+
+
+def run(keep: commands.Keep[Trial], listener: commands.Terminal, *, request: Request) -> Trial:
+    """Measure every cell; the record is written after each."""
+    todo = chosen(request)
+    backends = tuple(dict.fromkeys(backend for _, backend in todo))
+    selected = commands.selection(request.models, backends, request.threads)
+    with commands.prepared(selected, listener) as (plan, resources), Workspace() as workspace:
+        images = [build(name, progress=listener.say) for name in dict.fromkeys(tool.image for tool, _ in todo) if name]
+        versions = {name: catalogue.lock(image).versions[name] for image, names in VERSIONS.items() for name in names}
+        settings = {"launches": request.launches, "quick": request.quick}
+        trial = begin(Trial, resources, seed=request.seed, settings=settings, versions=versions)
+        trial = trial.updated(images=(*trial.images, *images))
+        for tool, backend in todo:
+            for block in plan.blocks:
+                if not tool.models or block.case.model in tool.models:
+                    cell = _cell(resources, block, tool, backend, workspace, request, listener.say)
+                    cells = (*trial.cells, cell)
+                    trial = trial.updated(cells=cells, pooled=pool(cells))
+                    keep(trial)
+    return trial
+
+
+def _cell(
+    resources: RunResources,
+    block: Block,
+    tool: Tool,
+    backend: str,
+    workspace: Workspace,
+    request: Request,
+    say: Callable[[str], None],
+) -> Cell:
+    case = block.case
+    contrasts = tool.contrasts(case.model)
+    names = tuple(dict.fromkeys(name for each in contrasts for name in (each.first, each.second)))
+    cell = Cell(backend=backend, case=case, arms=names, generations=(), findings=())
+    title = f"{tool.name}, {case.model}, {backend}"
+    arm = next(arm for arm in block.arms if arm.backend == backend)
+    target = Target(
+        connect(), resources, case, arm, cpu_pinning.pinned(case.threads, resources.cpus, resources.topology)
+    )
+    try:
+        return measure(
+            cell,
+            contrasts,
+            resources.cpus,
+            tool.effort(request.launches, case.model, quick=request.quick),
+            partial(tool.launch, target, workspace, quick=request.quick),
+            seed=request.seed,
+            say=lambda text: say(f"{title}: {text}"),
+        )
+    except (LevelfieldError, WorkerError) as error:
+        say(f"{title}: {error}")
+        return msgspec.structs.replace(cell, failure=f"{tool.name}: {error}")
+    finally:
+        target.client.close()
+
+
+def pool(cells: Sequence[Cell]) -> dict[str, tuple[Finding, ...]]:
+    """Return, for each model that has several backends, what all launches beside a bare loop say together."""
+    found: dict[str, tuple[Finding, ...]] = {}
+    ours = next(tool for tool in TOOLS if tool.name == BARE)
+    for model in dict.fromkeys(cell.case.model for cell in cells):
+        contrasts = ours.contrasts(model)
+        arms = {name for each in contrasts for name in (each.first, each.second)}
+        among = [cell for cell in cells if cell.case.model == model and cell.findings and set(cell.arms) == arms]
+        if len(among) > 1:
+            found[model] = tuple(pooled(contrast, among) for contrast in contrasts)
+    return found
+
+
+def exit_code(cells: Sequence[Cell]) -> int:
+    """Return 1 where a limit is exceeded, 2 where a cell failed, 3 where a limit is not shown to hold, else 0."""
+    verdicts = {finding.verdict for cell in cells for finding in cell.findings}
+    if "outside" in verdicts:
+        return OUTSIDE
+    if any(cell.failure for cell in cells) or not verdicts:
+        return commands.COULD_NOT_RUN
+    return INCONCLUSIVE if "not shown" in verdicts else WITHIN
+
+
+@click.command(context_settings=commands.SETTINGS)
+@click.option("--tools", type=NAMES, default=(), help=f"Default: {', '.join(tool.name for tool in TOOLS)}.")
+@click.option("--models", type=NAMES, default=("mlp", "resnet50", "bert"), help="Only these, separated by commas.")
+@click.option("--backends", type=NAMES, default=(), help="Backends to compare with a bare loop; default: all.")
+@click.option("--launches", type=click.IntRange(1), default=6, show_default=True, help="Launches of a cell.")
+@click.option("--threads", type=int, default=None, help="Threads of every side; default: one per core.")
+@commands.seed_option
+@click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and no more.")
+@commands.out_option
+def main(out: Path | None, **requested: Any) -> None:  # noqa: ANN401
+    """Compare Levelfield's worker and other tools with bare loops."""
+    request = msgspec.convert(requested, Request)
+    if request.quick:
+        request = msgspec.structs.replace(request, launches=2)
+    measured = partial(run, request=request)
+    trial = commands.conduct(Trial, measured, lambda trial: trial, markdown, out=out)
+    sys.exit(exit_code(trial.cells))
+
+
+if __name__ == "__main__":
+    main()

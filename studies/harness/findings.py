@@ -1,0 +1,219 @@
+"""From the windows of a trial to findings: the interval of a contrast, compared with its limit.
+
+The question is what the harness adds to a usual launch. Now and then a launch is of another kind (OpenVINO ran on one
+core of two in one of sixteen, in either process); so the median over launches is compared with the limit, with its
+distribution-free interval, and the record has the mean with its t interval too.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from studies.harness.record import Cell, Contrast, Finding, Generation, Interval, Limit, Trial, Verdict
+from suite.report.markdown import interval, table
+from suite.statistics.arrays import Floats
+from suite.statistics.ending import EndedBy
+from suite.statistics.errors import InsufficientData
+from suite.statistics.levels import levels_of_windows
+from suite.statistics.medians import median_interval
+from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+
+CONFIDENCE = 0.95
+
+
+def launch_levels(generations: Sequence[Generation], arms: Sequence[str]) -> Floats:
+    """Return the log level of each launch: these trials warm up by a rule of their own, and leave no window out."""
+    columns = {arm: index for index, arm in enumerate(arms)}
+    logs = np.full((len(generations), max((len(each.rounds) for each in generations), default=0), len(arms)), np.nan)
+    for g, generation in enumerate(generations):
+        for r, one in enumerate(generation.rounds):
+            for window in one.windows:
+                logs[g, r, columns[window.arm]] = math.log(window.median_ns)
+    return levels_of_windows(logs)
+
+
+def find(contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]) -> Finding:
+    """Estimate a contrast from all generations, and compare it with its limit.
+
+    Notes
+    -----
+    The launch is the unit: differences are taken within a generation, and intervals are over generations.
+    """
+    first, second = _levels(contrast, generations, arms)
+    return _finding(contrast, first, second, typical=_mean if contrast.one_process else _median)
+
+
+def _levels(contrast: Contrast, generations: Sequence[Generation], arms: Sequence[str]) -> tuple[Floats, Floats]:
+    """Return the log levels of a contrast's two arms by launch, from the rounds in which both took a window."""
+    both = {contrast.first, contrast.second}
+    kept = [
+        Generation(tuple(one for one in each.rounds if both <= {window.arm for window in one.windows}))
+        for each in generations
+    ]
+    present = {window.arm for each in kept for one in each.rounds for window in one.windows}
+    names = [arm for arm in arms if arm in present]
+    levels = launch_levels(kept, names)
+    return levels[:, names.index(contrast.first)], levels[:, names.index(contrast.second)]
+
+
+def _mean(values: Floats) -> Interval:
+    """Return the mean with its t interval: within one process a launch of another kind is of that kind for both."""
+    mean = float(values.mean())
+    if values.size < MIN_LAUNCHES:
+        return Interval(mean, None, None)
+    half = half_width(spread_of(values), int(values.size), confidence=CONFIDENCE, ended=EndedBy.PLAN)
+    return Interval(mean, mean - half, mean + half)
+
+
+def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
+    """Judge what all backends of a model say together: the harness is the same around each of them.
+
+    Notes
+    -----
+    The median over all launches of all backends, with its distribution-free interval, as for one backend.
+    """
+    levels = [_levels(contrast, cell.generations, cell.arms) for cell in cells]
+    first, second = np.concatenate([one for one, _ in levels]), np.concatenate([other for _, other in levels])
+    return _finding(contrast, first, second, typical=_median)
+
+
+def _finding(
+    contrast: Contrast,
+    first: Floats,
+    second: Floats,
+    *,
+    typical: Callable[..., Interval],
+) -> Finding:
+    ratio = typical(first - second).map(math.exp)
+    difference = typical(np.exp(first) - np.exp(second))
+    return Finding(
+        contrast=contrast,
+        launches=len(first),
+        first_ns=float(np.exp(np.median(first))),
+        second_ns=float(np.exp(np.median(second))),
+        ratio=ratio,
+        mean_ratio=_mean(first - second).map(math.exp),
+        difference_ns=difference,
+        verdict=_verdict(contrast.limit, ratio, difference),
+    )
+
+
+def _median(values: Floats) -> Interval:
+    try:
+        found = median_interval(values, confidence=CONFIDENCE)
+    except InsufficientData:
+        return Interval(float(np.median(values)), None, None)
+    return Interval(found.value, found.low, found.high)
+
+
+def _verdict(limit: Limit, ratio: Interval, difference: Interval) -> Verdict:
+    """Decide by the interval: a harness that seems faster than a bare loop is wrong too."""
+    if limit.share is not None:
+        interval, equal, allowed = ratio, 1.0, limit.share
+    elif limit.ns is not None:
+        interval, equal, allowed = difference, 0.0, limit.ns
+    else:
+        return "no limit"
+    if interval.low is None or interval.high is None:
+        return "not shown"
+    if equal - allowed <= interval.low and interval.high <= equal + allowed:
+        return "within"
+    return "outside" if interval.low > equal + allowed or interval.high < equal - allowed else "not shown"
+
+
+_COLUMNS = ("model", "backend", "first", "second", "first takes", "second takes", "ratio (95 %)", "difference, µs")
+
+
+def summary(trial: Trial) -> str:
+    """Say how many contrasts of each kind are within their limits, and which is the worst."""
+    return " ".join(
+        f"{title}: {', '.join(f'{count} {verdict}' for verdict, count in counts(found).items())}; farthest from the "
+        f"other {_worst(found)}."
+        for title, inside in (("In one process", True), ("Between two processes", False))
+        if (found := _with_bare_loop(trial, one_process=inside))
+    )
+
+
+def _with_bare_loop(trial: Trial, *, one_process: bool) -> dict[tuple[str, str], Finding]:
+    """Return the contrasts with a bare loop, by model and backend."""
+    return {
+        (cell.case.model, cell.backend): finding
+        for cell in trial.cells
+        for finding in cell.findings
+        if finding.contrast.second == "bare loop" and finding.verdict != "no limit"
+        if finding.contrast.one_process is one_process
+    }
+
+
+def counts(found: Mapping[tuple[str, str], Finding]) -> dict[str, int]:
+    """Count verdicts."""
+    return dict(Counter(finding.verdict for finding in found.values()))
+
+
+def _worst(found: Mapping[tuple[str, str], Finding]) -> str:
+    """`torch on bert: 1.011 (0.998 … 1.024)`: the contrast whose ratio is farthest from one."""
+    (model, backend), finding = max(found.items(), key=lambda item: abs(math.log(item[1].ratio.value)))
+    return f"{backend} on {model}: {_ratio(finding.ratio)}"
+
+
+def markdown(trial: Trial) -> str:
+    """Return the findings as a Markdown table, with what surrounded them."""
+    found = summary(trial)
+    columns = (*_COLUMNS, "launches", "limit", "says")
+    rounds = [each for cell in trial.cells for one in cell.generations for each in one.rounds]
+    surroundings = (
+        f"{sum(bool(each.disturbed) for each in rounds)} of {len(rounds)} rounds were disturbed from outside; load "
+        f"average {trial.load_before[0]:.1f} before, {trial.load_after[0]:.1f} after. Started {trial.started}."
+    )
+    lines = table(columns, _rows(trial, len(columns)))
+    texts = (*([found] if found else []), *_supervisors(trial), surroundings)
+    return "\n".join((*lines, *(line for text in texts for line in ("", text)), ""))
+
+
+def _supervisors(trial: Trial) -> Iterator[str]:
+    """Yield what the supervisors of other tools take of one core while their workers live."""
+    rounds = [each for cell in trial.cells for one in cell.generations for each in one.rounds]
+    windows = [window for each in rounds for window in each.windows]
+    for arm in dict.fromkeys(window.arm for window in windows if window.supervisor_share is not None):
+        shares = [each.supervisor_share for each in windows if each.arm == arm and each.supervisor_share is not None]
+        yield (
+            f"{arm}'s supervisor took {statistics.median(shares):.2%} of a core ({min(shares):.2%} … "
+            f"{max(shares):.2%} in {len(shares)} runs)."
+        )
+
+
+def _rows(trial: Trial, columns: int) -> Iterator[tuple[str, ...]]:
+    """Yield each cell's findings, then those of all backends together, then what could not be measured."""
+    for cell in trial.cells:
+        yield from ((cell.case.model, cell.backend, *_cells(finding)) for finding in cell.findings)
+    for model, findings in trial.pooled.items():
+        yield from ((model, "all backends", *_cells(finding)) for finding in findings)
+    for cell in trial.cells:
+        if cell.failure:
+            yield (cell.case.model, cell.backend, "could not be measured", *[""] * (columns - 3))
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    contrast, difference = finding.contrast, finding.difference_ns
+    return (
+        contrast.first,
+        contrast.second,
+        _time(finding.first_ns),
+        _time(finding.second_ns),
+        _ratio(finding.ratio),
+        interval(difference.value, difference.low, difference.high, lambda ns: f"{ns / 1000:.1f}", to=" … "),
+        str(finding.launches),
+        str(contrast.limit),
+        finding.verdict,
+    )
+
+
+def _time(value_ns: float) -> str:
+    return f"{value_ns / 1e6:.3f} ms" if value_ns >= 1e6 else f"{value_ns / 1e3:.2f} µs"
+
+
+def _ratio(found: Interval) -> str:
+    return interval(found.value, found.low, found.high, "{:.3f}".format, to=" … ")

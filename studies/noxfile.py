@@ -1,0 +1,72 @@
+"""Studies that prove the method by measurement: `nox -f studies/noxfile.py -s rigor`; options go after `--`."""
+
+import hashlib
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).resolve().parents[1]
+LOCK = ROOT / "images" / "tool" / "dev.lock"
+PROJECTS = (ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("*/pyproject.toml")))
+
+nox.needs_version = ">=2025.2"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.envdir = str(ROOT / ".nox")
+nox.options.sessions = ["rigor"]
+
+
+def study(session: nox.Session, *words: str) -> None:
+    """Run a study, from the root of the checkout, in the session's own environment."""
+    session.chdir(ROOT)
+    stamp = Path(session.virtualenv.location) / "levelfield.stamp"
+    files = (LOCK, *(folder / "pyproject.toml" for folder in PROJECTS))
+    state = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != state:
+        session.install("--only-binary", ":all:", "--require-hashes", "--requirement", str(LOCK))
+        editable = (word for folder in PROJECTS for word in ("--editable", str(folder)))
+        session.install("--no-deps", "--no-build-isolation", "--no-index", *editable)
+        stamp.write_text(state, encoding="utf-8")
+    session.run("python", "-m", *words, env={"PYTHONPATH": str(ROOT)})
+
+
+@nox.session
+def rigor(session: nox.Session) -> None:
+    """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
+    study(session, "studies.rigor.command", *session.posargs)
+
+
+@nox.session
+def harness(session: nox.Session) -> None:
+    """Compare Levelfield's worker and four other tools with bare loops: a quiet machine for an hour or two."""
+    study(session, "studies.harness.command", *session.posargs)
+
+
+@nox.session
+def regressions(session: nox.Session) -> None:
+    """Try `levelfield ab` on released versions that are known to differ, or not to: hours, quiet."""
+    study(session, "studies.regressions.trial", *session.posargs)
+
+
+@nox.session
+def published_comparison(session: nox.Session) -> None:
+    """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
+    study(session, "studies.published_comparison.command", *session.posargs)
+
+
+@nox.session
+def reboots(session: nox.Session) -> None:
+    """Try `levelfield upgrade` on a machine in QEMU that reboots into another kernel: as root, in 35 minutes."""
+    study(session, "studies.reboots.command", *session.posargs)
+
+
+@nox.session
+def calibrate(session: nox.Session) -> None:
+    """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
+    study(session, "studies.calibrate", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests of the studies; options go to pytest."""
+    study(session, "pytest", "studies/tests", "-m", "not framework", *session.posargs)

@@ -1,0 +1,152 @@
+"""The stream taken for real: canaries in this interpreter, which need only NumPy."""
+
+import itertools
+import os
+import time
+
+import psutil
+import pytest
+
+from studies.rigor.busy import LONGEST_S, competing, pattern
+from studies.rigor.measure import Clock, measure, summarise
+from studies.rigor.record import KEPT_CALLS, Setup, Stream, lay_out
+from suite.schedule.outcomes import utc_now
+from suite.schedule.preparation import canary_case
+from suite.schedule.resources import RunResources
+from tests.canaries import plan, site, workers
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(scope="module")
+def place() -> RunResources:
+    return site(plan("latency"))
+
+
+def begun(*, backend: str = "canary", canary: bool = True) -> Stream:
+    return Stream(
+        schema=Stream.SCHEMA,
+        started=utc_now(),
+        updated=utc_now(),
+        tool_version="0",
+        setup=Setup(
+            case=canary_case(1),
+            backend=backend,
+            arms=4,
+            rounds=3,
+            window_ns=5_000_000,
+            min_calls=2,
+            seed=11,
+            canary=canary,
+        ),
+        machine={},
+        images=(),
+        artifacts=(),
+    )
+
+
+def test_every_arm_takes_a_turn_in_every_round_and_nothing_is_left(place: RunResources) -> None:
+    kept: list[Stream] = []
+    done = measure(begun(), place, 2, kept.append, seconds=300)
+    assert not workers()
+    assert kept[-1] == done
+    assert [len(each.generations) for each in kept] == [1, 2]
+    table = lay_out(done.generations)
+    assert table.median_ns.shape == (2, 3, 4)
+    assert table.canary_ns is not None
+    assert (table.launch_s > 0).all()
+    orders = []
+    for generation in done.generations:
+        turns = []
+        for row in generation.rounds:
+            for pair in row.pairs:
+                first, second = pair.windows
+                assert {first.arm, second.arm} == {2 * pair.lane, 2 * pair.lane + 1}
+                assert first.start_ns + first.wall_ns <= second.start_ns  # one after the other
+                assert pair.outside.elapsed_ns > 0
+                orders.append((first.arm, second.arm))
+                turns += [first, second]
+            assert row.canary is not None
+            turns.append(row.canary)
+        spans = sorted((turn.start_ns, turn.start_ns + turn.wall_ns) for turn in turns)
+        assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
+        assert all(turn.calls >= 2 and turn.p10_ns <= turn.median_ns <= turn.p90_ns for turn in turns)
+    assert len(set(orders)) > 2  # the two of a pair change places
+
+
+def test_the_order_follows_from_the_seed(place: RunResources) -> None:
+    def orders(stream: Stream) -> list[list[int]]:
+        done = measure(stream, place, 1, lambda _: None, seconds=300)
+        return [[w.arm for pair in row.pairs for w in pair.windows] for row in done.generations[0].rounds]
+
+    assert orders(begun()) == orders(begun())
+
+
+def test_a_stream_goes_on_after_a_canary_died(place: RunResources) -> None:
+    killed = []
+
+    def keep(now: Stream) -> None:
+        if len(now.generations) == 1 and not now.lost:
+            (canary,) = workers()
+            canary.kill()
+            killed.append(canary)
+
+    done = measure(begun(), place, 2, keep, seconds=300)
+    assert killed
+    assert len(done.generations) == 2
+    assert len(done.lost) == 1
+    assert "generation 1" in done.lost[0]
+    assert [generation.index for generation in done.generations] == [0, 2]
+    assert not workers()
+
+
+def test_no_generation_begins_that_the_time_does_not_cover(place: RunResources) -> None:
+    kept: list[Stream] = []
+    began = time.monotonic()
+    done = measure(begun(canary=False), place, 1000, kept.append, seconds=3)
+    took = time.monotonic() - began
+    assert 0 < len(done.generations) < 1000
+    assert took < 3 + 2 * took / len(done.generations)
+    assert measure(begun(), place, 5, kept.append, seconds=0).generations == ()
+
+
+def test_a_window_is_kept_as_its_summary_and_first_calls() -> None:
+    window = summarise(3, 10, 20, list(range(1, 102)))
+    assert (window.calls, window.median_ns, window.mean_ns, window.p10_ns, window.p90_ns) == (101, 51, 51, 11, 91)
+    assert window.calls_ns == tuple(range(1, KEPT_CALLS + 1))
+
+
+def test_a_clock_goes_on_where_the_stream_began() -> None:
+    hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
+    assert Clock(hour_ago).now_ns() == pytest.approx(3600e9, abs=2e9)
+
+
+pytestmark = pytest.mark.alone
+
+
+def test_the_load_is_busy_for_its_share_of_the_time() -> None:
+    stretches = [next(each) for each in [pattern(0.3, 5)] for _ in range(4000)]
+    busy, idle = (sum(each[place] for each in stretches) for place in (0, 1))
+    assert busy / (busy + idle) == pytest.approx(0.3, abs=0.05)
+    assert max(max(each) for each in stretches) <= LONGEST_S
+
+
+def test_the_load_burns_one_cpu_and_ends_with_the_trial() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    before = set(psutil.Process().children())
+    with competing(0.9, cpu, seed=1, seconds=30):
+        (process,) = set(psutil.Process().children()) - before
+        time.sleep(1.5)
+        times = process.cpu_times()
+        assert times.user + times.system > 0.2
+        assert process.cpu_affinity() == [cpu]
+    assert not process.is_running()
+
+
+def test_the_load_ends_by_itself() -> None:
+    before = set(psutil.Process().children())
+    with competing(0.5, min(os.sched_getaffinity(0)), seed=1, seconds=0.3):
+        (process,) = set(psutil.Process().children()) - before
+        assert psutil.wait_procs([process], timeout=20)[0] == [process]
+    with competing(0.0, 0, seed=1, seconds=1):
+        assert set(psutil.Process().children()) == before

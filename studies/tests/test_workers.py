@@ -1,0 +1,54 @@
+"""Workers that a trial keeps alive itself: canaries, launched for real."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from studies.workers import launch, launch_canary, process_ids, take_turn
+from suite.errors import LevelfieldError
+from suite.machine.signals import Signals
+from suite.schedule.outcomes import end_workers
+from suite.schedule.resources import RunResources
+from suite.worker.messages import Measure
+from tests.canaries import plan, site, workers
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(scope="module")
+def place() -> RunResources:
+    return site(plan("latency"))
+
+
+def test_a_turn_is_a_window_with_what_happened_meanwhile(place: RunResources) -> None:
+    (canary,) = launch_canary(place)
+    try:
+        with Signals(place.cpus) as signals:
+            pids = process_ids([canary])
+            turn = take_turn(canary, Measure(window_ns=5_000_000, min_calls=3), signals, pids)
+            assert turn.settling.waited_ns > 0
+            assert len(turn.measured.samples_ns) >= 3
+            assert turn.wall_ns >= turn.measured.window_ns >= 5_000_000
+            assert turn.noise.elapsed_ns > 0
+    finally:
+        end_workers([canary])
+    assert not workers()
+
+
+def test_a_wrong_answer_leaves_no_worker_behind(place: RunResources) -> None:
+    honest = place.artifacts.reference
+
+    class Lying:
+        root = place.artifacts.root
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(place.artifacts, name)
+
+        def reference(self, model: str, count: int, **how: Any) -> object:
+            return honest(model, count, **how) * 1.01
+
+    chosen = plan("latency").blocks[0]
+    with pytest.raises(LevelfieldError, match="not equal to the reference"):
+        launch(msgspec.structs.replace(place, artifacts=Lying(), compared={}), chosen.case, chosen.arms)
+    assert not workers()

@@ -1,1 +1,0 @@
-"""How often `levelfield upgrade` errs, and what it finds, by simulation: it measures nothing."""

@@ -1,5 +1,0 @@
-"""`python -m suite.trials.bracket`."""
-
-from suite.trials.bracket.command import main
-
-main()

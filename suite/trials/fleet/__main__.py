@@ -1,5 +1,0 @@
-"""`python -m suite.trials.fleet`."""
-
-from suite.trials.fleet.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m suite.trials.folklore`."""
-
-from suite.trials.folklore.command import main
-
-main()

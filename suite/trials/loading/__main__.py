@@ -1,5 +1,0 @@
-"""`python -m suite.trials.loading`."""
-
-from suite.trials.loading.command import main
-
-main()

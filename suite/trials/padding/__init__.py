@@ -1,1 +1,0 @@
-"""What random padding of the environment does to the variance between launches."""

@@ -1,5 +1,0 @@
-"""`python -m suite.trials.padding`."""
-
-from suite.trials.padding.command import main
-
-main()

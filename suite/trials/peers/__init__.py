@@ -1,1 +1,0 @@
-"""Levelfield beside other tools: optimum-benchmark, `benchmark_app`, `torch.utils.benchmark` and pyperf."""

@@ -1,5 +1,0 @@
-"""`python -m suite.trials.peers`."""
-
-from suite.trials.peers.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m suite.trials.reboots`."""
-
-from suite.trials.reboots.command import main
-
-main()

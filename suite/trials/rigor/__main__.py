@@ -1,5 +1,0 @@
-"""`python -m suite.trials.rigor`."""
-
-from suite.trials.rigor.command import main
-
-main()

@@ -1,5 +1,0 @@
-"""`python -m suite.trials.spin`."""
-
-from suite.trials.spin.command import main
-
-main()

@@ -1,1 +1,0 @@
-"""What `levelfield ab` says where the truth is known, and what it says of released versions."""

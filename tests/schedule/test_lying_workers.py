@@ -1,0 +1,35 @@
+"""Workers that report what no record holds lose their own case, and the record of the others is read again."""
+
+from pathlib import Path
+
+import pytest
+
+from suite.analysis import guarded
+from tests import canaries, hostile
+from tests.schedule.windows import HONEST, launches_of
+
+
+@pytest.mark.slow
+def test_every_lie_costs_its_own_case_only(reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile.install(tmp_path, monkeypatch)
+    says = {
+        "names_libraries": "answered probe with more facts than a launch has",
+        "counts_samples": "answered measure with a window with more calls than are asked for",
+        "holds_other_inputs": "holds other inputs for canary than this run",
+        "shouts": "xxx",
+    }
+    liars = [hostile.arm(does, number) for number, does in enumerate(says, start=4)]
+    harness = canaries.Harness(canaries.plan("latency", arms=(*liars, HONEST)), reports)
+    harness.measure()
+    run = guarded.read(harness.folder).run
+    for arm, text in zip(liars, says.values(), strict=True):
+        failures = [launch.failure for launch in launches_of(run, arm)]
+        assert failures
+        for failure in failures:
+            assert failure is not None
+            assert text in failure.message
+            assert len(failure.message) + len(failure.detail) < 20_000
+    honest = launches_of(run, HONEST)
+    assert honest
+    assert all(launch.failure is None and launch.libraries and launch.warmup for launch in honest)
+    assert sum(file.stat().st_size for file in harness.folder.rglob("*") if file.is_file()) < 20_000_000

@@ -1,0 +1,116 @@
+"""A data block of a page holds no markup and no unknown field: a browser and this reader see one and the same page."""
+
+import html.parser
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import msgspec.inspect
+import pytest
+
+from suite.errors import LevelfieldError
+from suite.record.schema import Run
+from suite.report import embedded_record, pages
+from suite.share.inputs import VerificationInput
+from suite.share.verify import verify
+from tests.share.evidence import TOOL_SHA256, key, leave, small
+
+BLOCKS = ("record", "statement")
+MARKUP = (
+    "</script><h1>FORGED",
+    "</SCRIPT><h1>FORGED",
+    "</script ><h1>FORGED",
+    "</script/><h1>FORGED",
+    "<!--<script>",
+    "</Script><meta http-equiv=refresh content=0;url=//example.invalid>",
+    "&lt;/script>",
+)
+
+
+class Elements(html.parser.HTMLParser):
+    """Tags and attributes, as Python's own tokenizer sees them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[object] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, attrs))
+
+    def handle_comment(self, data: str) -> None:
+        self.seen.append(data)
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("signed")
+    private, signers = key(folder)
+    return (leave(small(), folder / "run", private) / "report.html").read_text(), signers
+
+
+def with_block(page: str, name: str, change: Callable[[str], str]) -> str:
+    start = page.index(f'id="{name}">') + len(f'id="{name}">')
+    end = page.index("</script>", start)
+    return page[:start] + change(page[start:end]) + page[end:]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("text", [*MARKUP, "harmless"])
+@pytest.mark.parametrize(
+    "shape", ['"x":{}', '{}:"x"', '"x":[{{"x":[{}]}}]'], ids=["in a value", "in a key", "in something nested"]
+)
+def test_a_signed_page_with_more_in_its_data_is_refused(
+    signed: tuple[str, Path], block: str, text: str, shape: str
+) -> None:
+    page, signers = signed
+    more = shape.format(json.dumps(text))
+    for change in (lambda json_: f"{{{more},{json_[1:]}", lambda json_: f"{json_[:-1]},{more}}}"):
+        with pytest.raises(LevelfieldError) as refused:
+            verify(VerificationInput(name="x", page=with_block(page, block, change)), signers=signers)
+        assert refused.value.exit_code in {1, 2}
+
+
+def test_escapes_of_json_are_no_markup(signed: tuple[str, Path]) -> None:
+    page, signers = signed
+    changed = with_block(page, "statement", lambda text: text.replace("levelfield", "\\u006cevelfield"))
+    assert changed != page
+    assert Elements(changed).seen == Elements(page).seen
+    found = verify(VerificationInput(name="x", page=changed), tool_sha256=TOOL_SHA256, signers=signers)
+    assert found.verdict == "verified"
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_what_is_written_into_a_data_block_stays_data(text: str) -> None:
+    block = pages.data_block(msgspec.json.encode({text: [text]}))
+    assert msgspec.json.decode(str(block)) == {text: [text]}
+    assert Elements(f"<script>{block}</script><p>").seen == Elements("<script></script><p>").seen
+
+
+def structs(kind: object) -> Iterator[msgspec.inspect.StructType]:
+    """Every struct that a type holds."""
+    seen: set[object] = set()
+    left = [kind]
+    while left:
+        item = left.pop()
+        if isinstance(item, msgspec.inspect.StructType):
+            if item.cls in seen:
+                continue
+            seen.add(item.cls)
+            yield item
+            left += [field.type for field in item.fields]
+        left += [getattr(item, name) for name in ("item_type", "key_type", "value_type") if hasattr(item, name)]
+        left += [each for name in ("types", "item_types") for each in getattr(item, name, ())]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [Run, embedded_record._Envelope, embedded_record._Outer, embedded_record._Attested],
+    ids=lambda kind: kind.__name__,
+)
+def test_no_struct_of_a_record_or_a_block_lets_unknown_fields_be(kind: type) -> None:
+    held = list(structs(msgspec.inspect.type_info(kind)))
+    assert held
+    assert [each.cls.__name__ for each in held if not each.forbid_unknown_fields] == []
