@@ -11,7 +11,7 @@ from suite.images.recipe import recipe
 from tests.commands import run
 from tests.rigs import rig
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.extended]
+pytestmark = [pytest.mark.docker, pytest.mark.extended]
 
 IMAGES = ("canary", "onnxruntime")
 

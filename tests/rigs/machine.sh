@@ -26,6 +26,7 @@ done
 pivot_root . mnt
 cd /
 umount --lazy /mnt
+mount --make-rshared / # as systemd leaves it
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 install --directory --owner=joerg --group=joerg '/home/jörg müller'
 
@@ -35,6 +36,8 @@ docker)
     unshare --net dockerd --bridge none --iptables=false --ip6tables=false --cgroup-parent "/$group" >/run/engine.log 2>&1 &
     ;;
 podman)
+    # crun refuses controllers of version 1 beside a hierarchy of version 2.
+    umount /sys/fs/cgroup/unified 2>/dev/null || true
     podman --cgroup-manager cgroupfs system service --time 0 unix:///run/docker.sock >/run/engine.log 2>&1 &
     ;;
 esac

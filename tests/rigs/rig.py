@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 FOLDER = Path("/var/tmp/levelfield-rigs")
-"""Root file systems stay here from one session to the next; `--remove` removes them."""
+"""Root file systems stay here for the next session, 0.5 GB each."""
 HOMES = {"root": "/root", "joerg": "/home/jörg müller"}
 
 
@@ -238,7 +238,6 @@ def main() -> int:
     parser.add_argument("--engine", choices=("docker", "podman"), default="docker")
     parser.add_argument("--store", choices=STORES, default="default", help="where Docker keeps images")
     parser.add_argument("--user", action="store_true", help="as an ordinary user, not as root")
-    parser.add_argument("--remove", action="store_true", help="remove all root file systems in the end")
     parser.add_argument("command", nargs="+")
     chosen = parser.parse_args()
     user = "joerg" if chosen.user else "root"
@@ -250,9 +249,6 @@ def main() -> int:
     except RigError as error:
         print(error, file=sys.stderr)
         return 2
-    finally:
-        if chosen.remove:
-            shutil.rmtree(FOLDER)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import yaml
 from tests.commands import ROOT
 from tests.rigs import rig
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.extended]
+pytestmark = [pytest.mark.docker, pytest.mark.extended]
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 WORKFLOW = yaml.safe_load((ROOT / "recipes" / "github-actions.yml").read_text(encoding="utf-8"))
