@@ -160,6 +160,7 @@ def older(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.extended
 def test_an_image_is_locked_again_and_compared_with_what_it_was(older: Path) -> None:
     folder = older / "images" / "openvino"
     before = (folder / "cpu.lock").read_bytes()
@@ -223,7 +224,7 @@ def test_the_last_three_nights_are_held_against_a_baseline(tmp_path: Path) -> No
     assert (tmp_path / "site" / "index.html").is_file()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("last", "bench", "code"), [(1.0, 0, 0), (1.0, 3, 3), (20.0, 0, 1), (20.0, 3, 1), (20.0, 2, 1)]
 )

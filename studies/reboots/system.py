@@ -137,7 +137,9 @@ def _install(root: Path) -> None:
 
 def _install_code(root: Path) -> None:
     for source in (package_root(), images_root(), Path(__file__).parents[1]):
-        shutil.copytree(source, root / _CODE / source.name, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+        shutil.copytree(
+            source, root / _CODE / source.name, ignore=shutil.ignore_patterns("__pycache__", "tests", "guest")
+        )
     _chroot(root, "-m", "compileall", "-q", f"/{_CODE}")
     copy = [
         "cp",

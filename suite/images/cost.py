@@ -14,7 +14,7 @@ from suite.record.references import parse, suffix
 _DOWNLOAD_BYTES_S = 10e6
 _INSTALL_BYTES_S = 15e6
 _INSTALL_START_S = 8.0
-_BASE_BYTES_S = 6e6
+_BASE_BYTES_S = 15e6
 CUDA_WORDS = "a CUDA variant takes 2 to 4 GB of download and two to three times that of disk"
 _BYTECODE = 1.25
 """Installed files with their bytecode, over the files in the wheels."""

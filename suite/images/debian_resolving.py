@@ -5,7 +5,6 @@ import hashlib
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from email.parser import Parser
 from pathlib import Path
@@ -15,7 +14,7 @@ import msgspec
 from suite.errors import LevelfieldError
 from suite.images import architectures, debian_archives
 from suite.images.debian import BASES, RELEASE, lock_path, package_names, read_lock, text
-from suite.paths import cache_folder
+from suite.paths import cache_folder, temporary_folder
 from suite.record.bases import BaseLock, Package
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -33,8 +32,7 @@ def lock_bases(release: str = RELEASE) -> BaseLock:
     LevelfieldError
         There is no apt here, the mirror cannot be read, or a package cannot be fetched.
     """
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
+    with temporary_folder("resolving") as root:
         options = _private_apt(root, release)
         _apt(["apt-get", *options, "-qq", "update"])
         chosen: dict[tuple[str, str], set[str]] = {}

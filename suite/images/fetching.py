@@ -23,6 +23,8 @@ _THREADS = 8
 _TIMEOUT_S = (10.0, 30.0)
 _CHUNK_BYTES = 1 << 17
 _REPORT_S = 10
+_STORES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
+"""Certificates of the system, to which a company adds its own: of Debian, Ubuntu and Arch; of Fedora."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -78,9 +80,9 @@ class _FailedError(Exception):
 def session() -> requests.Session:
     """Return a session with the environment's proxies and certificates, or those of the system."""
     opened = requests.Session()
-    # What requests' own variable names goes before this: the system's store, to which a company adds its own.
-    paths = ssl.get_default_verify_paths()  # heeds SSL_CERT_FILE and SSL_CERT_DIR
-    opened.verify = paths.cafile or paths.capath or True
+    # What requests' own variables name goes before this, which heeds SSL_CERT_FILE.
+    stores = (ssl.get_default_verify_paths().cafile, *_STORES)
+    opened.verify = next((store for store in stores if store and Path(store).is_file()), True)
     opened.headers["Accept-Encoding"] = "identity"
     for scheme in ("http://", "https://"):
         opened.mount(scheme, HTTPAdapter(pool_maxsize=_THREADS))
@@ -166,6 +168,8 @@ class _Fetcher:
         """Fetch a file; return nothing, or why each host did not give it."""
         reasons: dict[str, Reason] = {}
         for address in file.addresses:
+            if self.stopped.is_set():
+                break
             if (reason := self._given_up.get(host(address))) is None:
                 reason = self._attempt(file, address)
             if reason is None:

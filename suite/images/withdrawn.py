@@ -1,15 +1,14 @@
 """What package indexes withdrew of a lock: releases that are yanked, and wheels that are no longer there."""
 
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
 from suite.errors import LevelfieldError
 from suite.images import catalogue, locks, registries, version_locks
 from suite.images.catalogue import Lock, Pin
+from suite.paths import temporary_folder
 
 _YANKED = re.compile(r"^warning: `(?P<name>[^`=]+)==[^`]+` is yanked(?: \(reason: \"(?P<reason>.*)\"\))?", re.MULTILINE)
 GONE = "It is no longer on the package index."
@@ -33,8 +32,8 @@ def withdrawn(lock: Lock) -> tuple[Withdrawn, ...]:
 
 
 def _among(lock: Lock, pins: Sequence[Pin], arguments: list[str]) -> Iterator[Withdrawn]:
-    with tempfile.TemporaryDirectory() as folder:
-        source, output = Path(folder) / "requirements.in", Path(folder) / "requirements.txt"
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "requirements.txt"
         source.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in pins), encoding="utf-8")
         done = version_locks.run_uv([source], output, arguments)
         known = output.read_text(encoding="utf-8") if output.is_file() else ""

@@ -6,7 +6,7 @@ import pytest
 
 from suite.analysis import guarded
 from tests import canaries, hostile
-from tests.schedule.windows import HONEST, launches_of
+from tests.schedule.windows import HONEST, launches_of, turns_of
 
 
 @pytest.mark.slow
@@ -22,13 +22,16 @@ def test_every_lie_costs_its_own_case_only(reports: Path, tmp_path: Path, monkey
     harness = canaries.Harness(canaries.plan("latency", arms=(*liars, HONEST)), reports)
     harness.measure()
     run = guarded.read(harness.folder).run
+    turns = [turn for round_ in turns_of(run) for turn in round_]
     for arm, text in zip(liars, says.values(), strict=True):
-        failures = [launch.failure for launch in launches_of(run, arm)]
+        failures = [launch.failure for launch in launches_of(run, arm) if launch.failure is not None]
+        failures += [turn.failure for turn in turns if turn.arm == arm.id and turn.failure is not None]
         assert failures
         for failure in failures:
-            assert failure is not None
             assert text in failure.message
             assert len(failure.message) + len(failure.detail) < 20_000
+        if text != says["names_libraries"]:  # its probe comes after its rounds
+            assert not any(turn.window for turn in turns if turn.arm == arm.id)
     honest = launches_of(run, HONEST)
     assert honest
     assert all(launch.failure is None and launch.libraries and launch.warmup for launch in honest)
