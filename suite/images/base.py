@@ -187,7 +187,7 @@ def _load(client: docker.DockerClient, base: Base, folder: Path, progress: Progr
             engine.container_of(client, raw.tag, script, command=["/bin/sh", "/mnt/base.sh"]) as container,
             finished.open("wb") as out,
         ):
-            compiled = engine.layer_of(container, "/tmp/out", "", out)
+            compiled = engine.layer_of(container, "/tmp/out", "", out)  # noqa: S108  # in the container
         files = {unpacked.diff_id: packages, compiled.diff_id: finished}
         loading.load(client, [_image(base, base.reference, [unpacked, compiled])], files, "")
     finally:

@@ -9,7 +9,6 @@ from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, turns_of
 
 
-@pytest.mark.slow
 def test_every_lie_costs_its_own_case_only(reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hostile.install(tmp_path, monkeypatch)
     says = {
