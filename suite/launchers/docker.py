@@ -247,7 +247,13 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
 
 
 def sees(client: docker.DockerClient, image: str) -> bool:
-    """Return whether workers in containers of an image use our files (`suite.launchers.volumes.sees_our_files`)."""
+    """Return whether workers in containers of an image use our files (`suite.launchers.volumes.sees_our_files`).
+
+    Parameters
+    ----------
+    client, image
+        A connected engine, and an image that it has.
+    """
     return sees_our_files(client, image, _user(), {LABEL: owner.mark_of(os.getpid())})
 
 

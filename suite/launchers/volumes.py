@@ -150,7 +150,13 @@ class Volumes:
             self._copied.update(new)
 
     def copy_out(self, spec: LaunchSpec, mounts: list[Mount]) -> None:
-        """Copy what an exporter wrote to the folder of its launch: plain files, and nothing else."""
+        """Copy what an exporter wrote to the folder of its launch: plain files, and nothing else.
+
+        Parameters
+        ----------
+        spec, mounts
+            The launch, and what `mounts` returned for it.
+        """
         if spec.export is None:
             return
         volume = next(each["Source"] for each in mounts if each["Target"] == EXPORT)

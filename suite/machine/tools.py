@@ -83,6 +83,13 @@ def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
 
 
 def engine_found(facts: Facts, there: Address) -> Finding:
+    """Describe the engine that answers.
+
+    Parameters
+    ----------
+    facts, there
+        What it says about itself, and where it is.
+    """
     message = (
         f"{facts['engine']} {facts['version']} (API {facts['API version']}), by {facts['named by']}, storage driver "
         f"{facts['storage driver']}, control groups v{facts['cgroup version']}."
