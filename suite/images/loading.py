@@ -26,6 +26,7 @@ from docker.errors import DockerException, ImageNotFound
 
 from suite.errors import LevelfieldError
 from suite.images.archive import EPOCH
+from suite.machine.engine import refused
 from suite.paths import temporary_folder
 
 _CHUNK_BYTES = 1024 * 1024
@@ -95,10 +96,7 @@ def load(client: docker.DockerClient, images: Sequence[Image], files: Mapping[st
         with temporary_folder("layers") as folder:
             problem = _try(client, images, {**saved(client, below, folder)[1], **files})
     if problem:
-        raise LevelfieldError(
-            f"The container engine did not take the image {images[-1].tag}: {problem}.",
-            fix="See its log, and `docker system df` for space.",
-        )
+        raise refused(f"loading {images[-1].tag}: {problem}")
 
 
 def archive(images: Sequence[Image], files: Mapping[str, Path]) -> Iterator[bytes]:

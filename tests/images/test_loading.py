@@ -57,7 +57,7 @@ def test_what_is_loaded_is_what_was_described_and_only_new_layers_travel(
 def test_an_engine_that_does_not_take_an_image_is_one_sentence(client: docker.DockerClient, tmp_path: Path) -> None:
     digest, path = written(tmp_path, "file")
     path.write_bytes(path.read_bytes() + bytes(1024))
-    with pytest.raises(LevelfieldError, match=rf"did not take the image {TAG}:other: .+\.$"):
+    with pytest.raises(LevelfieldError, match=rf"refused a step: loading {TAG}:other: .+\.$"):
         loading.load(client, [image("other", digest)], {digest: path}, "")
 
 
