@@ -423,6 +423,7 @@ class Artifacts:
                 artifacts=self.root,
                 export=out,
             )
+            weights_path = self.weights(name)  # a launcher may copy what is there, and no more
             try:
                 worker_paths = launcher.worker_paths(spec)
                 worker = launcher.launch(spec)
@@ -434,7 +435,7 @@ class Artifacts:
                         precision=precision,
                         folder=str(worker_paths.export),
                         module=file_format.module,
-                        weights_path=f"{worker_paths.artifacts}/{self.weights(name)}",
+                        weights_path=f"{worker_paths.artifacts}/{weights_path}",
                     )
                     exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
                 finally:

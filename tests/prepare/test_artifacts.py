@@ -115,6 +115,7 @@ class Exporting(HostLauncher):
     def __init__(self, script: str) -> None:
         self._script = script
         self.launched = 0
+        self.given: list[Path] = []
 
     def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
         return VenvLauncher().worker_paths(spec)
@@ -123,6 +124,7 @@ class Exporting(HostLauncher):
         import sys
 
         self.launched += 1
+        self.given = list(spec.artifacts.glob("weights/*"))
         return start_process([sys.executable, "-c", READY + self._script], spec.name, {}, Path("/"))
 
 
@@ -151,6 +153,7 @@ def test_an_export_is_made_once_and_again_when_it_is_not_whole(artifacts: Artifa
         return folder
 
     folder = export()
+    assert launcher.given, "files may be copied when a worker is launched"
     assert export() == folder
     assert launcher.launched == 1
     (folder / "model.onnx.data").unlink()

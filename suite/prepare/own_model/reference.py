@@ -92,12 +92,12 @@ def compute(
     here = store.description(model, str(spec.artifacts))
     answers: dict[int, tuple[Answer, ...]] = {}
     made: list[Artifact] = []
+    files = {batch: store.prepared(model, batch) for batch in batches}  # a launcher may copy what is there, and no more
     try:
         worker = launcher.launch(spec)
         try:
             worker.await_ready(READY_TIMEOUT_S)
-            for batch in dict.fromkeys(batches):
-                onnx = store.prepared(model, batch)
+            for batch, onnx in files.items():
                 task = Task(
                     backend=IMAGE,
                     model=model.model,
