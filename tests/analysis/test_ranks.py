@@ -93,7 +93,7 @@ def round_of(index: int, times_ns: Sequence[float]) -> Round:
     )
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("levels_ns", "true_ranks"),
     [

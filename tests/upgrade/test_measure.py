@@ -114,6 +114,7 @@ def test_old_new_old_over_boots(machine: Machine) -> None:
     assert machine.next() == found
 
 
+@pytest.mark.extended
 def test_sides_that_are_declared_take_turns_by_themselves(machine: Machine) -> None:
     machine.begin(sides=("a", "b"))
     found = [machine.next() for _ in Phase][-1]
