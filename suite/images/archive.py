@@ -32,6 +32,7 @@ def write(stream: BinaryIO, files: Iterable[tuple[str, Path | bytes]]) -> None:
             content = contents[name]
             with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
                 add_file(archive, name, source)
+    stream.truncate(archive.offset)  # podman fails where more than two blocks of zeros follow
 
 
 def add_file(archive: tarfile.TarFile, name: str, source: BinaryIO | IO[bytes]) -> None:

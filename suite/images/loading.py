@@ -31,8 +31,8 @@ from suite.paths import temporary_folder
 
 _CHUNK_BYTES = 1024 * 1024
 _CREATED = dt.datetime.fromtimestamp(EPOCH, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-_END = b"\0" * 1024
-"""Two blocks of zeros end a tar archive."""
+END = b"\0" * 1024
+"""Two blocks of zeros end a tar archive. podman reads no further, and fails where more is sent."""
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -105,12 +105,12 @@ def archive(images: Sequence[Image], files: Mapping[str, Path]) -> Iterator[byte
         {"Config": _config_name(each), "RepoTags": [each.tag], "Layers": [_layer_name(layer) for layer in each.layers]}
         for each in images
     ]
-    yield from _member("manifest.json", msgspec.json.encode(listed, order="deterministic"))
+    yield from member("manifest.json", msgspec.json.encode(listed, order="deterministic"))
     for name, content in sorted({_config_name(each): each.configuration for each in images}.items()):
-        yield from _member(name, content)
+        yield from member(name, content)
     for layer in sorted({layer for each in images for layer in each.layers} & files.keys()):
-        yield from _member(_layer_name(layer), files[layer])
-    yield _END
+        yield from member(_layer_name(layer), files[layer])
+    yield END
 
 
 def saved(client: docker.DockerClient, tag: str, folder: Path) -> tuple[Image, dict[str, Path]]:
@@ -181,7 +181,8 @@ def _layer_name(digest: str) -> str:
     return f"{digest.removeprefix('sha256:')}.tar"
 
 
-def _member(name: str, content: bytes | Path) -> Iterator[bytes]:
+def member(name: str, content: bytes | Path) -> Iterator[bytes]:
+    """Yield a file of an archive in pieces, with a fixed owner, mode and time."""
     header = tarfile.TarInfo(name)
     header.mtime = EPOCH
     header.size = len(content) if isinstance(content, bytes) else content.stat().st_size

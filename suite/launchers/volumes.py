@@ -11,17 +11,16 @@ import os
 import secrets
 import shutil
 import tarfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import docker
 from docker.errors import APIError, ImageNotFound
 from docker.types import Mount
 
 from suite.errors import LevelfieldError
+from suite.images import loading
 from suite.images.engine import USER_PROXIES
 from suite.launchers.protocol import LaunchSpec
 from suite.machine.engine import ENGINE_ERRORS
@@ -131,22 +130,16 @@ class Volumes:
         """Return a new volume that workers may write to."""
         name, entry = self._create(), tarfile.TarInfo(place.strip("/"))
         entry.type, entry.mode, (entry.uid, entry.gid) = tarfile.DIRTYPE, 0o755, self._user
-        content = io.BytesIO()
-        with tarfile.open(fileobj=content, mode="w") as tar:
-            tar.addfile(entry)
         with self._holding(image, name, place) as container:
-            self._client.api.put_archive(container, "/", content.getvalue())
+            self._client.api.put_archive(container, "/", entry.tobuf(tarfile.GNU_FORMAT) + loading.END)
         return name
 
     def _copy_in(self, spec: LaunchSpec) -> None:
         """Copy the artifacts that the volume has not got yet; those that there are do not change."""
         files = {str(path.relative_to(spec.artifacts)) for path in spec.artifacts.rglob("*") if path.is_file()}
         if new := sorted(files - self._copied):
-            with (
-                self._holding(spec.image.tag, self._artifacts, ARTIFACTS) as container,
-                _streamed(spec.artifacts, new) as stream,
-            ):
-                self._client.api.put_archive(container, ARTIFACTS, stream)
+            with self._holding(spec.image.tag, self._artifacts, ARTIFACTS) as container:
+                self._client.api.put_archive(container, ARTIFACTS, _archive(spec.artifacts, new))
             self._copied.update(new)
 
     def copy_out(self, spec: LaunchSpec, mounts: list[Mount]) -> None:
@@ -232,30 +225,8 @@ class _Chunks(io.RawIOBase):
         return whole[:size]
 
 
-@contextlib.contextmanager
-def _streamed(root: Path, names: list[str]) -> Iterator[IO[bytes]]:
-    """Yield an archive of files that is made while it is read: it may be larger than memory and disk."""
-    readable, writable = os.pipe()
-
-    def write() -> None:
-        # The reader may end early; the engine then says why.
-        with (
-            contextlib.suppress(BrokenPipeError),
-            os.fdopen(writable, "wb") as pipe,
-            tarfile.open(fileobj=pipe, mode="w|", bufsize=_CHUNK_BYTES) as tar,
-        ):
-            for name in names:
-                tar.add(root / name, name, recursive=False, filter=_plain)
-
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    with os.fdopen(readable, "rb") as stream:
-        yield stream
-    thread.join()
-
-
-def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.uid = entry.gid = 0
-    entry.uname = entry.gname = ""
-    entry.mode = 0o644
-    return entry
+def _archive(root: Path, names: list[str]) -> Iterator[bytes]:
+    """Yield an archive of files in pieces: it may be larger than memory and disk."""
+    for name in names:
+        yield from loading.member(name, root / name)
+    yield loading.END

@@ -31,3 +31,7 @@ def test_folders_come_before_what_is_in_them_and_belong_to_root() -> None:
     assert [entry.name for entry in entries] == ["x", "x/deep", "x/deep/name"]
     assert all((entry.uid, entry.gid, entry.mtime) == (0, 0, archive.EPOCH) for entry in entries)
     assert [entry.mode for entry in entries] == [0o755, 0o755, 0o644]
+
+
+def test_an_archive_ends_with_two_blocks_of_zeros_and_no_more() -> None:
+    assert len(_written([("name", b"content")])) == tarfile.BLOCKSIZE * 4
