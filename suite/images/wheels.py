@@ -108,7 +108,9 @@ def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) ->
         for group in filter(None, groups.values()):
             problem = _fetch_pins(group, folder, places, python)
             extra = Places(tuple(index.url for index in registries.indexes(variant)))
-            if problem and extra.indexes and places == registries.NOWHERE_ELSE and "No matching" in problem:
+            # Where the user's own index gave no answer, its reason is the one to be told.
+            elsewhere = extra.indexes and places == registries.NOWHERE_ELSE and not programs.reason(problem, folder)
+            if elsewhere and "No matching" in problem:
                 problem = _fetch_pins(group, folder, extra, python)
             if problem:
                 raise _failure(group, problem, folder)

@@ -19,7 +19,7 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
     if origin in (typing.Union, types.UnionType):
         return st.one_of([of(each) for each in arguments])
     if origin is typing.Annotated:
-        return of(arguments[0])
+        return _within(arguments[0], arguments[1])
     if origin is tuple:
         return st.lists(of(arguments[0]), max_size=3).map(tuple)
     if origin is dict:
@@ -28,3 +28,11 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
         return st.builds(kind, **{field.name: of(field.type) for field in msgspec.structs.fields(kind)})
     simple = {int: INT64, float: FINITE, str: st.text(max_size=8), bool: st.booleans(), type(None): st.none()}
     return simple[kind]
+
+
+def _within(kind: Any, bounds: msgspec.Meta) -> st.SearchStrategy[Any]:
+    if bounds.pattern is not None:
+        return st.from_regex(bounds.pattern)
+    if kind is int and isinstance(bounds.ge, int) and isinstance(bounds.le, int):
+        return st.integers(bounds.ge, bounds.le)
+    return of(kind)
