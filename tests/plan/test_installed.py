@@ -53,14 +53,14 @@ def test_the_host_launcher_plans_what_is_installed(monkeypatch: pytest.MonkeyPat
         return name in {"torch", "jax"} or (find_spec(name) if name.startswith("levelfield") else None)
 
     monkeypatch.setattr("importlib.util.find_spec", only_two)
-    made = make(Selection(variant="auto", locked=False, scenarios=("latency",)), available=(0,), here=HERE)
+    made = make(Selection(variant="auto", locked=False, scenarios=("latency",)), available=(0, 1), here=HERE)
     assert {arm.id for arm in made.blocks[0].arms if arm.ordinal == 1} == {
         "torch@cuda",
         "torch-compile@cuda",
         "jax@cuda",
     }
     assert [warning.code for warning in made.warnings] == ["not-installed"]
-    named = make(Selection(locked=False, backends=("openvino",)), available=(0,))
+    named = make(Selection(locked=False, backends=("openvino",)), available=(0, 1))
     assert [warning.code for warning in named.warnings] == [], "who is named is tried, and says itself what is missing"
 
 
