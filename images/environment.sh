@@ -11,7 +11,8 @@ PYTHONPATH=$(echo /usr/share/python-wheels/pip-*.whl) /opt/levelfield/env/bin/py
     --no-index --find-links /mnt/inputs/wheels --no-deps --require-hashes --only-binary :all: \
     --no-compile --no-cache-dir --disable-pip-version-check --no-warn-script-location \
     --requirement /mnt/inputs/requirements.lock
-# -B and PYTHONHASHSEED: .pth files run at every start of Python and would leave bytecode of their own. Some wheels carry
-# files for other versions of Python; those get no bytecode, and nobody imports them.
-/opt/levelfield/env/bin/python -B -m compileall -q -f -j 0 --invalidation-mode unchecked-hash /opt/levelfield/env/lib \
+# -B and PYTHONHASHSEED: .pth files run at every start of Python and would leave bytecode of their own. One process: what
+# a file's bytecode shares with earlier files of its process decides on some of its bits. Some wheels carry files for other
+# versions of Python; those get no bytecode, and nobody imports them.
+/opt/levelfield/env/bin/python -B -m compileall -q -f --invalidation-mode unchecked-hash /opt/levelfield/env/lib \
     >/dev/null || true
