@@ -150,7 +150,8 @@ def test_volumes_of_a_killed_supervisor_are_swept(blind: docker.DockerClient) ->
     for name, label in (("gone", dead), ("living", mark)):
         blind.api.create_volume(name, labels={LABEL: label})
     DockerLauncher(blind).sweep()
-    assert [each.name for each in volumes(blind)] == ["living"]
+    # One that an earlier test's launcher still lets go of is of this process, too.
+    assert {"gone", "living"} & {each.name for each in volumes(blind)} == {"living"}
 
 
 @pytest.mark.extended
