@@ -113,14 +113,6 @@ def _owned_folder(purpose: str) -> tuple[Path, int]:
     return folder, lock
 
 
-def sweep_temporary() -> None:
-    """Remove the temporary folders of killed processes, if there is a cache."""
-    root = cache_path() / "temporary"
-    if (root / MARK).is_file() and os.access(root, os.W_OK):
-        with file_lock(root / MARK):
-            _sweep(root)
-
-
 def _sweep(root: Path) -> None:
     for folder in {each.with_suffix("") for each in root.iterdir() if each.name != MARK}:
         owned = folder.with_suffix(_OWNED)

@@ -75,8 +75,7 @@ def test_the_temporary_folder_of_a_killed_process_goes_with_the_next_one_and_a_l
     assert (tmp_path / "temporary") in paths.folders_to_clean()[0]
 
 
-def test_sweeping_makes_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_for_folders_to_clean_makes_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
-    paths.sweep_temporary()
     assert paths.folders_to_clean() == ((), ())
     assert not (tmp_path / "cache").exists()
