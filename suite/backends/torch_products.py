@@ -25,6 +25,14 @@ class _Watch(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
         super().__init__()
         self._products = products
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Say that dynamo need not be told to leave this mode alone: to be told, it would be imported, which takes 4 s.
+
+        Older versions of torch do not ask.
+        """
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         del types
         if _PRODUCTS.fullmatch(func.overloadpacket.__name__):
