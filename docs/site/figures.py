@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -11,10 +11,13 @@ from typing import Any
 
 from rich.console import Console
 
+from studies import commands
+from studies.gpu import calm
+from studies.gpu.states import States
 from suite.analysis import analyse
-from suite.analysis.types import Analysis, TimedBlock
+from suite.analysis.types import Analysis, Row, TimedBlock
 from suite.record import files
-from suite.record.schema import Run
+from suite.record.schema import Case, Run
 from suite.report import loadgen, sentences, terminal, units
 from suite.run import ab
 
@@ -27,6 +30,13 @@ DECODER = "20261125-202352-standard-4444"
 KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
 LOADGEN = "20261126-195621-standard-5280"
 GPU = "20261127-050439-standard-0048"
+GPU_SETTINGS = {
+    "search": "cuDNN's search off against on",
+    "same": "the same arm twice",
+    "graphs": "CUDA graphs on against off",
+    "cast": "autocast against stored in bf16",
+}
+"""Comparisons by `ab` on a GPU: records `gpu-ab-NAME.json`."""
 
 
 @cache
@@ -292,3 +302,101 @@ def _on_gpu() -> Iterator[tuple[str, str, str]]:
     (row,) = injected.comparison.rows
     launches = len(injected.run.blocks[0].generations)
     yield "5 % injected", f"*{row.verdict.value}*, {units.times(row.ratio)}, {launches} launches", f"trials/{name}.json"
+
+
+def gpu_questions() -> None:
+    """Print what a GPU answered to the questions of docs/gpu.md; a record that is not there was not reached."""
+    show(["", "seen", "record"], _gpu_questions())
+
+
+def _gpu_questions() -> Iterator[list[str]]:
+    for name, title in GPU_SETTINGS.items():
+        yield _row(f"`ab`: {title}", f"gpu-ab-{name}", _ab_on_gpu)
+    yield _row("States of the GPU", "gpu-states", _states_on_gpu)
+    yield _row("Decoder", "gpu-decoder", _decoder_on_gpu)
+    yield _row("Decoder, torch.compile", "gpu-decoder-compiled", _decoder_on_gpu)
+    yield _row("Training of ResNet-50", "gpu-training-resnet50", _training_on_gpu)
+    yield _row("Training of BERT", "gpu-training-bert", _training_on_gpu)
+    yield _row("An ONNX file of one's own", "gpu-own", _own_on_gpu)
+    yield _row("`upgrade` of two declared sides", "gpu-upgrade", _upgrade_on_gpu)
+
+
+def _row(title: str, name: str, seen: Callable[[Path], str]) -> list[str]:
+    path = TRIALS / f"{name}.json"
+    if not path.is_file():
+        return [title, "not reached", "–"]
+    return [title, seen(path), f"[record](../reports/trials/{name}.json)"]
+
+
+def _ab_on_gpu(path: Path) -> str:
+    found = ab.of_record(path)
+    (row,) = found.comparison.rows
+    return f"*{row.verdict.value}*, {units.times(row.ratio)}, {len(found.run.blocks[0].generations)} launches"
+
+
+def _states_on_gpu(path: Path) -> str:
+    record = commands.read(path, States)
+    told = []
+    for case in record.cases:
+        chosen = calm.calm(case.windows)
+        spreads = [
+            f"windows {100 * found.window_sd:.2f} %, launches {100 * found.launch_sd:.2f} %"
+            for found in (calm.spread(case.windows), calm.spread(chosen))
+            if found is not None
+        ]
+        counted = f"{len(chosen)} of {len(case.windows)} windows calm, correlation {calm.correlation(case.windows):.2f}"
+        told.append(f"{case.model}: {counted}; spread of {'; calm: '.join(spreads)}")
+    return ". ".join(told)
+
+
+def _decoder_on_gpu(path: Path) -> str:
+    copy_bytes_per_s = 1e12 * _trial("gpu-ceilings-2026-11-26")["copy_tbs"]
+    run = files.read(path)
+    works = {one.question: one for one in run.work}
+
+    def one(case: Case, row: Row) -> str:
+        if row.median_ns is None:
+            return "no result"
+        calls_per_s = 1e9 / row.median_ns.value
+        if case.scenario == "prefill":
+            return f"{units.rate(calls_per_s * case.depth)} tokens/s"
+        moved_bytes = works[case.question].weight_bytes + works[case.question].activation_bytes
+        share = units.percent(moved_bytes * calls_per_s / copy_bytes_per_s)
+        return f"{units.rate(calls_per_s)} tokens/s, {share} of the bandwidth"
+
+    return _rows_on_gpu(run, one)
+
+
+def _training_on_gpu(path: Path) -> str:
+    products_tflops = _trial("gpu-ceilings-2026-11-26")["products_tflops"]
+    run = files.read(path)
+    macs = {one.model: one.macs / one.batch for one in run.work}
+
+    def one(case: Case, row: Row) -> str:
+        if row.items_per_second is None:
+            return "no result"
+        rate = row.items_per_second.value
+        share = 3 * 2 * macs[case.model] * rate / (1e12 * products_tflops[case.precision])
+        return f"{units.rate(rate)} items/s, {units.percent(share)} of the ceiling"
+
+    return _rows_on_gpu(run, one)
+
+
+def _own_on_gpu(path: Path) -> str:
+    def one(_case: Case, row: Row) -> str:
+        return f"{units.rate(row.items_per_second.value)} items/s" if row.items_per_second else "no result"
+
+    return _rows_on_gpu(files.read(path), one)
+
+
+def _rows_on_gpu(run: Run, figure: Callable[[Case, Row], str]) -> str:
+    blocks = analyse(run).timed
+    return "; ".join(
+        f"{row.arm}, {block.case.scenario}, {block.case.precision}: {figure(block.case, row)}"
+        for block in blocks
+        for row in block.rows
+    )
+
+
+def _upgrade_on_gpu(path: Path) -> str:
+    return str(json.loads(path.read_text(encoding="utf-8"))["answer"])

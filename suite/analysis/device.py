@@ -11,7 +11,7 @@ from suite.record.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
 MIN_WINDOW_S = 0.5
 """Seconds of a window at the least. NVML's counter of energy follows the GPU in steps of up to a tenth of a second
 (arXiv:2312.02741), so that in a shorter window more than a fifth of what it counts may be that of the arm before: in
-windows of 0.1 s identical arms differed by 12 % and one arm's windows by a factor of four (docs/gpu-verification.md).
+windows of 0.1 s identical arms differed by 12 % and one arm's windows by a factor of four (docs/gpu.md).
 """
 
 

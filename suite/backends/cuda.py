@@ -1,6 +1,6 @@
 """What backends on NVIDIA GPUs have in common: one GPU, no silent way back to the CPU.
 
-torch, torch.compile, JAX and ONNX Runtime were run on an NVIDIA H200 (docs/gpu-verification.md). TensorFlow and
+torch, torch.compile, JAX and ONNX Runtime were run on an NVIDIA H200 (docs/gpu.md). TensorFlow and
 TensorRT are written against the frameworks' documentation: on CUDA they are unverified, and their first run there is
 the test.
 """

@@ -34,7 +34,7 @@ _PRODUCTS = MappingProxyType({"fp32": "highest", "tf32": "tensorfloat32"})
 class JAX:
     """A jitted pure function, lowered and compiled ahead of time for the example's shapes.
 
-    On CUDA (run on an NVIDIA H200, docs/gpu-verification.md) memory is taken as it is needed: by default JAX takes
+    On CUDA (run on an NVIDIA H200, docs/gpu.md) memory is taken as it is needed: by default JAX takes
     three quarters of the GPU at its start, and other workers share the GPU.
 
     On the CPU a frozen function is compiled at every launch, and not kept in the compile cache: its executable holds

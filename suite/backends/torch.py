@@ -1,4 +1,4 @@
-"""PyTorch, eager. Its inference and training were run on an NVIDIA H200 (docs/gpu-verification.md)."""
+"""PyTorch, eager. Its inference and training were run on an NVIDIA H200 (docs/gpu.md)."""
 
 from collections.abc import Callable
 from functools import partial

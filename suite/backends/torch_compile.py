@@ -22,7 +22,7 @@ class TorchCompile(Torch):
     Freezing lets inductor fold BatchNorm, and lay weights out and pack them beforehand. A frozen graph is traced,
     frozen and lowered anew at every launch, since inductor keeps none in its cache; the C++ kernels that come of it are
     compiled once a run (docs/method.md, "What is prepared once"). On CUDA inductor writes Triton kernels; its inference
-    was run on an NVIDIA H200 (docs/gpu-verification.md), and training there was not.
+    was run on an NVIDIA H200 (docs/gpu.md), and training there was not.
 
     References
     ----------

@@ -14,7 +14,7 @@ def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | 
     On a CPU that follows from the image, the model and the precision, and some frameworks take seconds to say it: it is
     asked of the first launch of each case that is timed in windows, and of others only where no launch was asked. On a
     GPU a framework chooses algorithms by their speed, so every launch is asked of it, but for those that say which
-    operators a call dispatches (torch takes 5 s to say it, docs/gpu-verification.md).
+    operators a call dispatches (what those say does not depend on it, docs/gpu.md).
 
     Parameters
     ----------
