@@ -30,13 +30,15 @@ DECODER = "20261125-202352-standard-4444"
 KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
 LOADGEN = "20261126-195621-standard-5280"
 GPU = "20261127-050439-standard-0048"
+GPU_DAY = "2026-11-28"
+"""Of the records `gpu-…` that `gpu_questions` reads."""
 GPU_SETTINGS = {
     "search": "cuDNN's search off against on",
     "same": "the same arm twice",
     "graphs": "CUDA graphs on against off",
     "cast": "autocast against stored in bf16",
 }
-"""Comparisons by `ab` on a GPU: records `gpu-ab-NAME.json`."""
+"""Comparisons by `ab` on a GPU: records `gpu-ab-NAME-DAY.json`."""
 
 
 @cache
@@ -322,6 +324,7 @@ def _gpu_questions() -> Iterator[list[str]]:
 
 
 def _row(title: str, name: str, seen: Callable[[Path], str]) -> list[str]:
+    name = f"{name}-{GPU_DAY}"
     path = TRIALS / f"{name}.json"
     if not path.is_file():
         return [title, "not reached", "–"]
