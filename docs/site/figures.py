@@ -30,13 +30,12 @@ DECODER = "20261125-202352-standard-4444"
 KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
 LOADGEN = "20261126-195621-standard-5280"
 GPU = "20261127-050439-standard-0048"
-GPU_DAY = "2026-11-28"
+GPU_DAY = "2026-11-27"
 """Of the records `gpu-…` that `gpu_questions` reads."""
 GPU_SETTINGS = {
     "search": "cuDNN's search off against on",
     "same": "the same arm twice",
     "graphs": "CUDA graphs on against off",
-    "cast": "autocast against stored in bf16",
 }
 """Comparisons by `ab` on a GPU: records `gpu-ab-NAME-DAY.json`."""
 
@@ -318,6 +317,7 @@ def _gpu_questions() -> Iterator[list[str]]:
     yield _row("Decoder", "gpu-decoder", _decoder_on_gpu)
     yield _row("Decoder, torch.compile", "gpu-decoder-compiled", _decoder_on_gpu)
     yield _row("Training of ResNet-50", "gpu-training-resnet50", _training_on_gpu)
+    yield _row("Training of ResNet-50 in fp16", "gpu-training-resnet50-fp16", _training_on_gpu)
     yield _row("Training of BERT", "gpu-training-bert", _training_on_gpu)
     yield _row("An ONNX file of one's own", "gpu-own", _own_on_gpu)
     yield _row("`upgrade` of two declared sides", "gpu-upgrade", _upgrade_on_gpu)
@@ -334,7 +334,11 @@ def _row(title: str, name: str, seen: Callable[[Path], str]) -> list[str]:
 def _ab_on_gpu(path: Path) -> str:
     found = ab.of_record(path)
     (row,) = found.comparison.rows
-    return f"*{row.verdict.value}*, {units.times(row.ratio)}, {len(found.run.blocks[0].generations)} launches"
+    ratio = row.ratio
+    if ratio is None:
+        return f"*{row.verdict.value}*"
+    span = f" ({ratio.low:.3f}–{ratio.high:.3f})" if ratio.low is not None and ratio.high is not None else ""
+    return f"*{row.verdict.value}*, {ratio.value:.3f}{span}, {len(found.run.blocks[0].generations)} launches"
 
 
 def _states_on_gpu(path: Path) -> str:
@@ -347,8 +351,10 @@ def _states_on_gpu(path: Path) -> str:
             for found in (calm.spread(case.windows), calm.spread(chosen))
             if found is not None
         ]
-        counted = f"{len(chosen)} of {len(case.windows)} windows calm, correlation {calm.correlation(case.windows):.2f}"
-        told.append(f"{case.model}: {counted}; spread of {'; calm: '.join(spreads)}")
+        counted = f"{len(chosen)} of {len(case.windows)} windows within {calm.CALM:.2f}"
+        told.append(
+            f"{case.model}: {counted}, correlation {calm.correlation(case.windows):.2f}; {'; those: '.join(spreads)}"
+        )
     return ". ".join(told)
 
 
@@ -359,7 +365,7 @@ def _decoder_on_gpu(path: Path) -> str:
 
     def one(case: Case, row: Row) -> str:
         if row.median_ns is None:
-            return "no result"
+            return ""
         calls_per_s = 1e9 / row.median_ns.value
         if case.scenario == "prefill":
             return f"{units.rate(calls_per_s * case.depth)} tokens/s"
@@ -377,7 +383,7 @@ def _training_on_gpu(path: Path) -> str:
 
     def one(case: Case, row: Row) -> str:
         if row.items_per_second is None:
-            return "no result"
+            return ""
         rate = row.items_per_second.value
         share = 3 * 2 * macs[case.model] * rate / (1e12 * products_tflops[case.precision])
         return f"{units.rate(rate)} items/s, {units.percent(share)} of the ceiling"
@@ -387,17 +393,18 @@ def _training_on_gpu(path: Path) -> str:
 
 def _own_on_gpu(path: Path) -> str:
     def one(_case: Case, row: Row) -> str:
-        return f"{units.rate(row.items_per_second.value)} items/s" if row.items_per_second else "no result"
+        return f"{units.rate(row.items_per_second.value)} items/s" if row.items_per_second else ""
 
     return _rows_on_gpu(files.read(path), one)
 
 
 def _rows_on_gpu(run: Run, figure: Callable[[Case, Row], str]) -> str:
-    blocks = analyse(run).timed
+    """Say what each arm did that gave a result."""
+    told = [(block.case, row, figure(block.case, row)) for block in analyse(run).timed for row in block.rows]
     return "; ".join(
-        f"{row.arm}, {block.case.scenario}, {block.case.precision}: {figure(block.case, row)}"
-        for block in blocks
-        for row in block.rows
+        f"{row.arm.removesuffix('@cuda')}, {case.scenario}, {case.precision}: {text}"
+        for case, row, text in told
+        if text
     )
 
 
