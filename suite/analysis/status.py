@@ -142,7 +142,8 @@ def _of_surroundings(run: Run, around: Surroundings) -> Iterator[Warning_]:
 
 def _of_waits(run: Run) -> Iterator[Warning_]:
     """Name the arms that kept others waiting up to the limit, in more windows than chance would have it."""
-    waits = [turn.settling for block in run.blocks for *_, turn in collect.turns(block) if turn.settling is not None]
+    turns = [turn for block in run.blocks for *_, turn in collect.turns(block)]
+    waits = [wait for turn in turns for wait in (turn.settling, turn.settled) if wait is not None]
     busy = Counter(arm for wait in waits for arm in wait.busy)
     for arm, windows in sorted(busy.items()):
         if windows > RESTLESS * len(waits):

@@ -42,6 +42,7 @@ Phase: TypeAlias = Literal[
     "timed inputs",
     "warming up",
     "waiting",
+    "waiting for calm",
     "windows",
     "canary windows",
     "around windows",
@@ -551,6 +552,31 @@ class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last for a fixed time instead."""
 
 
+class MachineProbe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="machine-probe"):
+    """How long fixed work took on all CPUs of the run at once, nanoseconds (`suite.worker.machine_probe`)."""
+
+    arithmetic_ns: int
+    memory_ns: int
+    pages_ns: int
+
+
+class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The low mode of each part of a probe (`suite.analysis.states`), and how many probes lie in it."""
+
+    arithmetic_ns: int
+    memory_ns: int
+    pages_ns: int
+
+    probes: int
+    """Of the run until then."""
+    low_share: float
+    """Share of them whose arithmetic lies in the low mode."""
+    high_share: float
+    """Share of them whose arithmetic lies beyond it for certain."""
+    kept: bool
+    """Whether earlier runs on this machine had seen its low mode beside another one."""
+
+
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One arm's window within a round."""
 
@@ -562,10 +588,21 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: no GPU was used."""
     settling: IdleWait | None = None
     """None: an earlier version did not wait, but made unrecorded calls for a fixed 40 ms."""
+    settled: IdleWait | None = None
+    """The same wait after the window, where the machine was probed then. None: it was not."""
+    probed_before: MachineProbe | Absent | None = None
+    """State of the machine right before the window, as the canary's process saw it. None: an earlier version."""
+    probed_after: MachineProbe | Absent | None = None
+    """The same once all workers had stopped computing again."""
+    polled_ns: Integers = ()
+    """Arithmetic of the probes that found the machine not calm before that, while its window waited."""
 
 
 class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn of every arm (and the canary), in the order they were taken."""
+    """The turns of every arm (and the canary), in the order they were taken.
+
+    An arm has several where the machine was not calm in its window, which was then taken again.
+    """
 
     index: int
     turns: tuple[Turn, ...]
@@ -583,6 +620,10 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     launches: tuple[Launch, ...] = ()
     rounds: tuple[Round, ...] = ()
     complete: bool = False
+    levels: MachineLevels | None = None
+    """Of all probes of the run until the end of this generation. None: nothing was probed, or by an earlier version."""
+    looked: tuple[MachineProbe, ...] = ()
+    """Probes of the run's first look at the machine, before the first round of its first generation."""
 
 
 class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
