@@ -187,7 +187,7 @@ def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None
         if launch is None and not taken:
             continue
         windows = tuple(
-            summarise_window(turn.window, (row, column), attempt, judge(turn.probed_before, turn.probed_after, levels))
+            summarise_window(turn.window, (row, column), attempt, judge(turn, levels))
             for column, attempt, turn in taken
             if _usable(turn.window)
         )

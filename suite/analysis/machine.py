@@ -72,7 +72,7 @@ def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockState
     for generation, round_, turn in collect.turns(block):
         if turn.arm == block.canary or turn.window is None:
             continue
-        judged = judge(turn.probed_before, turn.probed_after, known)
+        judged = judge(turn, known)
         states[judged.state if judged is not None else "unknown"] += 1
         key = generation.index, round_.index, turn.arm
         if key in tried:

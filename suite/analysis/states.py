@@ -1,4 +1,4 @@
-"""The state of the machine in a window: calm, contended or unsettled, by probes alone and never by an arm's times.
+"""The state of the machine in a window: calm, contended or unsettled, and never by an arm's own times.
 
 A shared machine is in one of a few states for a second or so: a neighbour computes on the sibling hardware thread, or
 takes memory bandwidth, or the hypervisor is slow to give pages. The time of fixed work (`suite.worker.machine_probe`)
@@ -13,7 +13,9 @@ memory      1.40                    with calm arithmetic, 98 of 100 probes lie b
 pages       1.40                    on it; what they have to show, bandwidth taken and slow faults, is 1.7 and more
 ==========  ======================  ===================================================================================
 
-A window is *calm* where the probes before and after it are, *contended* where neither is, else *unsettled*. The low
+A window is *calm* where the probes before and after it are, and no outside signal is beyond its limit in it
+(`suite.machine.disturbance`: what other programs of the same machine take is seen there). It is *contended* where an
+outside signal is, or neither probe is calm; else *unsettled*. The low
 mode is the 5th percentile of a run's probes, or that of earlier runs on this machine where it is lower: a run may lie
 in one state from its beginning to its end. Less than a third of a run's probes in its low mode are no mode that a run
 can be said to measure in: it is *contended throughout*, unless earlier runs had seen the low mode. Who has seen one
@@ -28,7 +30,7 @@ from typing import Literal, TypeAlias
 import msgspec
 import numpy as np
 
-from suite.record.schema import Absent, Block, MachineLevels, MachineProbe, Turn
+from suite.record.schema import Block, MachineLevels, MachineProbe, Reason, Turn
 
 CALM_ARITHMETIC = 1.10
 CALM_MEMORY = 1.40
@@ -54,16 +56,6 @@ one state seen
 contended throughout
     Too few of the run's probes lie in the low mode.
 """
-
-
-class Reason(msgspec.Struct, frozen=True):
-    """Why a window, or a round, is not what it should be."""
-
-    signal: str
-    """`arithmetic`, `memory`, `pages`; or an outside signal (`suite.machine.disturbance`)."""
-    value: float
-    """Of a probe: its time over the low mode's. Of an outside signal: a share, or a count."""
-    limit: float
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -125,24 +117,24 @@ def is_calm(arithmetic_ns: int, known: MachineLevels) -> bool:
     return arithmetic_ns <= CALM_ARITHMETIC * known.arithmetic_ns
 
 
-def judge(
-    before: MachineProbe | Absent | None, after: MachineProbe | Absent | None, known: MachineLevels | None
-) -> Judgement | None:
+def judge(turn: Turn, known: MachineLevels | None) -> Judgement | None:
     """Return the state of a window; None where a probe is missing, or nothing is known of the machine's modes.
 
     Parameters
     ----------
-    before, after
-        The probes around the window.
+    turn
+        The window with the probes around it, and what outside signals say of it.
     known
-        The low modes to compare them with.
+        The low modes to compare the probes with.
     """
+    before, after = turn.probed_before, turn.probed_after
     if not isinstance(before, MachineProbe) or not isinstance(after, MachineProbe) or known is None:
         return None
     first, last = excess(before, known), excess(after, known)
-    if not first and not last:
+    found = first + last + turn.outside
+    if not found:
         return Judgement("calm")
-    return Judgement("contended" if first and last else "unsettled", first + last)
+    return Judgement("contended" if turn.outside or (first and last) else "unsettled", found)
 
 
 def probes_of(turns: Iterable[Turn]) -> list[MachineProbe]:
@@ -176,7 +168,7 @@ def contended_share(turns: Iterable[Turn], known: MachineLevels) -> float | None
         Low modes.
     """
     seen = [
-        bool(turn.polled_ns) or bool(excess(turn.probed_before, known))
+        bool(turn.polled_ns or turn.outside or excess(turn.probed_before, known))
         for turn in turns
         if isinstance(turn.probed_before, MachineProbe)
     ]

@@ -552,6 +552,16 @@ class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last for a fixed time instead."""
 
 
+class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """By which signal the machine was not calm in a window, or disturbed a round."""
+
+    signal: str
+    """A part of a probe (`suite.analysis.states`), or an outside signal (`suite.machine.disturbance`)."""
+    value: float
+    """Of a probe: its time over that of the low mode. Of an outside signal: a share of the CPU time, or a count."""
+    limit: float
+
+
 class MachineProbe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="machine-probe"):
     """How long fixed work took on all CPUs of the run at once, nanoseconds (`suite.worker.machine_probe`)."""
 
@@ -596,6 +606,8 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The same once all workers had stopped computing again."""
     polled_ns: Integers = ()
     """Arithmetic of the probes that found the machine not calm before that, while its window waited."""
+    outside: tuple[Reason, ...] = ()
+    """Outside signals beyond their limits in this window alone, where the machine was probed."""
 
 
 class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -107,7 +107,7 @@ class MachineStates:
 
     def judge(self, turn: Turn) -> Judgement | None:
         """Return the state of a window by what is known now; None where it is not known."""
-        return judge(turn.probed_before, turn.probed_after, self.levels)
+        return judge(turn, self.levels)
 
     def take(self) -> tuple[MachineLevels | None, tuple[MachineProbe, ...]]:
         """Return the levels of all probes until now, by which windows are judged from here on, and the first look."""

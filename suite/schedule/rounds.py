@@ -20,7 +20,7 @@ import msgspec
 
 from suite.launchers.worker import WorkerError
 from suite.machine.device_use import Device, Reading
-from suite.machine.disturbance import disturbed
+from suite.machine.disturbance import disturbed, reasons
 from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
 from suite.plan import CANARY
@@ -404,6 +404,7 @@ class RoundScheduler:
             probed_before=probed_before,
             probed_after=probed_after,
             polled_ns=polled_ns,
+            outside=() if isinstance(self.states, Absent) else reasons([noise], len(self.signals.cpus)),
         )
 
     def _used(self, before: Reading | None, pids: dict[str, int], arm: str) -> DeviceUse | None:
