@@ -61,12 +61,6 @@ def reboots(session: nox.Session) -> None:
 
 
 @nox.session
-def calibrate(session: nox.Session) -> None:
-    """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
-    study(session, "studies.calibrate", *session.posargs)
-
-
-@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the studies; options go to pytest."""
     study(session, "pytest", "studies/tests", "-m", "not framework", *session.posargs)

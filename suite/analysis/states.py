@@ -38,9 +38,10 @@ CALM_PAGES = 1.40
 LOW_PERCENTILE = 5
 LEAST_SHARE = 1 / 3
 """Share of a run's probes in its low mode, below which it is called contended throughout."""
-HIGH_MODE = 1.25
-"""Arithmetic beyond this of the low mode is in another mode: no spread of the low mode reaches so far."""
-LEAST_HIGH_SHARE = 0.02
+HIGH_MODE = (1.25, 2.5)
+"""Arithmetic between these of the low mode is in another mode. No spread of the low mode reaches so far, and a sibling
+thread takes half of a core at the most: what takes longer waited for a CPU, which says nothing of the low mode."""
+LEAST_HIGH_SHARE = 0.05
 """Share of the probes there from which on there is a second mode: less may be single interrupts."""
 FEWEST_PROBES = 40
 """Fewer show no mode: the 5th percentile is then the least or the next to it."""
@@ -88,7 +89,7 @@ def levels(probes: Sequence[MachineProbe], kept: MachineProbe | None = None) -> 
         pages_ns=int(low[2]),
         probes=len(probes),
         low_share=float(np.mean(ratios <= CALM_ARITHMETIC)),
-        high_share=float(np.mean(ratios > HIGH_MODE)),
+        high_share=float(np.mean((ratios > HIGH_MODE[0]) & (ratios <= HIGH_MODE[1]))),
         kept=kept is not None,
     )
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from suite.analysis.states import LEAST_SHARE, knowledge
+from suite.analysis.states import CALM_ARITHMETIC, LEAST_SHARE, knowledge
+from suite.machine.fingerprint import SAME_MACHINE
 from suite.paths import cache_root, file_lock
 from suite.record.files import write_atomically
 from suite.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
@@ -23,8 +24,6 @@ MOST = 20
 DAYS = 30
 PROBE = 1
 """Version of the probe's work (`suite.worker.machine_probe`): the times of another one mean nothing."""
-SAME_MACHINE = ("cpu", "memory", "virtualisation")
-"""Groups of facts that decide how long the probe takes."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -74,7 +73,7 @@ def load(machine: str, today: dt.date | None = None) -> MachineProbe | None:
 
 
 def keep(machine: str, own: MachineLevels | None, today: dt.date | None = None) -> bool:
-    """Keep what a run saw, where it saw two modes; return whether it is kept.
+    """Keep what a run saw, where it saw two modes, the lower one no higher than is known; return whether it is kept.
 
     Parameters
     ----------
@@ -86,6 +85,9 @@ def keep(machine: str, own: MachineLevels | None, today: dt.date | None = None) 
         The day of the run; None: it is asked.
     """
     if own is None or own.kept or own.low_share < LEAST_SHARE or knowledge(own) != "two states seen":
+        return False
+    known = load(machine, today)
+    if known is not None and own.arithmetic_ns > CALM_ARITHMETIC * known.arithmetic_ns:
         return False
     low = MachineProbe(own.arithmetic_ns, own.memory_ns, own.pages_ns)
     path = _path()

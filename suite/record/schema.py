@@ -582,7 +582,7 @@ class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     low_share: float
     """Share of them whose arithmetic lies in the low mode."""
     high_share: float
-    """Share of them whose arithmetic lies beyond it for certain."""
+    """Share of them whose arithmetic lies in another mode."""
     kept: bool
     """Whether earlier runs on this machine had seen its low mode beside another one."""
 
@@ -970,7 +970,7 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 
 
 class Calibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a calibration had shown of this machine before the run (`studies/calibrate.py`: A/A runs alone)."""
+    """What a calibration had shown of this machine before the run: A/A runs alone, which earlier versions made."""
 
     finished: str
     backend: str
@@ -1075,7 +1075,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: tuple[str, ...] = ()
     """`smoke`, `injected`, `demonstration`: what this run may not be used for."""
     calibrated: Calibrated | None = None
-    """None: this machine had not been calibrated when the run began."""
+    """None: this machine had not been calibrated when the run began, or by a version that makes none."""
     earlier_controls: tuple[ControlDraw, ...] = ()
     """Of the runs in the same folder and on the same machine, before this one; newest first."""
     work: tuple[Work, ...] = ()

@@ -115,9 +115,9 @@ class MachineStates:
         looked, self._looked = tuple(self._looked), []
         return self.levels, looked
 
-    def close(self) -> None:
-        """Keep what this run saw for the next ones."""
-        states.keep(self._machine, levels(self._probes))
+    def close(self) -> bool:
+        """Keep what this run saw for the next ones; return whether there was something to keep."""
+        return states.keep(self._machine, levels(self._probes))
 
     def _learn(self) -> None:
         self.levels = levels(self._probes, self._kept)
