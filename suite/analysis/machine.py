@@ -87,6 +87,7 @@ def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockState
         unsettled=states["unsettled"],
         unknown=states["unknown"],
         taken_again=again,
+        low_share=known.low_share,
         contended_share=contended_share(firsts, known),
         ranks_differ=tuple(row.arm for row in rows if row.arm != best and _is_faster_when_contended(row)),
     )

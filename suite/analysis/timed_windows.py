@@ -82,7 +82,35 @@ def _rank(found: States, rows: Mapping[str, Row], *, margin: float, ended: Ended
             also_first=(*first["also_first"], *(arm for arm in leaders if first["best"])),
             unranked_reason=first["unranked_reason"] if not leaders else "",
         )
-    return machine.with_contended(first, found, ended)
+    return machine.with_contended(_of_the_ratios(first, found), found, ended)
+
+
+def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[Row]:
+    """Return a ranking in which the time of a ranked arm is of the launches that its ratio is of.
+
+    Those are the generations in which the leading arm has windows of the same state too.
+    """
+    best = ranking["best"]
+    if best is None:
+        return ranking
+
+    def of_the_ratio(row: Row) -> Row:
+        by = found.everything if row.arm in found.starved else found.calm
+        common = sorted(by.compared[row.arm].keys() & by.compared[best].keys())
+        if row.rank is None or len(common) in {0, len(by.compared[row.arm])}:
+            return row
+        return msgspec.structs.replace(
+            row,
+            median_ns=estimates.level([by.median_ns[row.arm][each] for each in common]),
+            items_per_second=estimates.level([1e9 / by.item_ns[row.arm][each] for each in common]),
+        )
+
+    return ranks.Ranking(
+        rows=tuple(map(of_the_ratio, ranking["rows"])),
+        best=best,
+        also_first=ranking["also_first"],
+        unranked_reason=ranking["unranked_reason"],
+    )
 
 
 def _controls(found: States, ended: EndedBy) -> tuple[Control, ...]:

@@ -90,6 +90,8 @@ class BlockStates(msgspec.Struct, frozen=True):
     """A probe failed."""
     taken_again: int
     """Attempts that followed another one of the same window."""
+    low_share: float
+    """Of the probes of the run, in the low mode of arithmetic."""
     contended_share: float | None
     """Of the moments in which a window was to begin; None where none was looked at."""
     ranks_differ: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from suite.machine import states
-from suite.record.schema import Image, MachineLevels, MachineProbe
+from suite.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
 
 DAY = dt.date(2026, 11, 27)
 OWN = MachineLevels(900_000, 400_000, 500_000, probes=100, low_share=0.7, high_share=0.2, kept=False)
@@ -87,7 +87,7 @@ def test_a_level_of_nothing_is_not_believed(cache: Path) -> None:
 
 
 def test_a_machine_is_named_by_what_decides_how_long_the_probe_takes() -> None:
-    here = {"cpu": {"model": "A"}, "kernel": {"release": "6"}}
+    here: Fingerprint = {"cpu": {"model": "A"}, "kernel": {"release": "6"}}
     key = states.key_of(here, IMAGE, 2)
     assert states.key_of(here | {"kernel": {"release": "7"}}, IMAGE, 2) == key
     assert states.key_of(here | {"cpu": {"model": "B"}}, IMAGE, 2) != key
