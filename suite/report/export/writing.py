@@ -16,7 +16,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _BATCH = 50_000
 _TEXTS = frozenset(
     {
-        "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
+        "state", "windows_of", "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
         "unit", "started_launch", "failure", "best_is", "quantiles_absent",
     }
 )  # fmt: skip
