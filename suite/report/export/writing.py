@@ -16,8 +16,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _BATCH = 50_000
 _TEXTS = frozenset(
     {
-        "state", "windows_of", "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
+        "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
         "unit", "started_launch", "failure", "best_is", "quantiles_absent",
+        "state", "windows_of",
     }
 )  # fmt: skip
 _WHOLE = frozenset(
