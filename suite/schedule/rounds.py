@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from suite.analysis.states import Judgement
 from suite.launchers.worker import WorkerError
 from suite.machine.device_use import Device, Reading
 from suite.machine.disturbance import disturbed, reasons
@@ -298,8 +299,8 @@ class RoundScheduler:
         repeats = 0
         while done < pace.rounds and self._live():
             index, self.next_round = self.next_round, self.next_round + 1
-            reason = self._round(index, pace)
-            again = bool(reason) and spare > 0
+            reason, worth_repeating = self._round(index, pace)
+            again = worth_repeating and spare > 0
             self.journal.write(RoundDone(self.block, self.generation, index, disturbed=reason, repeats=repeats))
             if again:
                 spare -= 1
@@ -322,17 +323,24 @@ class RoundScheduler:
         """Return the process ids of the workers that are alive, by arm; 0 where the host cannot see them."""
         return {arm: each.worker.pid or 0 for arm, each in self.outcomes.items() if each.worker is not None}
 
-    def _round(self, index: int, pace: Pace) -> str:
-        noises: list[Noise] = []
+    def _round(self, index: int, pace: Pace) -> tuple[str, bool]:
+        """Take a round; return why it is called disturbed, and whether to repeat it whole may help.
+
+        Of windows that were judged one by one, those that are calm are judged together once more, since the counters of
+        a single one are coarse. Where none is calm they have been taken again already.
+        """
+        taken: list[tuple[Turn, Judgement | None]] = []
         for arm in order(list(self._live()), self.seed, index):
-            turn = self._take(self.outcomes[arm], index, pace)
-            if turn.noise is not None:
-                noises.append(turn.noise)
+            turn, judged = self._take(self.outcomes[arm], index, pace)
+            taken.append((turn, judged))
             if turn.failure is not None:
                 self._lost.append(turn)
-        return disturbed(noises, len(self.signals.cpus))
+        noises = [turn.noise for turn, _ in taken if turn.noise is not None]
+        calm = [turn.noise for turn, judged in taken if turn.noise and (judged is None or judged.state == "calm")]
+        reason = disturbed(calm or noises, len(self.signals.cpus))
+        return reason, bool(reason and calm)
 
-    def _take(self, outcome: Outcome, index: int, pace: Pace) -> Turn:
+    def _take(self, outcome: Outcome, index: int, pace: Pace) -> tuple[Turn, Judgement | None]:
         """Take an arm's window until the machine is calm in it, as long as that is allowed; return the last attempt."""
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
@@ -347,7 +355,7 @@ class RoundScheduler:
                 break
             if self._calm_s <= 0 or time.monotonic() - began > LONGEST_WINDOW_S:
                 break
-        return turn
+        return turn, judged
 
     def _probe_before(self, arm: str) -> tuple[MachineProbe | Absent, tuple[int, ...]]:
         """Probe the machine, and wait until it is calm as long as that is allowed."""

@@ -205,3 +205,25 @@ def test_a_run_that_is_resumed_knows_its_earlier_probes() -> None:
     assert made.levels is not None
     made.use(outcome(Arm(CANARY, CANARY), ScriptedWorker(iter([CALM]))))
     assert made.probe() == MachineProbe(CALM, 400_000, 500_000)
+
+
+def disturbed_rounds(tmp_path: Path, where: MachineStates | Absent, monkeypatch: pytest.MonkeyPatch) -> list[RoundDone]:
+    monkeypatch.setattr(rounds, "disturbed", lambda noises, _cpus: "steal" if noises else "")
+    measured(tmp_path, where, ARM, Pace(rounds=1, window_ns=1_000_000, min_calls=1, repeats=1))
+    return [each for each in journal.read(tmp_path / "journal.jsonl") if isinstance(each, RoundDone)]
+
+
+def test_a_round_whose_windows_were_taken_again_one_by_one_is_not_repeated_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calm, "LONGEST_WAIT_S", 0.0)
+    (done,) = disturbed_rounds(tmp_path, states(script(always=BUSY)), monkeypatch)
+    assert done.disturbed == "steal"
+
+
+@pytest.mark.parametrize("probed", [True, False])
+def test_a_round_is_repeated_whole_where_signals_of_its_calm_windows_together_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, probed: bool
+) -> None:
+    where = states(script()) if probed else calm.NO_CANARY
+    assert len(disturbed_rounds(tmp_path, where, monkeypatch)) == 2
