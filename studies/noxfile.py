@@ -61,6 +61,12 @@ def reboots(session: nox.Session) -> None:
 
 
 @nox.session
+def probe(session: nox.Session) -> None:
+    """Measure how steady the machine's probe is, in NumPy and in C: needs gcc and a machine that is left alone."""
+    study(session, "studies.probe", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the studies; options go to pytest."""
     study(session, "pytest", "studies/tests", "-m", "not framework", *session.posargs)
