@@ -12,8 +12,8 @@ SHOWN = 0.05
 def sentence(block: TimedBlock) -> str:
     """Say in which state of the machine a case was measured, and what contention does to it; empty: nothing probed it.
 
-    `Measured while the machine was calm: 112 of 161 windows. A neighbour was busy 31 % of the time; then torch takes
-    2.20× the time of openvino, not 1.70×.`
+    `Measured while the machine was calm: 112 of 161 windows. The machine was contended 31 % of the time; then torch
+    takes 2.20× the time of openvino, not 1.70×.`
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _contended(block: TimedBlock, states: BlockStates) -> str:
     share = states.contended_share
     if not share or states.knowledge != "two states seen":
         return ""
-    busy = f"A neighbour was busy {units.percent(share)} of the time"
+    busy = f"The machine was contended {units.percent(share)} of the time"
     changed = [row for row in block.rows if _change(row) > SHOWN]
     if not changed:
         return f"{busy}."

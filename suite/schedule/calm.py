@@ -22,6 +22,10 @@ PAUSE_S = 0.01
 LONGEST_WAIT_S = 1.5
 """The longest wait of one window for the machine to be calm."""
 
+FEWEST_REPEATS = 8
+LEAST_GAIN = 0.1
+"""Share of at least so many repeated windows that must have been calm for repeating to be worth its time."""
+
 ON_A_GPU = Absent("the arms compute on a GPU, and the probe is of the CPUs")
 NO_CANARY = Absent("the canary, whose process probes the machine, is not there")
 
@@ -43,6 +47,8 @@ class MachineStates:
         self._kept = states.load(machine)
         self._probes: list[MachineProbe] = []
         self._looked: list[MachineProbe] = []
+        self._repeats: list[bool] = []
+        """Of the last generation's windows that were taken again, whether each was calm then."""
         self._canary: Outcome | None = None
         self._lost: Absent | None = None
         self.levels: MachineLevels | None = None
@@ -108,6 +114,15 @@ class MachineStates:
     def judge(self, turn: Turn) -> Judgement | None:
         """Return the state of a window by what is known now; None where it is not known."""
         return judge(turn, self.levels)
+
+    def count_repeat(self, judged: Judgement) -> None:
+        """Count a window that was taken again, and whether that was of use."""
+        self._repeats.append(judged.state == "calm")
+
+    def repeating_was_in_vain(self) -> bool:
+        """Return whether hardly any window of the last generation was calm when it was taken again; forget it."""
+        found, self._repeats = self._repeats, []
+        return len(found) >= FEWEST_REPEATS and sum(found) < LEAST_GAIN * len(found)
 
     def take(self) -> tuple[MachineLevels | None, tuple[MachineProbe, ...]]:
         """Return the levels of all probes until now, by which windows are judged from here on, and the first look."""

@@ -64,6 +64,8 @@ LONGEST_WINDOW_S = 6.0
 """After so long, its attempts and waits together, a window is not taken again."""
 CALM_SHARE = 1.0
 """What waits and repeated windows of a generation may take, as a share of what its rounds are expected to take."""
+VAIN_SHARE = 0.2
+"""The same after a generation in which repeating was in vain, as on a machine that is contended all the time."""
 LEAST_CALM_S = 3.0
 """The same where the rounds are shorter than that: one state of the machine lasts for a second or so."""
 PROBES_NS = 8_000_000
@@ -293,7 +295,8 @@ class RoundScheduler:
     def measure_rounds(self, pace: Pace) -> list[Turn]:
         """Take all rounds, repeating disturbed ones as often as the pace allows; return the turns that failed."""
         expected_s = pace.rounds * round_ns(list(self.outcomes.values()), pace) / 1e9
-        self._calm_s = max(LEAST_CALM_S, CALM_SHARE * expected_s)
+        vain = not isinstance(self.states, Absent) and self.states.repeating_was_in_vain()
+        self._calm_s = VAIN_SHARE * expected_s if vain else max(LEAST_CALM_S, CALM_SHARE * expected_s)
         done = 0
         spare = pace.repeats
         repeats = 0
@@ -348,8 +351,9 @@ class RoundScheduler:
             turn = self._turn(outcome, pace)
             self.journal.write(TurnTaken(self.block, self.generation, index, turn))
             judged = None if isinstance(self.states, Absent) else self.states.judge(turn)
-            if attempt:
+            if attempt and judged is not None and not isinstance(self.states, Absent):
                 self._calm_s -= time.monotonic() - again
+                self.states.count_repeat(judged)
             # The canary shows the machine as it is: what it sees when contended is not taken again.
             if judged is None or judged.state == "calm" or outcome.arm.id == CANARY:
                 break

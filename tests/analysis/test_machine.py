@@ -69,7 +69,7 @@ def test_the_page_says_in_which_state_it_measured_and_what_contention_would_do()
     (block,) = analyse(probed(run(), alternating, {"torch": 1.5})).timed
     said = words.sentence(block)
     assert said.startswith("Measured while the machine was calm: 54 of 81 windows, 27 of them taken again.")
-    assert "A neighbour was busy 50\u202f% of the time; then torch takes" in said.replace("\u00a0", "\u202f")
+    assert "The machine was contended 50\u202f% of the time; then torch takes" in said.replace("\u00a0", "\u202f")
     torch = next(row for row in block.rows if row.arm == "torch")
     assert words.contended(torch).startswith("3.31× (")
     assert words.has_contended(block)

@@ -227,3 +227,18 @@ def test_a_round_is_repeated_whole_where_signals_of_its_calm_windows_together_sa
 ) -> None:
     where = states(script()) if probed else calm.NO_CANARY
     assert len(disturbed_rounds(tmp_path, where, monkeypatch)) == 2
+
+
+def test_where_repeating_was_in_vain_the_next_generation_repeats_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that is contended all the time is not measured eight times for nothing."""
+    monkeypatch.setattr(calm, "LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr(rounds, "VAIN_SHARE", 0.0)
+    where = states(script(always=BUSY))
+    taken = []
+    for number in range(3):
+        (tmp_path / str(number)).mkdir()
+        turns, _ = measured(tmp_path / str(number), where, ARM, Pace(2, window_ns=1_000_000, min_calls=1, repeats=0))
+        taken.append(len(turns))
+    assert taken == [2 * ATTEMPTS, 2, 2 * ATTEMPTS], "after a generation without repeats nothing is known of them"
