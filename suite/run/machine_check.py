@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from suite import analysis
-from suite.analysis import launch_levels
+from suite.analysis import estimates, launch_levels
 from suite.analysis.states import Knowledge, excess, knowledge
 from suite.analysis.types import Estimate
 from suite.errors import LevelfieldError
@@ -40,6 +39,7 @@ from suite.schedule.preparation import canary_arm, canary_case, prepare
 from suite.schedule.resources import RunResources
 from suite.schedule.roofline import array_bytes
 from suite.schedule.run import RunInProgress
+from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.power import Design, minimum_detectable_effect
 from suite.statistics.student import MIN_LAUNCHES
@@ -136,7 +136,8 @@ def conclude(
     seen = [(at, not excess(probe, known)) for at, probe in moments]
     others = [probe.arithmetic_ns / known.arithmetic_ns for _, probe in moments if excess(probe, known)]
     (block,) = record.blocks
-    control = next(iter(analysis.analyse(record).timed[0].controls), None)
+    compared = launch_levels.launch_levels(block)
+    one, other = (compared[arm.id] for arm in block.arms)
     generations = [each for each in block.generations if each.rounds]
     split = _split(block)
     rounds = max(1, round(float(np.mean([len(each.rounds) for each in generations])))) if generations else 1
@@ -152,7 +153,7 @@ def conclude(
         contended_arithmetic=float(np.median(others)) if others else None,
         kept=kept,
         launches=len(generations),
-        ratio=control.ratio if control is not None else None,
+        ratio=estimates.ratio(other, one, ended=EndedBy.PLAN),
         split=split,
         smallest=minimum_detectable_effect(Design(possible, rounds, split.launch_sd, split.window_sd))
         if split is not None

@@ -211,8 +211,8 @@ def test_a_record_with_windows_that_were_taken_again_can_be_read() -> None:
     [(9, "a window that was taken 9 times"), (2, "two turns of a round of one name")],
 )
 def test_no_window_is_taken_again_without_end_or_without_a_probe(attempts: int, says: str) -> None:
-    states: tuple[State, ...] = ("contended",) * attempts
-    made = probed(run(), lambda *_: states)
+    busy: State = "contended"
+    made = probed(run(), lambda *_: (busy,) * attempts)
     if attempts == 2:
         plain = msgspec.to_builtins(made)
         for turn in plain["blocks"][0]["generations"][0]["rounds"][0]["turns"]:
