@@ -46,7 +46,8 @@ def _states(found: MachineMeasured) -> str:
 
 def _noise(found: MachineMeasured) -> str:
     if found.split is None or found.ratio is None:
-        return f"Identical programs were launched {found.launches} times each: too few to show how far they scatter."
+        times = units.plural(found.launches, "time")
+        return f"Identical programs were launched {times} each: too few to show how far they scatter."
     split = found.split
     return (
         f"Identical NumPy programs, {units.plural(found.launches, 'launch', 'launches')} each: their ratio is "
