@@ -378,6 +378,10 @@ class RoundScheduler:
             return self.states, None
         with self.watch.phase("waiting"):
             settled = wait_until_idle(self._live())
+            if settled.unseen:
+                time.sleep(
+                    REWARM_NS / 1e9
+                )  # nobody sees when the arm's threads stop: as long as they are known to spin
         with self.watch.phase("waiting for calm"):
             return self.states.probe(), settled
 

@@ -64,7 +64,7 @@ class MachineProbe:
     def __init__(self, buffer_bytes: int) -> None:
         cpus = sorted(os.sched_getaffinity(0))
         self.buffer_bytes = buffer_bytes
-        self._answers: queue.SimpleQueue[int | OSError] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[int | OSError | MemoryError] = queue.SimpleQueue()
         self._threads = [_Thread(cpu, max(SLICE_BYTES, buffer_bytes // len(cpus)), self._answers) for cpu in cpus]
         self._all(_Thread.make)
 
@@ -86,7 +86,7 @@ class MachineProbe:
             thread.post(part)
         answers = [self._answers.get(timeout=ANSWER_S) for _ in self._threads]
         for answer in answers:
-            if isinstance(answer, OSError):
+            if not isinstance(answer, int):
                 raise answer
         return max(answer for answer in answers if isinstance(answer, int))
 
@@ -94,7 +94,7 @@ class MachineProbe:
 class _Thread:
     """One thread on one CPU; each part returns its nanoseconds."""
 
-    def __init__(self, cpu: int, buffer_bytes: int, answers: queue.SimpleQueue[int | OSError]) -> None:
+    def __init__(self, cpu: int, buffer_bytes: int, answers: queue.SimpleQueue[int | OSError | MemoryError]) -> None:
         self._cpu = cpu
         self._buffer_bytes = buffer_bytes
         self._answers = answers
@@ -150,7 +150,7 @@ class _Thread:
         while (part := self._parts.get()) is not None:
             try:
                 self._answers.put(part(self))
-            except OSError as error:
+            except (OSError, MemoryError) as error:
                 self._answers.put(error)
 
 
