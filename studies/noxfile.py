@@ -61,9 +61,9 @@ def reboots(session: nox.Session) -> None:
 
 
 @nox.session
-def calibrate(session: nox.Session) -> None:
-    """Measure this machine's false-alarm rate and the smallest change it sees; later reports cite it."""
-    study(session, "studies.calibrate", *session.posargs)
+def probe(session: nox.Session) -> None:
+    """Measure how steady the machine's probe is, in NumPy and in C: needs gcc and a machine that is left alone."""
+    study(session, "studies.probe", *session.posargs)
 
 
 @nox.session

@@ -25,13 +25,12 @@ from suite.errors import LevelfieldError
 from suite.images.build import build
 from suite.images.wheels import Progress
 from suite.launchers.docker import DockerLauncher, connect
-from suite.machine.fingerprint import fingerprint
+from suite.machine.fingerprint import fingerprint, same_machine
 from suite.plan import EXPORTER, Selection
 from suite.prepare.artifacts import Artifacts
 from suite.prepare.own_model import store
 from suite.record.schema import Run
 from suite.run.ab import AbResult, measure
-from suite.run.calibration import same_machine
 from suite.run.options import Options
 from suite.version import __version__
 from suite.zoo import inputs, models

@@ -6,7 +6,20 @@ from typing import TypeGuard, TypeVar
 
 import numpy as np
 
-from suite.record.schema import Absent, Arm, Block, Failure, Generation, Launch, Round, Startup, Turn, Window
+from suite.analysis.states import Judgement, State, judge, levels_of
+from suite.record.schema import (
+    Absent,
+    Arm,
+    Block,
+    Failure,
+    Generation,
+    Launch,
+    MachineLevels,
+    Round,
+    Startup,
+    Turn,
+    Window,
+)
 from suite.statistics.arrays import Floats
 
 Value = TypeVar("Value")
@@ -24,11 +37,15 @@ class WindowSummary:
     calls: int
     window_ns: int
     cpu_ns: int
+    state: State | None = None
+    """Of the machine; None: not known."""
+    attempt: int = 0
+    """Its number among the windows of its arm in the round."""
 
 
 @dataclass(frozen=True)
 class LaunchSummary:
-    """One worker's windows, in the order of the rounds."""
+    """One worker's windows, in the order of the rounds; of one that was taken again, all attempts in order."""
 
     generation: int
     launch: Launch
@@ -141,10 +158,11 @@ def median(values: Sequence[float]) -> float | None:
 
 def arms(block: Block) -> tuple[ArmSummary, ...]:
     """Summarise every arm of a block but the canary, in the order of the plan."""
-    return tuple(ArmSummary(arm, summaries(block, arm.id)) for arm in block.arms if arm.id != block.canary)
+    levels = levels_of(block)
+    return tuple(ArmSummary(arm, summaries(block, arm.id, levels)) for arm in block.arms if arm.id != block.canary)
 
 
-def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
+def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None) -> tuple[LaunchSummary, ...]:
     """Summarise the launches of one arm.
 
     Parameters
@@ -153,6 +171,8 @@ def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
         A block of the record.
     arm
         Id of the arm, or of the canary; None: no launches, such as of a block without a canary.
+    levels
+        By which the state of each window is judged; None: it is not.
     """
     if arm is None:
         return ()
@@ -160,15 +180,18 @@ def summaries(block: Block, arm: str | None) -> tuple[LaunchSummary, ...]:
     for row, generation in enumerate(block.generations):
         launch = next((launch for launch in generation.launches if launch.arm == arm), None)
         taken = [
-            (column, turn)
+            (column, attempt, turn)
             for column, round_ in enumerate(generation.rounds)
-            for turn in round_.turns
-            if turn.arm == arm
+            for attempt, turn in enumerate(turn for turn in round_.turns if turn.arm == arm)
         ]
         if launch is None and not taken:
             continue
-        windows = tuple(_summary(turn.window, (row, column)) for column, turn in taken if _usable(turn.window))
-        failures = [turn.failure for _, turn in taken if turn.failure is not None]
+        windows = tuple(
+            summarise_window(turn.window, (row, column), attempt, judge(turn, levels))
+            for column, attempt, turn in taken
+            if _usable(turn.window)
+        )
+        failures = [turn.failure for *_, turn in taken if turn.failure is not None]
         found.append(
             LaunchSummary(
                 generation=generation.index,
@@ -195,7 +218,20 @@ def _median_of(samples: Floats) -> float:
     return float(ordered[upper] if ordered.size % 2 else (ordered[upper - 1] + ordered[upper]) / 2)
 
 
-def _summary(window: Window, position: tuple[int, int]) -> WindowSummary:
+def summarise_window(
+    window: Window, position: tuple[int, int], attempt: int = 0, judged: Judgement | None = None
+) -> WindowSummary:
+    """Summarise one window.
+
+    Parameters
+    ----------
+    window
+        A window that holds times.
+    position, attempt
+        Of its generation, round and turn, as in `WindowSummary`.
+    judged
+        State of the machine in it; None: not known.
+    """
     samples = np.asarray(window.samples_ns, dtype=np.float64) / window.calls_per_sample
     return WindowSummary(
         position=position,
@@ -204,4 +240,6 @@ def _summary(window: Window, position: tuple[int, int]) -> WindowSummary:
         calls=int(samples.size) * window.calls_per_sample,
         window_ns=window.window_ns,
         cpu_ns=window.user_ns + window.system_ns,
+        state=None if judged is None else judged.state,
+        attempt=attempt,
     )

@@ -23,5 +23,5 @@ def generation_seconds(block: Block) -> float:
         for turn in (turn for each in generation.rounds for turn in each.turns):
             if turn.window is not None:
                 spent_ns += turn.noise.elapsed_ns if turn.noise is not None else turn.window.window_ns
-                spent_ns += turn.settling.waited_ns if turn.settling is not None else 0
+                spent_ns += sum(wait.waited_ns for wait in (turn.settling, turn.settled) if wait is not None)
     return spent_ns / 1e9 / len(block.generations)

@@ -60,14 +60,14 @@ def assign(
         rows[arm] = msgspec.structs.replace(rows[arm], rank=found.rank, ratio=ratio, verdict=found.verdict)
         leaders += [arm] if found.rank == 1 else []
     return Ranking(
-        rows=tuple(sorted(rows.values(), key=_order)),
+        rows=tuple(sorted(rows.values(), key=order)),
         best=leaders[0] if leaders else None,
         also_first=tuple(leaders[1:]),
         unranked_reason="" if leaders else _why_unranked(rows.values()),
     )
 
 
-def _order(row: RankedRow) -> tuple[int, int, float]:
+def order(row: RankedRow) -> tuple[int, int, float]:
     """Sort key: by rank, and by estimate within a rank; rows without one keep the order of the plan, as if unsorted."""
     return _STANDINGS.index(row.standing), row.rank or 0, row.ratio.value if row.ratio else 0.0
 

@@ -98,11 +98,13 @@ def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Su
         _of_run(status),
         _of_surroundings(run, around),
         _of_waits(run),
+        _of_probes(run),
         _of_answers(blocks),
         _of_emulation(run, blocks),
         _of_devices(run),
         _of_libraries(run),
         *(map(_of_block, blocks)),
+        *(_of_states(block) for block in blocks if isinstance(block, TimedBlock)),
         _of_launches(run, blocks),
         _of_clock(run, blocks),
         _of_kernels(run),
@@ -142,11 +144,38 @@ def _of_surroundings(run: Run, around: Surroundings) -> Iterator[Warning_]:
 
 def _of_waits(run: Run) -> Iterator[Warning_]:
     """Name the arms that kept others waiting up to the limit, in more windows than chance would have it."""
-    waits = [turn.settling for block in run.blocks for *_, turn in collect.turns(block) if turn.settling is not None]
+    turns = [turn for block in run.blocks for *_, turn in collect.turns(block)]
+    waits = [wait for turn in turns for wait in (turn.settling, turn.settled) if wait is not None]
     busy = Counter(arm for wait in waits for arm in wait.busy)
     for arm, windows in sorted(busy.items()):
         if windows > RESTLESS * len(waits):
             yield notices.never_still(arm, windows, len(waits))
+
+
+def _of_probes(run: Run) -> Iterator[Warning_]:
+    """Say why the machine was not probed around windows on the CPU, where it should have been."""
+    turns = [
+        turn
+        for block in run.blocks
+        if block.case.device == "cpu"
+        for *_, turn in collect.turns(block)
+        if turn.window is not None
+    ]
+    around = ((turn.probed_before, turn.probed_after) for turn in turns)
+    missing = [next((each for each in both if isinstance(each, Absent)), None) for both in around]
+    reasons = [each.reason for each in missing if each is not None]
+    if reasons:
+        yield notices.machine_not_probed(len(reasons), len(turns), reasons[0])
+
+
+def _of_states(block: TimedBlock) -> Iterator[Warning_]:
+    states = block.states
+    if states is None:
+        return
+    if states.knowledge == "contended throughout":
+        yield notices.contended_throughout(block.case.id, states.low_share)
+    if states.ranks_differ and block.best is not None:
+        yield notices.ranks_differ_by_state(block.case.id, block.best, states.ranks_differ)
 
 
 def _of_devices(run: Run) -> Iterator[Warning_]:

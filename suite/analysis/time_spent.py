@@ -19,6 +19,7 @@ TITLES: Mapping[Phase, str] = MappingProxyType(
         "timed inputs": "making inputs of the timed calls",
         "warming up": "warm-up windows",
         "waiting": "waiting until all workers are idle",
+        "waiting for calm": "probing the state of the machine, and waiting until it was calm",
         "windows": "requests and unrecorded calls before windows",
         "canary windows": "windows of the canary",
         "around windows": "reading signals and writing the journal",

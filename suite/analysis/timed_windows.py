@@ -1,13 +1,14 @@
 """The `latency`, `throughput` and `training` scenarios: windows in interleaved rounds, summarised launch by launch."""
 
 import math
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
 
-from suite.analysis import collect, disturbances, eligibility, estimates, ranks
-from suite.analysis.launch_levels import Reduction, reduce
-from suite.analysis.types import Counts, Row, SlowStart, TimedBlock
+from suite.analysis import collect, disturbances, eligibility, estimates, machine, ranks
+from suite.analysis.launch_levels import Reduction, States, by_state
+from suite.analysis.types import Control, Counts, Row, SlowStart, TimedBlock
 from suite.record.schema import Block
 from suite.statistics.ending import EndedBy
 from suite.statistics.stopping import DEFAULT_TARGET, decide
@@ -20,7 +21,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
     is the unit of replication. Rounds that outside signals called disturbed are left out, where enough others are there
-    (`suite.statistics.undisturbed`).
+    (`suite.statistics.undisturbed`). Where the machine was probed, what is compared is of calm windows.
 
     Parameters
     ----------
@@ -33,39 +34,109 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     ended
         What was allowed to end the block; intervals are wider then.
     """
-    found = reduce(block)
-    rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.arms)}
+    found = by_state(block)
+    rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.everything.arms)}
+    ranking = _rank(found, rows, margin=margin, ended=ended)
+    counting = found.calm.counting
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
         generation.index
         for row, generation in enumerate(block.generations)
         for column, round_ in enumerate(generation.rounds)
-        if round_.disturbed and found.counting.rounds[row, column]
+        if round_.disturbed and counting.rounds[row, column]
     ]
     return TimedBlock(
         case=block.case,
-        **ranks.assign(rows, found.compared, margin=margin, ended=ended, left=block.left),
+        **ranking,
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
         rounds_kept=len(kept),
         generations_kept=tuple(sorted(set(kept))),
         disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
-        controls=ranks.controls(block, found.compared, ended=ended),
-        half_width=decide(found.matrix, target=DEFAULT_TARGET).half_width if ended is EndedBy.PRECISION else None,
+        controls=_controls(found, ended),
+        states=machine.summarise(block, ranking["rows"], ranking["best"]),
+        half_width=decide(found.compared.matrix, target=DEFAULT_TARGET).half_width
+        if ended is EndedBy.PRECISION
+        else None,
     )
 
 
-def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy) -> Row:
+def _rank(found: States, rows: Mapping[str, Row], *, margin: float, ended: EndedBy) -> ranks.Ranking[Row]:
+    """Rank the arms by calm windows; those that were not measured so, among all arms, by all windows."""
+    left = found.everything.block.left
+
+    def ranked(chosen: Mapping[str, Row], by: Reduction) -> ranks.Ranking[Row]:
+        return ranks.assign(chosen, by.compared, margin=margin, ended=ended, left=left)
+
+    calm = {arm: row for arm, row in rows.items() if arm not in found.starved}
+    first = ranked(calm, found.calm) if calm else ranked(rows, found.everything)
+    if calm and len(calm) < len(rows):
+        among_all = ranked(rows, found.everything)
+        others = tuple(row for row in among_all["rows"] if row.arm in found.starved)
+        together = tuple(sorted((*first["rows"], *others), key=ranks.order))
+        leaders = [row.arm for row in others if row.rank == 1]
+        first = ranks.Ranking(
+            rows=together,
+            best=first["best"] or next(iter(leaders), None),
+            also_first=(*first["also_first"], *(arm for arm in leaders if first["best"])),
+            unranked_reason=first["unranked_reason"] if not leaders else "",
+        )
+    return machine.with_contended(_of_the_ratios(first, found), found, ended)
+
+
+def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[Row]:
+    """Return a ranking in which the time of a ranked arm is of the launches that its ratio is of.
+
+    Those are the generations in which the leading arm has windows of the same state too.
+    """
+    best = ranking["best"]
+    if best is None:
+        return ranking
+
+    def of_the_ratio(row: Row) -> Row:
+        by = found.everything if row.arm in found.starved else found.calm
+        common = sorted(by.compared[row.arm].keys() & by.compared[best].keys())
+        if row.rank is None or len(common) in {0, len(by.compared[row.arm])}:
+            return row
+        return msgspec.structs.replace(
+            row,
+            median_ns=estimates.level([by.median_ns[row.arm][each] for each in common]),
+            items_per_second=estimates.level([1e9 / by.item_ns[row.arm][each] for each in common]),
+        )
+
+    return ranks.Ranking(
+        rows=tuple(map(of_the_ratio, ranking["rows"])),
+        best=best,
+        also_first=ranking["also_first"],
+        unranked_reason=ranking["unranked_reason"],
+    )
+
+
+def _controls(found: States, ended: EndedBy) -> tuple[Control, ...]:
+    """Compare every arm that occurs twice with itself: in the calm state, unless one of the two is starved of it."""
+    block = found.everything.block
+    by_all = {each.arm: each for each in ranks.controls(block, found.everything.compared, ended=ended)}
+    by_calm = {each.arm: each for each in ranks.controls(block, found.calm.compared, ended=ended)}
+    return tuple(
+        by_all[arm] if {arm, by_all[arm].of} & found.starved or arm not in by_calm else by_calm[arm] for arm in by_all
+    )
+
+
+def _row(states: States, number: int, known: eligibility.Known, ended: EndedBy) -> Row:
     """Summarise the arm with this number from its windows that count."""
+    starved = states.everything.arms[number].arm.id in states.starved
+    found = states.everything if starved else states.calm
     summary, counting, block = found.arms[number], found.counting, found.block
     windows: list[collect.WindowSummary] = []
-    launches = disturbed = 0
+    launches = disturbed = not_calm = 0
     warming: list[tuple[int, int]] = []
     for launch in summary.launches:
-        undisturbed = [each for each in launch.windows if counting.rounds[each.position]]
+        selected = [each for each in launch.windows if found.selects(each)]
+        undisturbed = [each for each in selected if counting.rounds[each.position]]
         kept = [each for each in undisturbed if found.counts(number, each)]
-        disturbed += len(launch.windows) - len(undisturbed)
+        disturbed += len(selected) - len(undisturbed)
+        not_calm += sum(each.state in {"contended", "unsettled"} for each in launch.windows)
         launches += bool(kept)
         windows += kept
         if len(kept) < len(undisturbed):
@@ -75,6 +146,8 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
     row = Row(
         **msgspec.structs.asdict(common),
         version=collect.version(workers),
+        windows_of=machine.windows_of(block, states, summary.arm.id),
+        not_calm=machine.left_out(found, summary),
         counts=Counts(
             launches=launches,
             launches_failed=len(summary.failures),
@@ -84,6 +157,7 @@ def _row(found: Reduction, number: int, known: eligibility.Known, ended: EndedBy
             windows_failed=sum(launch.windows_failed for launch in summary.launches),
             launches_unsteady=sum(state is not None and not state.steady for state in counting.steady[number]),
             calls=sum(window.calls for window in windows),
+            windows_not_calm=not_calm,
         ),
         settings=next((worker.settings for worker in workers if worker.settings), {}),
     )

@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from suite.analysis.states import Knowledge
 from suite.record.schema import (
     Absent,
     Case,
@@ -72,6 +73,29 @@ class Counts(msgspec.Struct, frozen=True):
     """Launches with enough windows to test that were never steady; kept, and reported."""
     calls: int
     """Timed calls in the windows counted."""
+    windows_not_calm: int = 0
+    """In which the machine was not calm; kept apart where the row is of calm windows."""
+
+
+class BlockStates(msgspec.Struct, frozen=True):
+    """The states of the machine in which a block was measured, by probes around its windows."""
+
+    knowledge: Knowledge
+    calm: int
+    """Windows of all arms in this state, each attempt."""
+    contended: int
+    unsettled: int
+    """From before to after they differ."""
+    unknown: int
+    """A probe failed."""
+    taken_again: int
+    """Attempts that followed another one of the same window."""
+    low_share: float
+    """Of the probes of the run, in the low mode of arithmetic."""
+    contended_share: float | None
+    """Of the moments in which a window was to begin; None where none was looked at."""
+    ranks_differ: tuple[str, ...] = ()
+    """Arms that are faster than the leading one when a neighbour is busy, for certain where there are intervals."""
 
 
 class SlowStart(msgspec.Struct, frozen=True):
@@ -120,6 +144,22 @@ class RankedRow(ArmRow, frozen=True, kw_only=True):
     """Peak resident memory, median over launches; where a case has its launches to itself (training)."""
 
 
+WindowsOf: TypeAlias = Literal["", "calm", "one state", "contended throughout", "all"]
+"""What windows a row is of, by the state of the machine.
+
+calm
+    Those before and after which it was calm.
+one state
+    The same, where only one state was ever seen: it may be either.
+contended throughout
+    All: the machine was hardly ever calm.
+all
+    All, since the arm was not measured in the calm state in enough launches.
+"" (empty)
+    All, and nothing probed the machine.
+"""
+
+
 class Row(RankedRow, frozen=True, kw_only=True):
     """One arm's answer to a timed case."""
 
@@ -143,6 +183,12 @@ class Row(RankedRow, frozen=True, kw_only=True):
     cpu_cores: float | None = None
     """CPU time of the worker ÷ window time: cores kept busy."""
     settings: dict[str, str] = {}
+    windows_of: WindowsOf = ""
+    contended: Estimate | None = None
+    """Cost relative to the arm that leads the case, both by windows in which the machine was contended; without an
+    interval where launches are too few. None: there are no such launches, or it leads."""
+    not_calm: tuple[tuple[int, int, int], ...] = ()
+    """Windows that were left out since the machine was not calm: generation, round, and number of the attempt."""
 
     @property
     def launches(self) -> int:
@@ -191,6 +237,8 @@ class TimedBlock(RankedBlock, frozen=True, kw_only=True):
     disturbances: tuple[str, ...]
     """By what, each kind once."""
     controls: tuple[Control, ...] = ()
+    states: BlockStates | None = None
+    """None: nothing probed the machine."""
     half_width: float | None = None
     """Where precision may end the run: half-width of the widest 95 % interval of a ratio of two arms, log scale. It is
     what the schedule decided by. None otherwise, and with too few launches."""

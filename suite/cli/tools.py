@@ -11,19 +11,36 @@ from rich.markup import escape
 
 from suite.cli import completion
 from suite.cli.answers.printing import COMMANDS, JSON, print_json
-from suite.cli.options import BASE, CARBON, GPU, PRICE, REPORTS, SIGN
+from suite.cli.options import BASE, CARBON, DURATION, GPU, LAUNCHER, PRICE, REPORTS, SIGN
 from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
 
 if TYPE_CHECKING:
     from suite.machine.findings import Finding
     from suite.record.schema import Price
+    from suite.run.machine_check import MachineMeasured
 
 
 @click.command()
+@click.option("--measure", is_flag=True, help="Also measure the machine's states, and what it can decide.")
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    default="2m",
+    show_default=True,
+    help="How long --measure takes, images apart; less than a minute shows the states alone.",
+)
+@LAUNCHER
+@BASE
 @JSON
-def doctor(*, as_json: bool) -> None:
+def doctor(
+    *, measure: bool, seconds: float, launcher: str | None, base: Literal["debian", "registry"], as_json: bool
+) -> None:
     """Check this machine: missing parts, sources of disturbance, and fixes.
+
+    With --measure it also probes the machine, which shows how fast it is when it is calm, how often it is not, and the
+    smallest difference between two programs that six minutes can decide here. Later runs know calm from it.
 
     The exit code is 2 if something prevents measuring.
     """
@@ -53,9 +70,26 @@ def doctor(*, as_json: bool) -> None:
         if finding.fix and finding.state != "ok":
             console.print(f"     → {escape(finding.fix)}", highlight=False)
     _show_cuda(console)
+    measured = _measured(seconds, launcher, base, console) if measure and not worst else None
     if as_json:
-        print_json(Examined(1, worst, found))
+        print_json(Examined(1, worst, found, measured))
     sys.exit(worst)
+
+
+def _measured(
+    seconds: float, launcher: str | None, base: Literal["debian", "registry"], console: Console
+) -> "MachineMeasured":
+    """Measure the machine's states and print them."""
+    from suite.launchers.choice import choose
+    from suite.report.progress import opened
+    from suite.run import machine_check, machine_words
+
+    chosen, _ = choose(launcher, base=base)
+    with opened(terminals.console(stderr=True)) as listener:
+        found = machine_check.measure(chosen, listener, seconds)
+    for sentence in machine_words.in_words(found):
+        console.print(escape(sentence), highlight=False)
+    return found
 
 
 def _broken_plugins() -> "list[Finding]":

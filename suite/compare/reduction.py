@@ -12,7 +12,18 @@ import msgspec
 
 from suite import analysis
 from suite.analysis import collect, conditions, ranks
-from suite.analysis.types import Analysis, AnyRow, Canary, ColdRow, ConvergenceRow, LoadGenRow, MemoryRow, Row, Standing
+from suite.analysis.types import (
+    Analysis,
+    AnyRow,
+    Canary,
+    ColdRow,
+    ConvergenceRow,
+    LoadGenRow,
+    MemoryRow,
+    Row,
+    Standing,
+    WindowsOf,
+)
 from suite.analysis.whole_launch import total_ns
 from suite.compare.types import RunFacts
 from suite.history import environment
@@ -66,6 +77,8 @@ class Answer(msgspec.Struct, frozen=True):
     latency_target: frozenset[str] = frozenset()
     """That LoadGen's Server scenario was to hold."""
     """Accuracy that was trained to."""
+    windows_of: WindowsOf = ""
+    """Of which windows it is, by the state of the machine."""
 
 
 class Reduced(msgspec.Struct, frozen=True):
@@ -185,6 +198,7 @@ def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer
             if each.loadgen is not None and each.loadgen.target_ns is not None
         ),
         target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
+        windows_of=row.windows_of if isinstance(row, Row) else "",
     )
 
 

@@ -20,6 +20,7 @@ from suite.worker.messages import (
     Driven,
     Failed,
     Loaded,
+    MachineProbed,
     Measured,
     Probed,
     Profiled,
@@ -81,7 +82,9 @@ def _amounts(reply: Reply) -> dict[str, int]:
     """Return the amounts that a reply brings into the record; outputs and timelines stay outside."""
     if isinstance(reply, Verified):
         reply = msgspec.structs.replace(reply, output=b"", outputs=())
-    elif not isinstance(reply, Loaded | Measured | Driven | Trained | Converged | Probed | AllReduced | Failed):
+    elif not isinstance(
+        reply, Loaded | Measured | MachineProbed | Driven | Trained | Converged | Probed | AllReduced | Failed
+    ):
         return {}
     content = msgspec.json.encode(reply)
     return {"bytes": len(content), "values": content.count(b","), "facts": _facts(reply)}
@@ -147,6 +150,9 @@ def _times(reply: Reply, most_ns: float) -> str:
             samples = (reply.gemm_ns, reply.copy_ns, reply.add_ns)
             empty = next((each for each in samples if not each), None)
             return _calls("a series", empty if empty is not None else sum(samples, ()), most_ns)
+        case MachineProbed():
+            parts = (reply.arithmetic_ns, reply.memory_ns, reply.pages_ns)
+            return _calls("a probe", [each for each in parts if each is not None], most_ns)
         case _:
             return ""
 

@@ -21,13 +21,16 @@ A worker's threads spin for a while after its last call (38 ms in ONNX Runtime).
 stopped (`suite.machine.idle_wait`), so that no CPU time of idle workers is expected in it. In the streams of trials
 whose turns began at once, with unrecorded calls for a fixed time, as much of it is allowed for (`settling_ns`).
 
+A single window is judged by the same table beside its probes (`suite.analysis.states`): a program of this machine that
+takes a CPU is not seen by work of a millisecond, which the scheduler lets run at once.
+
 Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal that is absent disturbs nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
 from suite.machine.counters import TICK_NS
-from suite.record.schema import Absent, Noise
+from suite.record.schema import Absent, Noise, Reason
 
 STEAL_SHARE = 0.02
 OTHERS_SHARE = 0.05
@@ -54,33 +57,52 @@ def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str
         How long each turn lasts before its timed part begins, where it began while others' threads might still spin:
         one on every other CPU. 0: it began when they had stopped.
     """
+    return "; ".join(map(in_words, reasons(turns, cpus, settling_ns=settling_ns)))
+
+
+def reasons(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> tuple[Reason, ...]:
+    """Return the signals beyond their limits: of a round, or of a single window.
+
+    Parameters
+    ----------
+    turns, cpus, settling_ns
+        As in `disturbed`.
+    """
     if not turns or cpus < 1:
-        return ""
+        return ()
+    settling = settling_ns * max(1, cpus - 1) * len(turns) / max(1, cpus * sum(noise.elapsed_ns for noise in turns))
     steal = share(turns, lambda noise: noise.steal_ns, cpus)
     others = share(turns, lambda noise: noise.others_ns, cpus)
-    settling = settling_ns * max(1, cpus - 1) * len(turns) / max(1, cpus * sum(noise.elapsed_ns for noise in turns))
-    idle = share(turns, lambda noise: noise.idle_workers_ns, cpus) - settling
-    pressure = share(turns, lambda noise: noise.pressure_ns, 1)
-    swapped = _sum(noise.swapped_pages for noise in turns)
-    throttled = _sum(noise.throttled for noise in turns)
-    quota_throttled = _sum(noise.quota_throttled for noise in turns)
     floor = FLOOR_TICKS * TICK_NS / max(1, sum(noise.elapsed_ns for noise in turns))
-    reasons: list[str] = []
-    if steal > max(STEAL_SHARE, floor):
-        reasons.append(f"the hypervisor took {steal:.1%} of the CPU time")
-    if others > max(OTHERS_SHARE, floor):
-        reasons.append(f"other processes took {others:.1%} of the CPU time")
-    if idle > max(IDLE_WORKERS_SHARE, floor):
-        reasons.append(f"workers that should have been idle took {idle:.1%} of the CPU time")
-    if pressure > max(PRESSURE_SHARE, floor) and steal + others > max(OUTSIDE_SHARE, floor):
-        reasons.append(f"something waited for a CPU {pressure:.1%} of the time, with other processes about")
-    if swapped > SWAPPED_PAGES:
-        reasons.append(f"{swapped} pages were swapped")
-    if throttled:
-        reasons.append(f"the processor was throttled {throttled} times")
-    if quota_throttled:
-        reasons.append(f"a CPU quota throttled processes {quota_throttled} times")
-    return "; ".join(reasons)
+    pressure = share(turns, lambda noise: noise.pressure_ns, 1) if steal + others > max(OUTSIDE_SHARE, floor) else 0.0
+    found = (
+        Reason("steal", steal, max(STEAL_SHARE, floor)),
+        Reason("others", others, max(OTHERS_SHARE, floor)),
+        Reason(
+            "idle workers",
+            share(turns, lambda noise: noise.idle_workers_ns, cpus) - settling,
+            max(IDLE_WORKERS_SHARE, floor),
+        ),
+        Reason("pressure", pressure, max(PRESSURE_SHARE, floor)),
+        Reason("swapped pages", _sum(noise.swapped_pages for noise in turns), SWAPPED_PAGES),
+        Reason("throttled", _sum(noise.throttled for noise in turns), 0),
+        Reason("quota", _sum(noise.quota_throttled for noise in turns), 0),
+    )
+    return tuple(each for each in found if each.value > each.limit)
+
+
+def in_words(reason: Reason) -> str:
+    """Return a reason as a clause: `other processes took 9.2% of the CPU time`."""
+    value = reason.value
+    return {
+        "steal": f"the hypervisor took {value:.1%} of the CPU time",
+        "others": f"other processes took {value:.1%} of the CPU time",
+        "idle workers": f"workers that should have been idle took {value:.1%} of the CPU time",
+        "pressure": f"something waited for a CPU {value:.1%} of the time, with other processes about",
+        "swapped pages": f"{value:.0f} pages were swapped",
+        "throttled": f"the processor was throttled {value:.0f} times",
+        "quota": f"a CPU quota throttled processes {value:.0f} times",
+    }[reason.signal]
 
 
 def share(turns: Sequence[Noise], signal: Callable[[Noise], int | Absent], cpus: int) -> float:

@@ -18,6 +18,9 @@ from suite.machine.system import system, virtualisation
 from suite.record.schema import Absent, Fact, Fingerprint
 from suite.record.volatile import is_volatile
 
+SAME_MACHINE = ("cpu", "memory", "virtualisation")
+"""Groups of facts that must be unchanged for a figure of one run to mean something in another."""
+
 
 def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, root: Path = ROOT) -> Fingerprint:
     """Return group to name to value; what cannot be read is absent with the reason, never left out or zero.
@@ -84,6 +87,18 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
         and (key in old or not before.get(key[0]))
         and (key in new or not after.get(key[0]))
     ]
+
+
+def same_machine(before: Fingerprint, now: Fingerprint) -> bool:
+    """Return whether processor, memory and virtualisation are unchanged (`SAME_MACHINE`).
+
+    Parameters
+    ----------
+    before, now
+        Fingerprints.
+    """
+    first, second = ({group: each.get(group, {}) for group in SAME_MACHINE} for each in (before, now))
+    return not changed(first, second)
 
 
 def _shown(fact: Fact | None) -> str:

@@ -236,6 +236,12 @@ def _refuse_numbers(run: Run, name: str) -> None:
 _NO_NUMBERS = frozenset({str, bool, type(None)})
 
 
+MAX_ATTEMPTS = 8
+"""How often the window of an arm is taken in one round: a run takes it no more often."""
+MAX_POLLS = 1_000
+"""Probes while one window waits: a run waits for fewer."""
+
+
 def check(run: Run, name: str) -> None:
     """Refuse a record that follows the schema and is inconsistent.
 
@@ -317,7 +323,12 @@ def _check_generations(block: Block, name: str) -> None:
         _once((launch.arm for launch in generation.launches), name, "launches of a generation")
         _once((round_.index for round_ in generation.rounds), name, "rounds of a generation")
         for round_ in generation.rounds:
-            _once((turn.arm for turn in round_.turns), name, "turns of a round")
+            _once((turn.arm for turn in round_.turns if turn.probed_after is None), name, "turns of a round")
+            most = max(Counter(turn.arm for turn in round_.turns).values(), default=0)
+            if most > MAX_ATTEMPTS:
+                raise _impossible(name, f"a window that was taken {most} times")
+            if any(len(turn.polled_ns) > MAX_POLLS for turn in round_.turns):
+                raise _impossible(name, f"more than {MAX_POLLS} probes before a window")
 
 
 def _once(values: Iterable[str | int], name: str, what: str) -> None:

@@ -22,6 +22,8 @@ from suite.record.schema import (
     Image,
     Launch,
     Left,
+    MachineLevels,
+    MachineProbe,
     Roofline,
     Round,
     Run,
@@ -68,6 +70,16 @@ class RoundDone(msgspec.Struct, frozen=True, tag="round"):
     round: int
     disturbed: str = ""
     repeats: int = 0
+
+
+class LevelsKnown(msgspec.Struct, frozen=True, tag="levels"):
+    """The low modes of the machine's probes at the end of a generation's rounds."""
+
+    block: str
+    generation: int
+    levels: MachineLevels
+    looked: tuple[MachineProbe, ...] = ()
+    """Probes that are of no turn, since the event of this kind before."""
 
 
 class GenerationDone(msgspec.Struct, frozen=True, tag="generation-done"):
@@ -118,6 +130,7 @@ Event: TypeAlias = (
     | LaunchDone
     | TurnTaken
     | RoundDone
+    | LevelsKnown
     | GenerationDone
     | ArmLeft
     | ImageKnown
@@ -250,6 +263,8 @@ class _OpenGeneration:
         self.launches: dict[str, Launch] = {}
         self.turns: dict[int, list[Turn]] = {}
         self.done: dict[int, RoundDone] = {}
+        self.levels: MachineLevels | None = None
+        self.looked: tuple[MachineProbe, ...] = ()
         self.complete = False
 
 
@@ -264,7 +279,10 @@ class _OpenBlock:
         """Ignore events until the next generation begins, because an unknown event is lost."""
         self._interrupted = True
 
-    def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone | ArmLeft) -> None:
+    def take(
+        self,
+        event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | LevelsKnown | GenerationDone | ArmLeft,
+    ) -> None:
         if isinstance(event, ArmLeft):
             self.left.setdefault(event.left.arm, event.left)
             return
@@ -280,6 +298,9 @@ class _OpenBlock:
                 self.generations[event.generation].turns.setdefault(event.round, []).append(event.turn)
             case RoundDone():
                 self.generations[event.generation].done[event.round] = event
+            case LevelsKnown():
+                self.generations[event.generation].levels = event.levels
+                self.generations[event.generation].looked += event.looked
             case GenerationDone():
                 self.generations[event.index].complete = True
 
@@ -303,6 +324,8 @@ class _OpenBlock:
                         for number, done in sorted(opened.done.items())
                     ),
                     complete=opened.complete,
+                    levels=opened.levels,
+                    looked=opened.looked,
                 )
                 for index, opened in sorted(self.generations.items())
             ),

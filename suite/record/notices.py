@@ -514,6 +514,39 @@ def throttled(times: int) -> str:
     return f"The processor lowered its clock {times} times because it was too hot or drew too much power."
 
 
+@_notice(
+    "machine-not-probed", "Intervals may be wider than they need to be; `levelfield doctor --measure` tries the probe."
+)
+def machine_not_probed(windows: int, total: int, reason: str) -> str:
+    """The state of the machine is not known around some windows.
+
+    Parameters
+    ----------
+    windows, total
+        Windows without a probe, and all windows.
+    reason
+        Why, without a full stop.
+    """
+    return f"The machine was not probed around {windows} of {total} windows: {reason}."
+
+
+@_notice_about(
+    "contended-throughout",
+    "Measure at another hour or on another machine; `levelfield doctor --measure` shows how often this one is calm.",
+)
+def contended_throughout(share: float) -> str:
+    """A run in which too few probes, this share, lie in their low mode."""
+    return f"The machine was contended throughout: {share:.0%} of its probes were calm. Every window is used."
+
+
+@_notice_about(
+    "ranks-differ-by-state", "Ranks are of the calm machine: where neighbours are busy, compare the other column."
+)
+def ranks_differ_by_state(best: str, arms: Sequence[str]) -> str:
+    """Arms that are slower than the best one when the machine is calm are faster when it is contended."""
+    return f"When a neighbour is busy, {' and '.join(arms)} {'is' if len(arms) == 1 else 'are'} faster than {best}."
+
+
 @_notice_about(
     "gpu-throttled",
     "Cool it, or fix a clock that it can hold: nvidia-smi -lgc (as root); it holds for all arms alike.",

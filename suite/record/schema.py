@@ -42,6 +42,7 @@ Phase: TypeAlias = Literal[
     "timed inputs",
     "warming up",
     "waiting",
+    "waiting for calm",
     "windows",
     "canary windows",
     "around windows",
@@ -551,6 +552,41 @@ class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last for a fixed time instead."""
 
 
+class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """By which signal the machine was not calm in a window, or disturbed a round."""
+
+    signal: str
+    """A part of a probe (`suite.analysis.states`), or an outside signal (`suite.machine.disturbance`)."""
+    value: float
+    """Of a probe: its time over that of the low mode. Of an outside signal: a share of the CPU time, or a count."""
+    limit: float
+
+
+class MachineProbe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="machine-probe"):
+    """How long fixed work took on all CPUs of the run at once, nanoseconds (`suite.worker.machine_probe`)."""
+
+    arithmetic_ns: int
+    memory_ns: int
+    pages_ns: int
+
+
+class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The low mode of each part of a probe (`suite.analysis.states`), and how many probes lie in it."""
+
+    arithmetic_ns: int
+    memory_ns: int
+    pages_ns: int
+
+    probes: int
+    """Of the run until then."""
+    low_share: float
+    """Share of them whose arithmetic lies in the low mode."""
+    high_share: float
+    """Share of them whose arithmetic lies in another mode."""
+    kept: bool
+    """Whether earlier runs on this machine had seen its low mode beside another one."""
+
+
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One arm's window within a round."""
 
@@ -562,10 +598,23 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: no GPU was used."""
     settling: IdleWait | None = None
     """None: an earlier version did not wait, but made unrecorded calls for a fixed 40 ms."""
+    settled: IdleWait | None = None
+    """The same wait after the window, where the machine was probed then. None: it was not."""
+    probed_before: MachineProbe | Absent | None = None
+    """State of the machine right before the window, as the canary's process saw it. None: an earlier version."""
+    probed_after: MachineProbe | Absent | None = None
+    """The same once all workers had stopped computing again."""
+    polled_ns: Integers = ()
+    """Arithmetic of the probes that found the machine not calm before that, while its window waited."""
+    outside: tuple[Reason, ...] = ()
+    """Outside signals beyond their limits in this window alone, where the machine was probed."""
 
 
 class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One turn of every arm (and the canary), in the order they were taken."""
+    """The turns of every arm (and the canary), in the order they were taken.
+
+    An arm has several where the machine was not calm in its window, which was then taken again.
+    """
 
     index: int
     turns: tuple[Turn, ...]
@@ -583,6 +632,10 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     launches: tuple[Launch, ...] = ()
     rounds: tuple[Round, ...] = ()
     complete: bool = False
+    levels: MachineLevels | None = None
+    """Of all probes of the run until the end of this generation. None: nothing was probed, or by an earlier version."""
+    looked: tuple[MachineProbe, ...] = ()
+    """Probes of the run's first look at the machine, before the first round of its first generation."""
 
 
 class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -917,7 +970,7 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 
 
 class Calibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a calibration had shown of this machine before the run (`studies/calibrate.py`: A/A runs alone)."""
+    """What a calibration had shown of this machine before the run: A/A runs alone, which earlier versions made."""
 
     finished: str
     backend: str
@@ -1022,7 +1075,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: tuple[str, ...] = ()
     """`smoke`, `injected`, `demonstration`: what this run may not be used for."""
     calibrated: Calibrated | None = None
-    """None: this machine had not been calibrated when the run began."""
+    """None: this machine had not been calibrated when the run began, or by a version that makes none."""
     earlier_controls: tuple[ControlDraw, ...] = ()
     """Of the runs in the same folder and on the same machine, before this one; newest first."""
     work: tuple[Work, ...] = ()

@@ -39,6 +39,7 @@ from suite.report import (
     separation,
     settings_table,
     shared_images,
+    states,
     units,
     xy_charts,
 )
@@ -124,6 +125,7 @@ def _environment() -> jinja2.Environment:
         "scaling": scaling,
         "sentences": sentences,
         "separation": separation,
+        "states": states,
         "settings_table": settings_table,
         "shared_images": shared_images,
         "spending": time_spent,

@@ -6,11 +6,10 @@ from functools import partial
 
 import msgspec
 
-from suite.analysis import collect
 from suite.analysis.types import Analysis, TimedBlock
 from suite.record.schema import Run, Window
 from suite.report import projections
-from suite.report.thinning import Embedded, WindowFacts, WindowKey, replace_windows
+from suite.report.thinning import Embedded, WindowFacts, WindowKey, keyed_windows, replace_windows
 
 
 def restored(embedded: Embedded) -> Run:
@@ -22,7 +21,7 @@ def restored(embedded: Embedded) -> Run:
     if not embedded.thinned:
         return embedded.record
     known = {
-        (thinned.result, (facts.arm, facts.generation, facts.round)): facts
+        (thinned.result, (facts.arm, facts.generation, facts.round, facts.attempt)): facts
         for thinned in embedded.thinned
         for facts in thinned.windows
     }
@@ -90,16 +89,15 @@ def unsupported(embedded: Embedded) -> Iterator[str]:
     A window's median lies between the least and the greatest of its calls. With twenty samples or more, evenly taken,
     it lies between those of them; a periodic signal may break this in a window, but hardly in a tenth of them.
     """
-    kept: dict[tuple[str, int, int], Window] = {
-        (f"{turn.arm}/{block.case.id}", generation.index, round_.index): turn.window
+    kept: dict[WindowKey, Window] = {
+        (f"{arm}/{block.case.id}", generation, number, attempt): window
         for block in embedded.record.blocks
-        for generation, round_, turn in collect.turns(block)
-        if turn.window is not None
+        for (arm, generation, number, attempt), window in keyed_windows(block)
     }
     for thinned in embedded.thinned:
         compared = outside = 0
         for facts in thinned.windows:
-            window = kept.get((thinned.result, facts.generation, facts.round))
+            window = kept.get((thinned.result, facts.generation, facts.round, facts.attempt))
             samples = window.samples_ns if window is not None else ()
             if len(samples) > facts.calls or (window is None):
                 outside = compared = 1

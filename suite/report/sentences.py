@@ -553,10 +553,10 @@ def identical(analysis: Analysis) -> str:
 
 
 def calibrated(run: Run) -> str:
-    """Say what this machine's calibration had shown, or that there is none."""
+    """Say what a calibration of this machine had shown, which earlier versions made; empty: there is none."""
     known = run.calibrated
     if known is None:
-        return "This machine was not calibrated before the run (nox -f studies/noxfile.py -s calibrate)."
+        return ""
     where = f"{known.backend}, {names.model(known.model)}"
     text = (
         f"This machine was calibrated on {known.finished[:10]}: identical arms ({where}) were called different in "

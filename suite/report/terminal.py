@@ -29,7 +29,7 @@ from suite.analysis.types import (
 )
 from suite.errors import printable
 from suite.record.schema import Absent, Run, Warning_
-from suite.report import accuracy, costs, insights, loadgen, names, operators, sentences, separation, units
+from suite.report import accuracy, costs, insights, loadgen, names, operators, sentences, separation, states, units
 from suite.report.costs import CostTable
 from suite.report.identifier import Identifier
 from suite.report.operators import OperatorTable
@@ -47,6 +47,9 @@ SHORTEST_ARM = 8
 
 GEOMETRIC_MEAN = "geometric mean"
 """Of the launches' times: what the column of times holds."""
+
+BUSY = "when a\nneighbour\nis busy"
+"""Column of the ratio to the best when the machine is contended."""
 
 INSIGHTS = 3
 """Of each kind, in the terminal."""
@@ -145,6 +148,8 @@ def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderab
         if names.note(block.case):
             yield text(names.note(block.case), "dim")
         yield text(sentences.verdict(block, analysis.timed), "dim")
+        if states.sentence(block):
+            yield text(states.sentence(block), "dim")
     for trained in analysis.convergence:
         yield Text()
         yield _convergence(trained, analysis, sentences.images(run), narrow=columns < NARROW_CONVERGENCE)
@@ -355,7 +360,8 @@ def _row_style(standing: Standing) -> str | None:
 def _timed(block: TimedBlock, analysis: Analysis, *, narrow: bool) -> Table:
     case = block.case
     title = ", ".join([sentences.title(case), *sentences.precisions_apart(block, analysis.timed)])
-    extras = {} if narrow else {name: _EXTRAS[name] for name in _headings(block)}
+    busy: dict[str, Callable[[Row], str]] = {BUSY: states.contended} if states.has_contended(block) else {}
+    extras = busy | ({} if narrow else {name: _EXTRAS[name] for name in _headings(block)})
     heading = case.rate_unit if case.per_item else GEOMETRIC_MEAN
     return _ranked(title, block, block.rows, (heading, lambda row: sentences.cost(row, case)), extras)
 

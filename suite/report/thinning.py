@@ -23,8 +23,8 @@ BUDGET_BYTES = 1_000_000
 the page of a standard run stays below 600 KiB."""
 
 
-WindowKey: TypeAlias = tuple[str, int, int]
-"""Key of a window in its block: arm, generation and round."""
+WindowKey: TypeAlias = tuple[str, int, int, int]
+"""Key of a window in its block: arm, generation, round, and its number among the arm's in that round, from 0."""
 
 
 class WindowFacts(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -36,6 +36,8 @@ class WindowFacts(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_f
     calls: int
     median_ns: float
     rewarm_calls: int = 0
+    attempt: int = 0
+    """Its number among those of the arm in that round."""
 
 
 class Tail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,16 +190,12 @@ def _size(window: Window) -> int:
 
 
 def _note(block: Block, arm: str, factor: float, tails: Mapping[str, Tail]) -> Thinned:
-    windows = [
-        (generation.index, round_.index, turn.window)
-        for generation, round_, turn in collect.turns(block, arm)
-        if turn.window is not None
-    ]
+    windows = [(key, window) for key, window in keyed_windows(block) if key[0] == arm]
     result = f"{arm}/{block.case.id}"
     return Thinned(
         result=result,
-        kept=sum(len(evenly(window.samples_ns, factor)) for _, _, window in windows),
-        of=sum(len(window.samples_ns) for _, _, window in windows),
+        kept=sum(len(evenly(window.samples_ns, factor)) for _, window in windows),
+        of=sum(len(window.samples_ns) for _, window in windows),
         windows=tuple(
             WindowFacts(
                 arm,
@@ -207,8 +205,9 @@ def _note(block: Block, arm: str, factor: float, tails: Mapping[str, Tail]) -> T
                 # A window that holds a time of nothing counts nowhere, and is to count nowhere when it is thinned.
                 float(statistics.median(window.samples_ns)) if min(window.samples_ns) > 0 else 0.0,
                 len(window.rewarm_ns),
+                attempt,
             )
-            for generation, number, window in windows
+            for (_, generation, number, attempt), window in windows
             if window.samples_ns
         ),
         tail=tails.get(result, Tail()),
@@ -245,21 +244,32 @@ def replace_windows(block: Block, change: Callable[[WindowKey, Window], Window])
         Called with the key of every window and the window; returns the new one.
     """
 
-    def changed(generation: Generation, round_: Round, turn: Turn) -> Turn:
-        if turn.window is None:
-            return turn
-        window = change((turn.arm, generation.index, round_.index), turn.window)
-        return msgspec.structs.replace(turn, window=window)
-
     def rounds(generation: Generation) -> Iterator[Round]:
         for round_ in generation.rounds:
-            turns = tuple(changed(generation, round_, turn) for turn in round_.turns)
-            yield msgspec.structs.replace(round_, turns=turns)
+            attempts: Counter[str] = Counter()
+            turns: list[Turn] = []
+            for turn in round_.turns:
+                key = (turn.arm, generation.index, round_.index, attempts[turn.arm])
+                attempts[turn.arm] += 1
+                changed = None if turn.window is None else change(key, turn.window)
+                turns.append(msgspec.structs.replace(turn, window=changed))
+            yield msgspec.structs.replace(round_, turns=tuple(turns))
 
     generations = (
         msgspec.structs.replace(generation, rounds=tuple(rounds(generation))) for generation in block.generations
     )
     return msgspec.structs.replace(block, generations=tuple(generations))
+
+
+def keyed_windows(block: Block) -> Iterator[tuple[WindowKey, Window]]:
+    """Yield the windows of a block's turns with their keys, in order."""
+    for generation in block.generations:
+        for round_ in generation.rounds:
+            attempts: Counter[str] = Counter()
+            for turn in round_.turns:
+                if turn.window is not None:
+                    yield (turn.arm, generation.index, round_.index, attempts[turn.arm]), turn.window
+                attempts[turn.arm] += 1
 
 
 def evenly(values: tuple[int, ...], factor: float) -> tuple[int, ...]:

@@ -20,7 +20,6 @@ from suite.record.bounds import SEED_BITS
 from suite.record.files import JOURNAL
 from suite.record.journal import Journal, Started
 from suite.record.schema import SCHEMA, Absent, Artifact, Fingerprint, Run, Settings, Warning_, Work
-from suite.run import calibration
 from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
@@ -124,7 +123,6 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             *(["injected"] if plan.injected else []),
             *(["emulated"] if resources.emulated else []),
         ),
-        calibrated=calibration.cited(machine),
         earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
         other_hosts=resources.hosts.machines if resources.hosts is not None else (),

@@ -7,14 +7,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from suite.analysis.states import probes_of
+from suite.machine import states as machine_states
+from suite.machine.cpu import last_cache_bytes
 from suite.machine.device_use import Device
 from suite.machine.signals import Signals
 from suite.plan.profiles import PROFILES
 from suite.record import notices
 from suite.record.bounds import SEED_BITS
-from suite.record.journal import GenerationBegun, GenerationDone, ImageKnown, Journal, LaunchDone, TimeSpent
+from suite.record.journal import (
+    GenerationBegun,
+    GenerationDone,
+    ImageKnown,
+    Journal,
+    LaunchDone,
+    LevelsKnown,
+    TimeSpent,
+)
 from suite.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
 from suite.schedule import loadgen, pacing, padding
+from suite.schedule.calm import ON_A_GPU, MachineStates
 from suite.schedule.convergence import trainings
 from suite.schedule.gpu_sharing import MemoryGroup, sharing_of
 from suite.schedule.launch_groups import reusable_workers
@@ -24,6 +36,7 @@ from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.output_verification import verify_all_again
 from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
+from suite.schedule.roofline import array_bytes
 from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
 from suite.schedule.timed_inputs import rotate
 from suite.schedule.training_verification import verify_trainings
@@ -73,6 +86,10 @@ class Generations:
         self._profile = PROFILES[run.settings.profile]
         self._seed = run.settings.seed
         self._canary: Outcome | None = None
+        self._states = MachineStates(
+            machine_states.key_of(run.machine, resources.image(canary_arm()), len(resources.cpus)),
+            array_bytes(last_cache_bytes(resources.cpus), resources.memory_bytes),
+        )
         self._live: dict[str, Outcome] = {}
         self._known: set[str] = set()
         self._load_ns: dict[tuple[str, str], float] = {}
@@ -88,6 +105,8 @@ class Generations:
         """By case, as its last generation showed."""
         for block in run.blocks:
             for generation in block.generations:
+                self._states.resume(generation.looked)
+                self._states.resume(probes_of(turn for each in generation.rounds for turn in each.turns))
                 for launch in generation.launches:
                     self._count_failure(block.case.id, launch.arm, launch.failure)
                 for turn in (turn for each in generation.rounds for turn in each.turns):
@@ -104,6 +123,7 @@ class Generations:
     def close(self) -> None:
         """End every worker and free what was held; safe to call twice."""
         try:
+            self._states.close()
             self.keep([])
             if self._canary is not None:
                 end_workers([self._canary])
@@ -269,6 +289,10 @@ class Generations:
         for outcome in (*outcomes, canary):
             self._record_launch(case.id, index, outcome)
         self._warn_of_xid_errors(case)  # what came while arms loaded is no window's
+        on_cpu = case.device == "cpu"
+        if on_cpu:
+            with self._phase("waiting for calm"):
+                self._states.use(canary)
         scheduler = RoundScheduler(
             outcomes={outcome.arm.id: outcome for outcome in (*outcomes, canary)},
             block=case.id,
@@ -278,6 +302,7 @@ class Generations:
             journal=self._journal,
             clock=self.clock,
             listener=self._listener,
+            states=self._states if on_cpu else ON_A_GPU,
             device=self._device if case.device != "cpu" else None,
             next_round=first_round,
             watch=self._resources.watch,
@@ -286,6 +311,9 @@ class Generations:
         before = self._others_on_gpu(case, outcomes)
         with self._phase("around windows"):
             lost = scheduler.measure_rounds(pace)
+        levels, looked = self._states.take() if on_cpu else (None, ())
+        if levels is not None:
+            self._journal.write(LevelsKnown(case.id, index, levels, looked))
         self._warn_of_others_on_gpu(case, (before, self._others_on_gpu(case, outcomes)))
         self._sharing.record_memory_use(case, scheduler.held_bytes)
         self._costs[case.id] = Cost(

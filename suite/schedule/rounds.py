@@ -3,6 +3,11 @@
 A window begins when all workers have stopped computing: threads of a framework may spin after its last call. The
 supervisor sleeps while a window is measured. Around each window it reads what the machine did; a round that was
 disturbed, by those outside signals alone, is repeated whole and kept.
+
+Where the canary's process can probe the machine, a window waits until it is calm, for a while. One that was not calm
+from before to after is taken again in the same round, and kept: what decides is the probes, never the window's times.
+What waiting and repeating may take has a limit for each window and one for each generation, so that an arm whose
+windows last longer than a calm spell is measured all the same.
 """
 
 import random
@@ -13,14 +18,17 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from suite.analysis.states import Judgement
 from suite.launchers.worker import WorkerError
 from suite.machine.device_use import Device, Reading
-from suite.machine.disturbance import disturbed
+from suite.machine.disturbance import disturbed, reasons
 from suite.machine.idle_wait import wait_until_idle
 from suite.machine.signals import Signals, difference
 from suite.plan import CANARY
+from suite.record.files import MAX_ATTEMPTS
 from suite.record.journal import Journal, RoundDone, TurnTaken
-from suite.record.schema import Absent, DeviceUse, Launch, Noise, Turn, Window
+from suite.record.schema import Absent, DeviceUse, IdleWait, Launch, MachineProbe, Noise, Turn, Window
+from suite.schedule.calm import NO_CANARY, MachineStates
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers, failure
 from suite.schedule.time_spent import Stopwatch
@@ -50,6 +58,18 @@ SETTLED_NS = 20_000_000
 """A guess of the wait before a window, for what a round takes: 3 ms after most frameworks, 40 ms after ONNX Runtime."""
 SLACK_S = 60.0
 """Added to every time limit."""
+ATTEMPTS = MAX_ATTEMPTS
+"""How often one window is taken at the most, until the machine is calm in it."""
+LONGEST_WINDOW_S = 6.0
+"""After so long, its attempts and waits together, a window is not taken again."""
+CALM_SHARE = 1.0
+"""What waits and repeated windows of a generation may take, as a share of what its rounds are expected to take."""
+VAIN_SHARE = 0.2
+"""The same after a generation in which repeating was in vain, as on a machine that is contended all the time."""
+LEAST_CALM_S = 3.0
+"""The same where the rounds are shorter than that: one state of the machine lasts for a second or so."""
+PROBES_NS = 8_000_000
+"""A guess of both probes around a window, for what a round takes."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -172,7 +192,9 @@ def round_ns(outcomes: Sequence[Outcome], pace: Pace) -> float:
         Length of windows.
     """
     calls_ns = [_guess_ns(outcome, outcome.launch.warmup) for outcome in outcomes if outcome.worker is not None]
-    return sum(max(pace.window_ns, pace.min_calls * call) + _warm_ns(call) + SETTLED_NS for call in calls_ns)
+    return sum(
+        max(pace.window_ns, pace.min_calls * call) + _warm_ns(call) + SETTLED_NS + PROBES_NS for call in calls_ns
+    )
 
 
 def injected_ns(inject: str, launch: Launch) -> int:
@@ -253,6 +275,8 @@ class RoundScheduler:
     journal: Journal
     clock: SupervisorClock
     listener: ProgressListener
+    states: MachineStates | Absent = NO_CANARY
+    """What probes the machine around windows; absent with the reason where nothing does."""
     device: Device | None = None
     next_round: int = 0
     """Index of the round that comes next; a generation may be measured in several groups, one after the other."""
@@ -265,16 +289,21 @@ class RoundScheduler:
         self._lost: list[Turn] = []
         self.held_bytes: dict[str, int] = {}
         """The most that each arm's process was seen to hold of the GPU's memory."""
+        self._calm_s = 0.0
+        """What waits and repeated windows may still take."""
 
     def measure_rounds(self, pace: Pace) -> list[Turn]:
         """Take all rounds, repeating disturbed ones as often as the pace allows; return the turns that failed."""
+        expected_s = pace.rounds * round_ns(list(self.outcomes.values()), pace) / 1e9
+        vain = not isinstance(self.states, Absent) and self.states.repeating_was_in_vain()
+        self._calm_s = VAIN_SHARE * expected_s if vain else max(LEAST_CALM_S, CALM_SHARE * expected_s)
         done = 0
         spare = pace.repeats
         repeats = 0
         while done < pace.rounds and self._live():
             index, self.next_round = self.next_round, self.next_round + 1
-            reason = self._round(index, pace)
-            again = bool(reason) and spare > 0
+            reason, worth_repeating = self._round(index, pace)
+            again = worth_repeating and spare > 0
             self.journal.write(RoundDone(self.block, self.generation, index, disturbed=reason, repeats=repeats))
             if again:
                 spare -= 1
@@ -297,22 +326,71 @@ class RoundScheduler:
         """Return the process ids of the workers that are alive, by arm; 0 where the host cannot see them."""
         return {arm: each.worker.pid or 0 for arm, each in self.outcomes.items() if each.worker is not None}
 
-    def _round(self, index: int, pace: Pace) -> str:
-        noises: list[Noise] = []
+    def _round(self, index: int, pace: Pace) -> tuple[str, bool]:
+        """Take a round; return why it is called disturbed, and whether to repeat it whole may help.
+
+        Of windows that were judged one by one, those that are calm are judged together once more, since the counters of
+        a single one are coarse. Where none is calm they have been taken again already.
+        """
+        taken: list[tuple[Turn, Judgement | None]] = []
         for arm in order(list(self._live()), self.seed, index):
-            turn = self._turn(self.outcomes[arm], pace)
-            self.journal.write(TurnTaken(self.block, self.generation, index, turn))
-            if turn.noise is not None:
-                noises.append(turn.noise)
+            turn, judged = self._take(self.outcomes[arm], index, pace)
+            taken.append((turn, judged))
             if turn.failure is not None:
                 self._lost.append(turn)
-        return disturbed(noises, len(self.signals.cpus))
+        noises = [turn.noise for turn, _ in taken if turn.noise is not None]
+        calm = [turn.noise for turn, judged in taken if turn.noise and (judged is None or judged.state == "calm")]
+        reason = disturbed(calm or noises, len(self.signals.cpus))
+        return reason, bool(reason and calm)
+
+    def _take(self, outcome: Outcome, index: int, pace: Pace) -> tuple[Turn, Judgement | None]:
+        """Take an arm's window until the machine is calm in it, as long as that is allowed; return the last attempt."""
+        began = time.monotonic()
+        for attempt in range(ATTEMPTS):
+            again = time.monotonic()
+            turn = self._turn(outcome, pace)
+            self.journal.write(TurnTaken(self.block, self.generation, index, turn))
+            judged = None if isinstance(self.states, Absent) else self.states.judge(turn)
+            if attempt and judged is not None and not isinstance(self.states, Absent):
+                self._calm_s -= time.monotonic() - again
+                self.states.count_repeat(judged)
+            # The canary shows the machine as it is: what it sees when contended is not taken again.
+            if judged is None or judged.state == "calm" or outcome.arm.id == CANARY:
+                break
+            if self._calm_s <= 0 or time.monotonic() - began > LONGEST_WINDOW_S:
+                break
+        return turn, judged
+
+    def _probe_before(self, arm: str) -> tuple[MachineProbe | Absent, tuple[int, ...]]:
+        """Probe the machine, and wait until it is calm as long as that is allowed."""
+        if isinstance(self.states, Absent):
+            return self.states, ()
+        began = time.monotonic()
+        with self.watch.phase("waiting for calm"):
+            found, polled = self.states.await_calm(0.0 if arm == CANARY else self._calm_s)
+        if polled:
+            self._calm_s -= time.monotonic() - began
+        return found, polled
+
+    def _probe_after(self) -> tuple[MachineProbe | Absent, IdleWait | None]:
+        """Probe the machine when the arm's threads have stopped too: what they take is not the machine's state."""
+        if isinstance(self.states, Absent):
+            return self.states, None
+        with self.watch.phase("waiting"):
+            settled = wait_until_idle(self._live())
+            if settled.unseen:
+                time.sleep(
+                    REWARM_NS / 1e9
+                )  # nobody sees when the arm's threads stop: as long as they are known to spin
+        with self.watch.phase("waiting for calm"):
+            return self.states.probe(), settled
 
     def _turn(self, outcome: Outcome, pace: Pace) -> Turn:
         arm = outcome.launch.arm
         guess_ns = statistics.median(self._medians[arm]) if arm in self._medians else _guess_ns(outcome, ())
         with self.watch.phase("waiting"):
             settling = wait_until_idle(self._live())
+        probed_before, polled_ns = self._probe_before(arm)
         pids = {name: pid for name, pid in self._live().items() if pid}
         device_before = self.device.read() if self.device is not None else None
         before = self.signals.snapshot(pids)
@@ -331,7 +409,19 @@ class RoundScheduler:
         self.clock.add(noise)
         self._medians.setdefault(arm, []).append(statistics.median(window.samples_ns))
         used = self._used(device_before, pids, arm)
-        return Turn(arm=arm, window=window, noise=noise, device=used, settling=settling)
+        probed_after, settled = self._probe_after()
+        return Turn(
+            arm=arm,
+            window=window,
+            noise=noise,
+            device=used,
+            settling=settling,
+            settled=settled,
+            probed_before=probed_before,
+            probed_after=probed_after,
+            polled_ns=polled_ns,
+            outside=() if isinstance(self.states, Absent) else reasons([noise], len(self.signals.cpus)),
+        )
 
     def _used(self, before: Reading | None, pids: dict[str, int], arm: str) -> DeviceUse | None:
         if self.device is None or before is None:

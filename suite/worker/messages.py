@@ -214,6 +214,16 @@ class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
     """About how long either of the two may take."""
 
 
+class ProbeMachine(msgspec.Struct, frozen=True, tag="probe-machine"):
+    """Find out in what state the machine is, on all CPUs that this process may use (the canary's image)."""
+
+    buffer_bytes: int
+    """Of the memory that is read, all CPUs together: several times the last cache's size. It is made at the first
+    request and kept."""
+    arithmetic_alone: bool = False
+    """Whether the other two parts are left out: for one who asks again and again."""
+
+
 class Join(msgspec.Struct, frozen=True, tag="join"):
     """From a leading worker to another one: train together with it and its other processes."""
 
@@ -312,6 +322,7 @@ Answerable: TypeAlias = (
     | ComputeLayers
     | Probe
     | MeasureRoofline
+    | ProbeMachine
     | Export
     | DecodePictures
     | Tokenize
@@ -533,6 +544,14 @@ class RooflineMeasured(msgspec.Struct, frozen=True, tag="roofline-measured"):
     """Threads of NumPy's matrix library, read back from it."""
 
 
+class MachineProbed(msgspec.Struct, frozen=True, tag="machine-probed"):
+    """Nanoseconds of each part (`suite.worker.machine_probe`), in the slowest thread; None: it was not asked for."""
+
+    arithmetic_ns: int
+    memory_ns: int | None = None
+    pages_ns: int | None = None
+
+
 class Exported(msgspec.Struct, frozen=True, tag="exported"):
     files: dict[str, str]
     """File name to SHA-256."""
@@ -630,6 +649,7 @@ Reply: TypeAlias = (
     | LayersComputed
     | Probed
     | RooflineMeasured
+    | MachineProbed
     | Exported
     | PicturesDecoded
     | Tokenized

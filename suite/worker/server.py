@@ -21,6 +21,7 @@ from suite.worker.replies import ReplyWriter
 if TYPE_CHECKING:
     from suite.backends.protocol import Backend, Options
     from suite.backends.replica import Replica
+    from suite.worker.machine_probe import MachineProbes
     from suite.worker.rendezvous import Listener
     from suite.worker.session import Session
     from suite.worker.team import Team
@@ -56,6 +57,8 @@ class Service:
         self._backend: Backend | None = None
         self._set_up_as: tuple[str, Options] | None = None
         self._session: Session | None = None
+        self._machine: MachineProbes | None = None
+        """None: nobody asked in what state the machine is."""
 
     def answer(self, request: messages.Answerable) -> messages.Reply:
         if self.team is not None and self.team.lost is not None:
@@ -69,6 +72,8 @@ class Service:
                 from suite.worker.roofline import measure
 
                 return measure(request)
+            case messages.ProbeMachine():
+                return self._probe_machine(request)
             case messages.Export():
                 return _export(request)
             case messages.DecodePictures():
@@ -188,6 +193,12 @@ class Service:
         _, address = self._led
         (port,) = free_ports(address, 1)
         return messages.EndpointFound(address, port)
+
+    def _probe_machine(self, request: messages.ProbeMachine) -> messages.MachineProbed:
+        from suite.worker.machine_probe import MachineProbes
+
+        self._machine = self._machine or MachineProbes()
+        return self._machine.answer(request)
 
     def _probe(self, request: messages.Probe) -> messages.Probed:
         from suite.worker.probes import probe

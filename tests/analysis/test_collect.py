@@ -30,7 +30,7 @@ def test_a_window_s_median_is_the_bits_that_numpy_gives() -> None:
     for calls in (*range(1, 40), 999, 1000):
         samples = tuple(rng.integers(1, 10**9, calls).tolist())
         window = Window((), samples, sum(samples), 0, 0, 0, 0, 0, 0)
-        assert collect._summary(window, (0, 0)).median_ns == float(np.median(samples))
+        assert collect.summarise_window(window, (0, 0)).median_ns == float(np.median(samples))
 
 
 def test_the_canary_is_no_arm_and_a_block_without_one_has_no_summaries_of_it() -> None:

@@ -1,5 +1,7 @@
 """What a reader is told before the numbers: other hardware, drivers, labels."""
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import pytest
 
@@ -7,6 +9,7 @@ from suite.compare.comparison import compare_runs
 from suite.compare.types import Verdict
 from suite.compatibility import table
 from suite.record.schema import Absent
+from tests.analysis.probed import probed
 from tests.compare.runs import (
     one,
     reduced,
@@ -15,6 +18,9 @@ from tests.compare.runs import (
     side,
     with_machine,
 )
+
+if TYPE_CHECKING:
+    from suite.analysis.states import State
 
 
 @pytest.mark.parametrize("slower", [1.0, 3.0])
@@ -60,3 +66,12 @@ def test_a_driver_that_went_back_is_said(before: str, after: str | Absent, says:
     old, new = with_machine(run("a"), gpu={"driver": before}), with_machine(run("b"), gpu={"driver": after})
     notes = one(old, new, table=table.read()).notes
     assert any(note.startswith(says or "The NVIDIA driver") for note in notes) == (says is not None)
+
+
+def test_runs_of_different_states_of_the_machine_are_told_apart() -> None:
+    calm: State = "calm"
+    probes = probed(run("b"), lambda *_: (calm,))
+    said = "of calm windows in some runs and of all windows in others"
+    assert any(said in note for note in one(run("a"), probes).notes)
+    assert not any(said in note for note in one(probed(run("a"), lambda *_: (calm,)), probes).notes)
+    assert not any(said in note for note in one(run("a"), run("b")).notes)

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from suite.machine.disturbance import disturbed
+from suite.machine.disturbance import disturbed, in_words, reasons
 from suite.record.schema import Absent, Noise
 
 QUIET = Noise(
@@ -74,3 +74,30 @@ def test_what_is_absent_disturbs_nothing_and_dilutes_nothing() -> None:
 
 def test_an_empty_round_is_not_disturbed() -> None:
     assert disturbed([], 2) == ""
+
+
+def test_reasons_are_data_and_the_words_follow_from_them() -> None:
+    found = reasons(turns(others_ns=80_000_000, quota_throttled=1), 2)
+    assert [(each.signal, each.limit) for each in found] == [("others", 0.05), ("quota", 0)]
+    assert [each.value for each in found] == pytest.approx([0.08, 8])
+    assert disturbed(turns(others_ns=80_000_000, quota_throttled=1), 2) == "; ".join(map(in_words, found))
+
+
+def test_a_single_window_is_judged_by_what_two_ticks_of_its_clocks_can_show() -> None:
+    """In 150 ms two ticks of 10 ms are 13 %."""
+    one = msgspec.structs.replace(QUIET, elapsed_ns=150_000_000, others_ns=30_000_000)
+    assert reasons([one], 2) == ()
+    (found,) = reasons([msgspec.structs.replace(one, others_ns=60_000_000)], 2)
+    assert found.signal == "others"
+    assert found.limit == pytest.approx(20 / 150)
+    (quota,) = reasons([msgspec.structs.replace(one, quota_throttled=1)], 2)
+    assert quota.signal == "quota"
+
+
+def test_what_is_not_known_is_no_reason() -> None:
+    gone = Absent("not here")
+    unknown = msgspec.structs.replace(
+        QUIET, steal_ns=gone, others_ns=gone, idle_workers_ns=gone, pressure_ns=gone, swapped_pages=gone
+    )
+    assert reasons([unknown], 2) == ()
+    assert reasons([], 2) == ()

@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from suite.analysis import analyse, generation_time
+from suite.analysis.states import State
 from suite.record.schema import Run
 from suite.report import embedded_record, restoring, thinning
 from suite.report.thinning import Embedded, WindowFacts
+from tests.analysis.probed import probed
 from tests.records_builder import make_run
 
 
@@ -109,3 +111,18 @@ def test_a_window_that_is_not_in_the_record_is_named() -> None:
     elsewhere = (msgspec.structs.replace(thinned.windows[0], round=99), *thinned.windows[1:])
     wrong = msgspec.structs.replace(thinned, windows=elsewhere)
     assert list(restoring.unsupported(msgspec.structs.replace(embedded, thinned=(wrong,)))) == [thinned.result]
+
+
+def test_a_window_that_was_taken_again_is_restored_as_the_attempt_that_it_was() -> None:
+    def attempts(generation: int, number: int, _arm: str) -> tuple[State, ...]:
+        return ("contended", "calm") if (generation + number) % 2 else ("calm",)
+
+    whole = probed(make_run(models=("mlp",), scenarios=("latency",)), attempts, {"torch": 1.5})
+    embedded = thinning.thin(whole, "digest", cap=200)
+    assert embedded.thinned
+    assert list(restoring.unsupported(embedded)) == []
+    found = restoring.with_tails(analyse(restoring.restored(embedded)), embedded)
+    for row, other in zip(found.timed[0].rows, analyse(whole).timed[0].rows, strict=True):
+        assert (row.arm, row.rank, row.not_calm, row.counts) == (other.arm, other.rank, other.not_calm, other.counts)
+        assert row.ratio == other.ratio
+        assert row.contended == other.contended

@@ -33,6 +33,12 @@ def test_a_window_waits_for_the_last_workers_threads(
     """They spin for 120 ms, three times as long as windows used to wait, and reach no window."""
     hostile.install(tmp_path, monkeypatch)
     wrong, run = measured("spins", reports)
+    spinning = [turn for turns in turns_of(run) for turn in turns if turn.arm == wrong.id]
+    assert len(spinning) >= 3
+    for turn in spinning:
+        assert turn.settled is not None
+        assert turn.settled.waited_ns > 80 * MS
+        assert turn.settled.busy == ()
     after = [
         next_
         for turns in turns_of(run)
@@ -41,9 +47,6 @@ def test_a_window_waits_for_the_last_workers_threads(
     ]
     assert len(after) >= 3
     for turn in after:
-        assert turn.settling is not None
-        assert turn.settling.waited_ns > 80 * MS
-        assert turn.settling.busy == ()
         assert turn.noise is not None
         assert isinstance(turn.noise.idle_workers_ns, int)
         assert turn.noise.idle_workers_ns < 10 * MS

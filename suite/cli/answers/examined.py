@@ -3,6 +3,7 @@
 import msgspec
 
 from suite.machine.findings import Finding
+from suite.run.machine_check import MachineMeasured
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -12,3 +13,5 @@ class Examined(msgspec.Struct, frozen=True):
     exit_code: int
     """2: something prevents measuring; 0: nothing does."""
     findings: tuple[Finding, ...]
+    measured: MachineMeasured | None = None
+    """The machine's states (`--measure`); None: they were not measured."""

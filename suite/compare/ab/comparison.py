@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from suite import analysis
 from suite.analysis.ending import ended_by
 from suite.analysis.launch_levels import level_matrix
 from suite.analysis.status import SMOKE
@@ -16,7 +17,7 @@ from suite.compare.types import Comparison, Drift, Gate, Row, Side, Verdict
 from suite.errors import LevelfieldError
 from suite.images.catalogue import stem
 from suite.record.schema import Arm, Run
-from suite.report import sentences, units
+from suite.report import sentences, states, units
 from suite.statistics.ending import EndedBy
 from suite.statistics.stopping import decide
 from suite.statistics.student import LOOK_COST
@@ -148,9 +149,19 @@ def _notes(run: Run, old: Arm, new: Arm) -> tuple[str, ...]:
     widest = _widest(run)
     if widest is not None:
         found.append(sentences.precision(widest))
+    found += _states(run)
     if run.finished is None:
         found.append("The run was cut off: what is here was measured, and no more.")
     return tuple(found)
+
+
+def _states(run: Run) -> list[str]:
+    """Say in which state of the machine each case was measured; nothing where nothing probed it."""
+    timed = analysis.analyse(run).timed
+    said = [(sentences.named(block, timed), states.sentence(block)) for block in timed]
+    if len(said) == 1:
+        return [sentence for _, sentence in said if sentence]
+    return [f"{name}: {sentence}" for name, sentence in said if sentence]
 
 
 def _widest(run: Run) -> float | None:

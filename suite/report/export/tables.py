@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from suite.analysis import collect
+from suite.analysis.states import State, judge, levels_of
 from suite.analysis.types import (
     Analysis,
     AnyRow,
@@ -81,6 +82,8 @@ def _results(run: Run, analysis: Analysis) -> Rows:
                 derived |= {
                     "calls": row.counts.calls,
                     "quantiles_absent": quantiles_absent(row.counts.calls) if row.median_ns is not None else "",
+                    "windows_of": row.windows_of,
+                    **_contended(row.contended),
                 }
             if isinstance(found, RankedBlock) and isinstance(row, RankedRow):
                 derived |= _behind(row, found)
@@ -97,6 +100,17 @@ def _behind(row: RankedRow, block: RankedBlock) -> dict[str, Value]:
         "behind_low": None if ratio.low is None else ratio.low - 1,
         "behind_high": None if ratio.high is None else ratio.high - 1,
         "best_is": separation.best_is(row, block),
+    }
+
+
+def _contended(ratio: Estimate | None) -> dict[str, Value]:
+    """Return the ratio to the best when the machine was contended, less one, with its interval; nothing where none."""
+    if ratio is None:
+        return {}
+    return {
+        "contended_behind": ratio.value - 1,
+        "contended_low": None if ratio.low is None else ratio.low - 1,
+        "contended_high": None if ratio.high is None else ratio.high - 1,
     }
 
 
@@ -134,10 +148,11 @@ def _launches(run: Run) -> Rows:
 
 
 def _windows(run: Run) -> Rows:
-    for number, window, named in _turns(run):
+    for number, window, state, named in _turns(run):
         if window.samples_ns:
             derived = {
                 "turn": number,
+                "state": state,
                 "calls": len(window.samples_ns) * window.calls_per_sample,
                 "median_ns": statistics.median(window.samples_ns) / window.calls_per_sample,
             }
@@ -145,15 +160,16 @@ def _windows(run: Run) -> Rows:
 
 
 def _calls(run: Run) -> Rows:
-    for _, window, named in _turns(run):
+    for turn, window, _, named in _turns(run):
         for number, call_ns in enumerate(window.samples_ns):
             each_ns = call_ns if window.calls_per_sample == 1 else call_ns / window.calls_per_sample
-            yield named | {"call": number, "call_ns": each_ns}
+            yield named | {"turn": turn, "call": number, "call_ns": each_ns}
 
 
-def _turns(run: Run) -> Iterator[tuple[int, Window, dict[str, Value]]]:
-    """Yield every window with its turn's number in the round, and what names it."""
+def _turns(run: Run) -> Iterator[tuple[int, Window, State | None, dict[str, Value]]]:
+    """Yield every window with its turn's number in the round, the state of the machine, and what names it."""
     for block, arms in _blocks(run):
+        levels = levels_of(block)
         for generation in block.generations:
             for round_ in generation.rounds:
                 where = {
@@ -163,7 +179,9 @@ def _turns(run: Run) -> Iterator[tuple[int, Window, dict[str, Value]]]:
                 }
                 for number, turn in enumerate(round_.turns, start=1):
                     if turn.window is not None and turn.arm in arms:
-                        yield number, turn.window, _named(run, block.case, arms[turn.arm]) | where
+                        judged = judge(turn, levels)
+                        named = _named(run, block.case, arms[turn.arm]) | where
+                        yield number, turn.window, judged.state if judged is not None else None, named
 
 
 def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:

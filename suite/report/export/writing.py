@@ -18,6 +18,7 @@ _TEXTS = frozenset(
     {
         "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
         "unit", "started_launch", "failure", "best_is", "quantiles_absent",
+        "state", "windows_of",
     }
 )  # fmt: skip
 _WHOLE = frozenset(

@@ -14,11 +14,11 @@ const radios = (label, names, changed) => {
 const armsOf = (article, found) => all("tr[data-arm]", article.querySelector(".scroll"))
   .filter((row) => !row.classList.contains("out"))
   .map((row) => {
-    const { arm, warming = "" } = row.dataset, id = article.dataset.case;
+    const { arm, warming = "", notCalm = "" } = row.dataset, id = article.dataset.case;
     const kept = new Set((article.dataset.kept ?? "").split(" ").filter(Boolean).map(Number));
     const early = new Map(warming.trim().split(" ").filter(Boolean).map((each) => each.split(":").map(Number)));
     return { name: arm, colour: [...row.querySelector("th").classList].find((name) => name.startsWith("b-")) ?? "",
-      windows: windowsOf(found, id, arm, early, kept), tail: found.stated.get(`${arm}/${id}`)?.tail, thinned: found.stated.get(`${arm}/${id}`) };
+      windows: windowsOf(found, id, arm, early, kept, new Set(notCalm.split(" "))), tail: found.stated.get(`${arm}/${id}`)?.tail, thinned: found.stated.get(`${arm}/${id}`) };
   });
 const keptOf = (arms) => {
   const thinned = arms.filter((arm) => arm.thinned).map(({ thinned: each }) => each);

@@ -2,7 +2,7 @@
 const RUN = ["run", "started", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm"];
 const CSV = {
   windows: [...RUN, "generation", "round", "turn", "disturbed", "calls", "median_ns"],
-  calls: [...RUN, "generation", "round", "disturbed", "call", "call_ns"],
+  calls: [...RUN, "generation", "round", "turn", "disturbed", "call", "call_ns"],
 };
 /** A text that a spreadsheet would take for a formula gets an apostrophe before it. */
 const field = (value) => {
@@ -17,17 +17,20 @@ function* rowsOf({ run, stated }, table) {
   for (const block of run.blocks) {
     const { model, scenario, precision, batch, threads, device = "cpu", processes = 1 } = block.case;
     for (const generation of block.generations ?? []) for (const round of generation.rounds ?? []) {
+      const attempts = new Map();
       for (const [place, { arm, window }] of round.turns.entries()) {
+        const attempt = attempts.get(arm) ?? 0;
+        attempts.set(arm, attempt + 1);
         if (!window?.samples_ns.length) continue;
-        const head = [run.id, run.started, model, scenario, precision, batch, threads, processes, device, arm, generation.index, round.index];
+        const head = [run.id, run.started, model, scenario, precision, batch, threads, processes, device, arm, generation.index, round.index, place + 1];
         const disturbed = round.disturbed ? "True" : "False";
         if (table === "calls") {
           for (const [call, taken] of window.samples_ns.entries()) yield csvLine([...head, disturbed, call, taken]);
           continue;
         }
         const whole = stated.get(`${arm}/${caseOf(block.case)}`)?.windows
-          .find(([, from, number]) => from === generation.index && number === round.index);
-        yield csvLine([...head, place + 1, disturbed, whole?.[3] ?? window.samples_ns.length, whole?.[4] ?? median(window.samples_ns)]);
+          .find(([, from, number, , , , which = 0]) => from === generation.index && number === round.index && which === attempt);
+        yield csvLine([...head, disturbed, whole?.[3] ?? window.samples_ns.length, whole?.[4] ?? median(window.samples_ns)]);
       }
     }
   }

@@ -67,7 +67,7 @@ const overTime = (arms) => {
   return {
     drawn: picture(`Window medians over time: ${measured.map((arm) => `${arm.name} between ${percent(arm.least)} and ${percent(arm.most)} of its own typical window`).join("; ")}`,
       [...rows, axisRow(labels), html("p", { class: "plot-label", "aria-hidden": "true" }, "launches, in the order of time")]),
-    note: `Each point is the median call of a window, against the arm’s own typical window; outer lines are ${percent(step)} and ${percent(-step)}, and the broad line is the launch’s median. Small hollow points are not counted: warming up, or a disturbed round. An arrow at the edge stands for what lies beyond.`,
+    note: `Each point is the median call of a window, against the arm’s own typical window; outer lines are ${percent(step)} and ${percent(-step)}, and the broad line is the launch’s median. Small hollow points are not counted: warming up, a machine that was not calm, or a disturbed round. An arrow at the edge stands for what lies beyond.`,
   };
 };
 

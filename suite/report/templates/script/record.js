@@ -17,23 +17,25 @@ const caseOf = ({ model, scenario, precision, batch, threads, device = "cpu", pr
 const median = (samples) => quantile(ascending(samples), 0.5);
 
 /** All windows of a block's arm in the order of time, each with whether the page's figures count it. */
-const windowsOf = ({ run, stated }, id, arm, warming, kept) => {
+const windowsOf = ({ run, stated }, id, arm, warming, kept, notCalm) => {
   const block = run.blocks.find((each) => caseOf(each.case) === id);
   const facts = stated.get(`${arm}/${id}`);
-  const places = new Map((facts?.windows ?? []).map(([, generation, round, calls, middle]) => [`${generation} ${round}`, { calls, middle }]));
+  const places = new Map((facts?.windows ?? []).map(([, generation, round, calls, middle, , attempt = 0]) => [`${generation}:${round}:${attempt}`, { calls, middle }]));
   return (block?.generations ?? []).flatMap((generation) => {
     const launch = (generation.launches ?? []).find((each) => each.arm === arm);
     const before = (launch?.warmup ?? []).filter(({ samples_ns: samples }) => samples.length).map(({ samples_ns: samples }, index) =>
       ({ generation: generation.index, round: -1, warmup: index, samples, calls: samples.length, median: median(samples) }));
     const turns = (generation.rounds ?? []).flatMap((round) => round.turns
-      .filter((turn) => turn.arm === arm && turn.window?.samples_ns.length && turn.window.window_ns > 0)
-      .map(({ window: { samples_ns: samples } }) => {
-        const whole = places.get(`${generation.index} ${round.index}`);
+      .filter((turn) => turn.arm === arm)
+      .map((turn, attempt) => ({ window: turn.window, place: `${generation.index}:${round.index}:${attempt}` }))
+      .filter(({ window }) => window?.samples_ns.length && window.window_ns > 0)
+      .map(({ window: { samples_ns: samples }, place }) => {
+        const whole = places.get(place);
         // A window that holds a time of nothing counts nowhere.
         const middle = whole ? whole.middle : samples.every((taken) => taken > 0) ? median(samples) : 0;
-        return { generation: generation.index, round: round.index, samples, calls: whole?.calls ?? samples.length, median: middle, disturbed: Boolean(round.disturbed) };
+        return { generation: generation.index, round: round.index, samples, calls: whole?.calls ?? samples.length, median: middle, disturbed: Boolean(round.disturbed), calm: !notCalm.has(place) };
       })).filter((window) => window.median > 0);
-    turns.filter((window) => !window.disturbed || kept.has(generation.index)).forEach((window, index) => { window.counted = index >= (warming.get(generation.index) ?? 0); });
+    turns.filter((window) => window.calm && (!window.disturbed || kept.has(generation.index))).forEach((window, index) => { window.counted = index >= (warming.get(generation.index) ?? 0); });
     return [...before, ...turns];
   });
 };

@@ -1,0 +1,78 @@
+"""Records whose windows were probed, in states that a test chooses."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from suite.analysis.states import State, levels
+from suite.record.schema import Generation, MachineProbe, Reason, Round, Run, Turn
+
+CALM = MachineProbe(900_000, 400_000, 500_000)
+BUSY = MachineProbe(1_400_000, 400_000, 500_000)
+OUTSIDE = (Reason("others", 0.4, 0.13),)
+AROUND: dict[State, tuple[MachineProbe, MachineProbe]] = {
+    "calm": (CALM, CALM),
+    "contended": (BUSY, BUSY),
+    "unsettled": (CALM, BUSY),
+}
+Attempts = Callable[[int, int, str], tuple[State, ...]]
+"""States of the attempts that an arm's window has in a generation and round."""
+LOOKED = (CALM,) * 60 + (BUSY,) * 30
+"""Both modes seen."""
+
+
+def probed(
+    run: Run,
+    attempts: Attempts,
+    slowed: dict[str, float] | None = None,
+    *,
+    looked: tuple[MachineProbe, ...] = LOOKED,
+    kept: MachineProbe | None = None,
+) -> Run:
+    """Return a run whose windows were taken in these states.
+
+    Parameters
+    ----------
+    run
+        A record without probes.
+    attempts
+        States of each window's attempts.
+    slowed
+        By what factor an arm's windows are slower where the machine is not calm.
+    looked, kept
+        What the levels rest on.
+    """
+    factors = slowed or {}
+
+    def turns(generation: int, number: int, turn: Turn) -> tuple[Turn, ...]:
+        return tuple(
+            _slower(
+                msgspec.structs.replace(turn, probed_before=AROUND[state][0], probed_after=AROUND[state][1]),
+                1.0 if state == "calm" else factors.get(turn.arm, 1.0),
+            )
+            for state in attempts(generation, number, turn.arm)
+        )
+
+    def round_(generation: int, found: Round) -> Round:
+        taken = tuple(each for turn in found.turns for each in turns(generation, found.index, turn))
+        return msgspec.structs.replace(found, turns=taken)
+
+    def generation(found: Generation) -> Generation:
+        rounds = tuple(round_(found.index, each) for each in found.rounds)
+        return msgspec.structs.replace(found, rounds=rounds, levels=levels(looked, kept))
+
+    blocks = tuple(
+        msgspec.structs.replace(block, generations=tuple(map(generation, block.generations))) for block in run.blocks
+    )
+    return msgspec.structs.replace(run, blocks=blocks)
+
+
+def _slower(turn: Turn, factor: float) -> Turn:
+    if turn.window is None or factor == 1.0:
+        return turn
+    window = msgspec.structs.replace(
+        turn.window,
+        samples_ns=tuple(round(factor * each) for each in turn.window.samples_ns),
+        window_ns=round(factor * turn.window.window_ns),
+    )
+    return msgspec.structs.replace(turn, window=window)

@@ -1,0 +1,222 @@
+"""Results by the state of the machine: what is compared, what stands beside it, and what is said where calm is rare."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from suite.analysis import analyse
+from suite.analysis.launch_levels import by_state, launch_levels
+from suite.analysis.states import State
+from suite.record import files
+from suite.record.schema import Absent, Block, Run
+from suite.report import states as words
+from tests.analysis.changed import exact, rows
+from tests.analysis.probed import BUSY, CALM, probed
+
+if TYPE_CHECKING:
+    from suite.analysis.types import Row
+
+BACKENDS = ("openvino", "jax", "torch")
+
+
+def run(**changes: object) -> Run:
+    return exact(backends=BACKENDS, scenarios=("latency",), generations=6, rounds=3, **changes)
+
+
+def alternating(generation: int, number: int, _arm: str) -> tuple[State, ...]:
+    """In every second round the machine is contended at first, and the window is taken again."""
+    return ("contended", "calm") if (generation + number) % 2 else ("calm",)
+
+
+TRUE = rows(analyse(run()))
+
+
+def block_of(found: Run) -> Block:
+    return found.blocks[0]
+
+
+def test_ratios_and_times_are_of_calm_windows() -> None:
+    found = rows(analyse(probed(run(), alternating, {"openvino": 1.6, "jax": 1.1})))
+    for arm, row in found.items():
+        assert row.windows_of == "calm"
+        assert row.median_ns is not None
+        assert row.ratio is not None
+        assert row.median_ns.value == pytest.approx(TRUE[arm].median_ns.value, rel=1e-6)  # type: ignore[union-attr]
+        assert row.ratio.value == pytest.approx(TRUE[arm].ratio.value, rel=1e-6)  # type: ignore[union-attr]
+        assert row.counts.windows == 18
+        assert row.counts.windows_not_calm == len(row.not_calm) == 9
+
+
+def test_the_ratio_when_contended_stands_beside_it() -> None:
+    analysis = analyse(probed(run(), alternating, {"openvino": 1.1, "jax": 1.1, "torch": 1.65}))
+    (block,) = analysis.timed
+    by_arm = rows(analysis)
+    assert block.best == "openvino"
+    assert by_arm["openvino"].contended is None
+    contended, calm = by_arm["torch"].contended, by_arm["torch"].ratio
+    assert contended is not None
+    assert calm is not None
+    assert contended.value == pytest.approx(1.5 * calm.value, rel=1e-4)
+    assert contended.low is not None
+    assert by_arm["jax"].contended == pytest.approx(by_arm["jax"].contended)
+    assert block.states is not None
+    assert (block.states.calm, block.states.contended, block.states.taken_again) == (54, 27, 27)
+    assert block.states.contended_share == pytest.approx(0.5)
+
+
+def test_the_page_says_in_which_state_it_measured_and_what_contention_would_do() -> None:
+    (block,) = analyse(probed(run(), alternating, {"torch": 1.5})).timed
+    said = words.sentence(block)
+    assert said.startswith("Measured while the machine was calm: 54 of 81 windows, 27 of them taken again.")
+    assert "The machine was contended 50\u202f% of the time; then torch takes" in said.replace("\u00a0", "\u202f")
+    torch = next(row for row in block.rows if row.arm == "torch")
+    assert words.contended(torch).startswith("3.31× (")
+    assert words.has_contended(block)
+
+
+def test_a_contended_ratio_of_one_launch_is_none() -> None:
+    def once(generation: int, number: int, _arm: str) -> tuple[State, ...]:
+        return ("contended", "calm") if (generation, number) == (0, 0) else ("calm",)
+
+    assert rows(analyse(probed(run(), once)))["torch"].contended is None
+
+
+def test_arms_that_are_faster_when_contended_are_named() -> None:
+    (block,) = analyse(probed(run(), alternating, {"openvino": 9.0})).timed
+    assert block.best == "openvino"
+    assert block.states is not None
+    assert set(block.states.ranks_differ) == {"jax", "torch"}
+    assert "When a neighbour is busy, jax and torch are faster than openvino." in words.sentence(block)
+
+
+def long_windows(generation: int, number: int, arm: str) -> tuple[State, ...]:
+    """Torch's windows are longer than a calm spell."""
+    return ("unsettled", "unsettled") if arm == "torch" else alternating(generation, number, arm)
+
+
+def test_an_arm_without_calm_windows_is_ranked_by_all_windows_and_the_page_says_so() -> None:
+    analysis = analyse(probed(run(), long_windows, {"openvino": 1.2, "torch": 1.2, "jax": 1.2}))
+    by_arm = rows(analysis)
+    assert [by_arm[arm].windows_of for arm in BACKENDS] == ["calm", "calm", "all"]
+    assert by_arm["torch"].rank is not None
+    assert by_arm["jax"].ratio.value == pytest.approx(TRUE["jax"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
+    # Of all windows of both: torch's are 1.2 times as long, the best's in a third of them.
+    mixed = by_arm["torch"].ratio.value / TRUE["torch"].ratio.value  # type: ignore[union-attr]
+    assert 1.0 < mixed < 1.2
+    said = words.sentence(analysis.timed[0])
+    assert "torch was not measured in the calm state in enough launches" in said
+
+
+def test_two_arms_are_never_compared_across_states() -> None:
+    """What the schedule and `ab` decide by is of one kind of windows for all arms."""
+    starved = block_of(probed(run(), long_windows, {"torch": 1.2}))
+    assert by_state(starved).starved == {"torch"}
+    assert by_state(starved).compared.windows == "all"
+    calm = block_of(probed(run(), alternating))
+    assert by_state(calm).compared.windows == "calm"
+    assert launch_levels(calm).keys() == set(BACKENDS)
+
+
+def test_a_time_is_of_the_launches_that_its_ratio_is_of() -> None:
+    """In the last launch the leading arm has no calm window; the other arm's launch there is slower."""
+
+    def late(generation: int, _number: int, arm: str) -> tuple[State, ...]:
+        return ("contended",) if generation == 5 and arm == "openvino" else ("calm",)
+
+    made = msgspec.to_builtins(probed(run(), late))
+    for round_ in made["blocks"][0]["generations"][5]["rounds"]:
+        for turn in round_["turns"]:
+            if turn["arm"] == "torch":
+                turn["window"]["samples_ns"] = [2 * each for each in turn["window"]["samples_ns"]]
+    found = rows(analyse(msgspec.convert(made, Run)))["torch"]
+    assert found.median_ns is not None
+    assert found.median_ns.value == pytest.approx(TRUE["torch"].median_ns.value, rel=1e-6)  # type: ignore[union-attr]
+    assert found.ratio.value == pytest.approx(TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
+
+
+def test_what_is_said_of_states_is_a_warning_too() -> None:
+    def codes(found: Run) -> set[str]:
+        return {each.code for each in analyse(found).warnings}
+
+    assert "ranks-differ-by-state" in codes(probed(run(), alternating, {"openvino": 9.0}))
+    looked = (CALM,) * 20 + (BUSY,) * 80
+    assert "contended-throughout" in codes(probed(run(), lambda *_: ("contended",), looked=looked))
+    calm = codes(probed(run(), alternating))
+    assert not calm & {"ranks-differ-by-state", "contended-throughout", "machine-not-probed"}
+
+
+def test_calm_windows_in_five_of_six_launches_are_enough() -> None:
+    def late(generation: int, _number: int, _arm: str) -> tuple[State, ...]:
+        return ("contended",) if generation == 0 else ("calm",)
+
+    found = rows(analyse(probed(run(), late, {"torch": 2.0})))["torch"]
+    assert found.windows_of == "calm"
+    assert found.counts.launches == 5
+    assert found.ratio.value == pytest.approx(TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
+
+
+def test_a_machine_that_is_contended_all_the_time_is_called_so_and_everything_counts() -> None:
+    looked = (CALM,) * 20 + (BUSY,) * 80
+    found = analyse(probed(run(), lambda *_: ("contended",), {"torch": 1.2}, looked=looked))
+    row = rows(found)["torch"]
+    assert row.windows_of == "contended throughout"
+    assert row.counts.windows == 18
+    assert row.ratio.value == pytest.approx(1.2 * TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
+    assert words.sentence(found.timed[0]).startswith("Contended throughout")
+
+
+def test_a_run_that_saw_one_state_never_says_calm() -> None:
+    found = analyse(probed(run(), lambda *_: ("calm",), looked=(CALM,) * 90))
+    assert rows(found)["torch"].windows_of == "one state"
+    said = words.sentence(found.timed[0])
+    assert "one state" in said
+    assert "while the machine was calm" not in said
+
+
+def test_a_run_in_the_contended_state_alone_is_told_so_by_earlier_ones() -> None:
+    found = analyse(probed(run(), lambda *_: ("contended",), looked=(BUSY,) * 90, kept=CALM))
+    assert rows(found)["torch"].windows_of == "all"
+    assert words.sentence(found.timed[0]).startswith("None of 54 windows was calm")
+
+
+def test_without_probes_everything_is_as_it_was() -> None:
+    found = analyse(run())
+    assert found.timed[0].states is None
+    assert {row.windows_of for row in TRUE.values()} == {""}
+    assert words.sentence(found.timed[0]) == ""
+    assert not words.has_contended(found.timed[0])
+
+
+def test_probes_that_failed_leave_todays_rule() -> None:
+    absent = Absent("the canary's process could not probe the machine")
+    found = msgspec.to_builtins(run())
+    for generation in found["blocks"][0]["generations"]:
+        for round_ in generation["rounds"]:
+            for turn in round_["turns"]:
+                turn |= {"probed_before": msgspec.to_builtins(absent), "probed_after": msgspec.to_builtins(absent)}
+    by_arm: dict[str, Row] = rows(analyse(msgspec.convert(found, Run)))
+    assert by_arm["torch"].ratio == TRUE["torch"].ratio
+    assert by_arm["torch"].windows_of == ""
+    assert "machine-not-probed" in {each.code for each in analyse(msgspec.convert(found, Run)).warnings}
+
+
+def test_a_record_with_windows_that_were_taken_again_can_be_read() -> None:
+    whole = probed(run(), alternating)
+    files.check(files.decode(msgspec.json.encode(whole), "run.json"), "run.json")
+
+
+@pytest.mark.parametrize(
+    ("attempts", "says"),
+    [(9, "a window that was taken 9 times"), (2, "two turns of a round of one name")],
+)
+def test_no_window_is_taken_again_without_end_or_without_a_probe(attempts: int, says: str) -> None:
+    busy: State = "contended"
+    made = probed(run(), lambda *_: (busy,) * attempts)
+    if attempts == 2:
+        plain = msgspec.to_builtins(made)
+        for turn in plain["blocks"][0]["generations"][0]["rounds"][0]["turns"]:
+            turn["probed_after"] = None
+        made = msgspec.convert(plain, Run)
+    with pytest.raises(Exception, match=says):
+        files.check(made, "run.json")

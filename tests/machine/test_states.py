@@ -1,0 +1,96 @@
+"""Low modes that are kept from one run to the next, in a file that may be damaged."""
+
+import datetime as dt
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from suite.machine import states
+from suite.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
+
+DAY = dt.date(2026, 11, 27)
+OWN = MachineLevels(900_000, 400_000, 500_000, probes=100, low_share=0.7, high_share=0.2, kept=False)
+IMAGE = Image(name="canary", variant="cpu", launcher="docker", lock_sha256="a" * 64)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_what_a_run_saw_is_known_to_the_next_one_on_that_machine_alone() -> None:
+    assert states.load("here", DAY) is None
+    assert states.keep("here", OWN, DAY)
+    assert states.load("here", DAY) == MachineProbe(900_000, 400_000, 500_000)
+    assert states.load("there", DAY) is None
+
+
+def test_the_lowest_of_several_runs_counts_part_by_part() -> None:
+    states.keep("here", OWN, DAY)
+    states.keep("here", msgspec.structs.replace(OWN, arithmetic_ns=880_000, memory_ns=450_000), DAY)
+    assert states.load("here", DAY) == MachineProbe(880_000, 400_000, 500_000)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        None,
+        msgspec.structs.replace(OWN, high_share=0.0),  # one state seen: it may be either
+        msgspec.structs.replace(OWN, low_share=0.2),  # contended throughout
+        msgspec.structs.replace(OWN, kept=True),  # a level of others
+    ],
+)
+def test_a_run_that_did_not_see_the_low_mode_beside_another_keeps_nothing(own: MachineLevels | None) -> None:
+    assert not states.keep("here", own, DAY)
+    assert states.load("here", DAY) is None
+
+
+def test_a_run_whose_modes_are_both_slow_keeps_nothing_where_a_lower_one_is_known() -> None:
+    states.keep("here", OWN, DAY)
+    assert not states.keep("here", msgspec.structs.replace(OWN, arithmetic_ns=1_300_000), DAY)
+
+
+def test_a_level_that_no_run_has_seen_for_a_month_is_forgotten() -> None:
+    states.keep("here", OWN, DAY)
+    assert states.load("here", DAY + dt.timedelta(days=states.DAYS)) is not None
+    assert states.load("here", DAY + dt.timedelta(days=states.DAYS + 1)) is None
+    later = DAY + dt.timedelta(days=states.DAYS + 1)
+    assert states.keep("here", msgspec.structs.replace(OWN, arithmetic_ns=1_300_000), later)
+
+
+def test_only_the_latest_runs_are_kept(cache: Path) -> None:
+    for number in range(states.MOST + 5):
+        states.keep("here", msgspec.structs.replace(OWN, memory_ns=400_000 + number), DAY)
+    assert len(msgspec.json.decode((cache / states.NAME).read_bytes())) == states.MOST
+    known = states.load("here", DAY)
+    assert known is not None
+    assert known.memory_ns == 400_005
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"\xff", b"[1]", b'[{"machine":"here","day":"2026-11-27","low":{"type":"machine-probe"}}]'],
+)
+def test_a_damaged_file_is_nothing_known_and_is_replaced(cache: Path, content: bytes) -> None:
+    (cache / states.NAME).write_bytes(content)
+    assert states.load("here", DAY) is None
+    assert states.keep("here", OWN, DAY)
+    assert states.load("here", DAY) is not None
+
+
+def test_a_level_of_nothing_is_not_believed(cache: Path) -> None:
+    seen = states.Seen("here", DAY, MachineProbe(0, 400_000, 500_000))
+    (cache / states.NAME).write_bytes(msgspec.json.encode([seen]))
+    assert states.load("here", DAY) is None
+
+
+def test_a_machine_is_named_by_what_decides_how_long_the_probe_takes() -> None:
+    here: Fingerprint = {"cpu": {"model": "A"}, "kernel": {"release": "6"}}
+    key = states.key_of(here, IMAGE, 2)
+    assert states.key_of(here | {"kernel": {"release": "7"}}, IMAGE, 2) == key
+    assert states.key_of(here | {"cpu": {"model": "B"}}, IMAGE, 2) != key
+    assert states.key_of(here, IMAGE, 1) != key
+    assert states.key_of(here, msgspec.structs.replace(IMAGE, launcher="venv"), 2) != key
+    assert states.key_of(here, msgspec.structs.replace(IMAGE, lock_sha256="b" * 64), 2) != key

@@ -1,0 +1,95 @@
+"""What `levelfield doctor --measure` concludes, from data and once for real."""
+
+import pytest
+
+from suite.analysis.states import levels
+from suite.launchers.host import HostLauncher
+from suite.record.schema import MachineLevels, MachineProbe, Run
+from suite.run.machine_check import DECIDED_S, conclude, measure
+from suite.run.machine_words import in_words
+from suite.schedule.listener import SilentListener
+from tests.analysis.probed import BUSY, CALM
+from tests.records_builder import make_run
+
+SECONDS = 80.0
+
+
+def identical(noise_scale: float = 1.0) -> Run:
+    """A comparison of two programs that are the same."""
+    return make_run(
+        models=("mlp",),
+        backends=("jax",),
+        control="jax",
+        scenarios=("latency",),
+        generations=20,
+        noise_scale=noise_scale,
+    )
+
+
+def spells(*seconds: float) -> list[tuple[float, MachineProbe]]:
+    """Probes every 50 ms: calm for so long, then contended for so long, and so on."""
+    found, at = [], 0.0
+    for number, length in enumerate(seconds):
+        for _ in range(round(length / 0.05)):
+            found.append((at, BUSY if number % 2 else CALM))
+            at += 0.05
+    return found
+
+
+MOMENTS = spells(1.0, 0.5, 2.0, 1.0, 2.0, 0.5, 1.0)
+
+
+def known(moments: list[tuple[float, MachineProbe]]) -> MachineLevels:
+    found = levels([probe for _, probe in moments])
+    assert found is not None
+    return found
+
+
+KNOWN = known(MOMENTS)
+
+
+def test_levels_share_and_lengths_of_states() -> None:
+    found = conclude(MOMENTS, KNOWN, identical(), SECONDS, kept=True)
+    assert found.knowledge == "two states seen"
+    assert found.calm_share == pytest.approx(0.75, abs=0.01)
+    assert found.calm_s == pytest.approx(2.0, abs=0.1), "of spells that began and ended"
+    assert found.contended_s == pytest.approx(2 / 3, abs=0.1)
+    assert found.contended_arithmetic == pytest.approx(BUSY.arithmetic_ns / CALM.arithmetic_ns)
+
+
+def test_the_smallest_difference_follows_from_how_identical_programs_scatter() -> None:
+    quiet, noisy = (conclude(MOMENTS, KNOWN, identical(noise_scale=scale), SECONDS, kept=True) for scale in (0.5, 2.0))
+    assert quiet.launches == noisy.launches == 20
+    assert quiet.smallest_launches == round(DECIDED_S / (SECONDS / 20)) == 90
+    assert quiet.smallest is not None
+    assert noisy.smallest is not None
+    assert 0 < quiet.smallest < noisy.smallest
+    assert quiet.ratio is not None
+    assert quiet.ratio.low is not None
+    assert quiet.ratio.high is not None
+    assert quiet.ratio.low < 1.005
+    assert quiet.ratio.high > 0.995
+
+
+def test_one_state_is_never_called_calm() -> None:
+    alike = spells(5.0)
+    said = " ".join(in_words(conclude(alike, known(alike), identical(), SECONDS, kept=False)))
+    assert "One state seen" in said
+    assert "Calm" not in said
+    assert "next month" not in said
+
+
+def test_all_that_was_found_is_said() -> None:
+    said = " ".join(in_words(conclude(MOMENTS, KNOWN, identical(), SECONDS, kept=True)))
+    for part in ("Low mode of 160 probes", "Calm 75", "calm for 2.0 s on average", "1.56× as long", "6 minutes of two"):
+        assert part in said.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+@pytest.mark.extended
+def test_a_machine_is_measured_for_real(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    found = measure(HostLauncher(), SilentListener(), 12.0)
+    assert found.probes > 40
+    assert found.seconds > 2
+    assert found.launches >= 1
+    assert in_words(found)

@@ -1,0 +1,244 @@
+"""Windows wait until the machine is calm, and are taken again where it was not; workers answer by a script."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from suite.analysis.states import FEWEST_PROBES
+from suite.launchers.worker import Worker, WorkerError
+from suite.machine.signals import Signals
+from suite.plan import CANARY
+from suite.record import journal
+from suite.record.journal import Journal, RoundDone, TurnTaken
+from suite.record.schema import Absent, Arm, Case, Launch, MachineProbe, Turn
+from suite.schedule import calm, rounds
+from suite.schedule.calm import MachineStates
+from suite.schedule.listener import SilentListener
+from suite.schedule.outcomes import Outcome
+from suite.schedule.rounds import ATTEMPTS, Pace, RoundScheduler, SupervisorClock
+from suite.worker.messages import MachineProbed, Measured, ProbeMachine
+
+CALM, BUSY = 900_000, 1_400_000
+PACE = Pace(rounds=1, window_ns=1_000_000, min_calls=1, repeats=0)
+
+
+class ScriptedWorker:
+    """Answers probes by a script, and windows with one call of a millisecond."""
+
+    pid = None
+
+    def __init__(self, script: Iterator[int | WorkerError] | None = None) -> None:
+        self.script = script
+        self.windows = 0
+
+    def ask(self, request: object, _kind: object, _timeout_s: float) -> MachineProbed:
+        assert isinstance(request, ProbeMachine)
+        assert self.script is not None
+        found = next(self.script)
+        if isinstance(found, WorkerError):
+            raise found
+        return MachineProbed(found) if request.arithmetic_alone else MachineProbed(found, 400_000, 500_000)
+
+    def ask_asleep(self, _request: object, _kind: object, _timeout_s: float) -> tuple[Measured, int]:
+        self.windows += 1
+        return Measured(0, 0, 0, 0, 0, 0, (), (1_000_000,), 1_000_000), 0
+
+    def stop(self) -> None: ...
+
+    def dismiss(self) -> None: ...
+
+
+def outcome(arm: Arm, worker: ScriptedWorker) -> Outcome:
+    return Outcome(arm, Case("mlp", "latency", "fp32", 1, 1), Launch(arm.id, ""), cast("Worker", worker))
+
+
+def script(*then: int | WorkerError, always: int = CALM) -> Iterator[int | WorkerError]:
+    """The first look, seven in ten calm; then these probes; then always the same."""
+    for number in range(calm.FIRST_LOOK):
+        yield CALM if number % 10 < 7 else BUSY
+    yield from then
+    while True:
+        yield always
+
+
+@pytest.fixture(autouse=True)
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
+    monkeypatch.setattr(calm, "PAUSE_S", 0.0001)
+
+
+def states(then: Iterator[int | WorkerError]) -> MachineStates:
+    made = MachineStates("here", 1 << 20)
+    made.use(outcome(Arm(CANARY, CANARY), ScriptedWorker(then)))
+    return made
+
+
+def measured(tmp_path: Path, where: MachineStates | Absent, arm: Arm, pace: Pace = PACE) -> tuple[list[Turn], float]:
+    """Take one round of one arm; return the turns in the journal, and what is left for waits and repeated windows."""
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as written, Signals((0,)) as signals:
+        made = RoundScheduler(
+            outcomes={arm.id: outcome(arm, ScriptedWorker())},
+            block="b",
+            generation=0,
+            seed=1,
+            signals=signals,
+            journal=written,
+            clock=SupervisorClock(),
+            listener=SilentListener(),
+            states=where,
+        )
+        made.measure_rounds(pace)
+    events = journal.read(path)
+    assert isinstance(events[-1], RoundDone)
+    return [each.turn for each in events if isinstance(each, TurnTaken)], made._calm_s
+
+
+ARM = Arm("jax", "jax")
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other programs of the machine take while tests run is not what is tested here."""
+    monkeypatch.setattr(rounds, "reasons", lambda *_: ())
+
+
+def test_a_run_looks_at_the_machine_before_its_first_window() -> None:
+    made = states(script())
+    assert made.levels is not None
+    assert made.levels.probes == calm.FIRST_LOOK >= FEWEST_PROBES
+    assert made.levels.low_share == pytest.approx(0.7)
+    _, looked = made.take()
+    assert len(looked) == calm.FIRST_LOOK
+    assert made.take()[1] == ()
+
+
+def test_a_window_in_a_calm_machine_is_taken_once(tmp_path: Path) -> None:
+    (turn,), _ = measured(tmp_path, states(script()), ARM)
+    assert turn.probed_before == turn.probed_after == MachineProbe(CALM, 400_000, 500_000)
+    assert turn.polled_ns == ()
+
+
+def test_a_window_waits_until_the_machine_is_calm_and_keeps_what_it_saw(tmp_path: Path) -> None:
+    (turn,), left_s = measured(tmp_path, states(script(BUSY, BUSY, BUSY)), ARM)
+    assert turn.polled_ns == (BUSY, BUSY, BUSY)
+    assert turn.probed_before == MachineProbe(CALM, 400_000, 500_000)
+    assert left_s < rounds.LEAST_CALM_S
+
+
+def test_a_window_that_was_not_calm_is_taken_again_and_all_attempts_are_kept(tmp_path: Path) -> None:
+    turns, _ = measured(tmp_path, states(script(CALM, BUSY, CALM, BUSY, CALM, CALM)), ARM)
+    after = [turn.probed_after for turn in turns]
+    assert [isinstance(each, MachineProbe) and each.arithmetic_ns for each in after] == [BUSY, BUSY, CALM]
+
+
+def test_a_machine_that_stays_contended_costs_a_bounded_number_of_attempts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calm, "LONGEST_WAIT_S", 0.01)
+    turns, _ = measured(tmp_path, states(script(always=BUSY)), ARM)
+    assert len(turns) == ATTEMPTS
+    assert all(turn.window is not None for turn in turns)
+
+
+def test_what_a_generation_may_wait_and_repeat_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "LEAST_CALM_S", 0.02)
+    turns, left_s = measured(tmp_path, states(script(always=BUSY)), ARM)
+    assert 1 <= len(turns) <= 2
+    assert left_s <= 0
+
+
+def test_a_window_longer_than_a_calm_spell_is_not_taken_again_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As BERT with a large batch: it counts as unsettled."""
+    monkeypatch.setattr(rounds, "LONGEST_WINDOW_S", 0.0)
+    (turn,), _ = measured(tmp_path, states(script(CALM, BUSY)), ARM)
+    assert turn.window is not None
+
+
+def test_the_canary_shows_the_machine_as_it_is(tmp_path: Path) -> None:
+    (turn,), _ = measured(tmp_path, states(script(BUSY, BUSY)), Arm(CANARY, CANARY))
+    assert turn.polled_ns == ()
+    assert turn.probed_before == MachineProbe(BUSY, 400_000, 500_000)
+
+
+def test_a_probe_that_fails_is_absent_with_a_reason_and_the_window_counts_as_before(tmp_path: Path) -> None:
+    refused = WorkerError("error", "cannot pin a thread", gone=False)
+    (turn,), _ = measured(tmp_path, states(script(refused)), ARM)
+    assert turn.window is not None
+    for found in (turn.probed_before, turn.probed_after):
+        assert isinstance(found, Absent)
+        assert found.reason == "the canary's process could not probe the machine: cannot pin a thread"
+
+
+def test_a_canary_that_is_gone_probes_no_more_and_its_successor_does() -> None:
+    canary = outcome(Arm(CANARY, CANARY), ScriptedWorker(script(WorkerError("crashed", "gone"))))
+    made = MachineStates("here", 1 << 20)
+    made.use(canary)
+    assert isinstance(made.probe(), Absent)
+    assert canary.worker is None
+    made.use(outcome(Arm(CANARY, CANARY), ScriptedWorker(iter([CALM]))))
+    assert made.probe() == MachineProbe(CALM, 400_000, 500_000)
+
+
+def test_on_a_gpu_nothing_is_probed_and_the_turn_says_why(tmp_path: Path) -> None:
+    (turn,), _ = measured(tmp_path, calm.ON_A_GPU, ARM)
+    assert turn.probed_before == turn.probed_after == calm.ON_A_GPU
+    assert turn.settled is None
+
+
+def test_what_a_run_saw_is_known_to_the_next_one() -> None:
+    first = states(script())
+    assert first.close()
+    second = states(cast("Iterator[Any]", iter([BUSY] * 200)))
+    assert second.levels is not None
+    assert second.levels.kept
+    assert second.levels.arithmetic_ns == CALM
+
+
+def test_a_run_that_is_resumed_knows_its_earlier_probes() -> None:
+    made = MachineStates("here", 1 << 20)
+    made.resume([MachineProbe(CALM, 400_000, 500_000)] * FEWEST_PROBES)
+    assert made.levels is not None
+    made.use(outcome(Arm(CANARY, CANARY), ScriptedWorker(iter([CALM]))))
+    assert made.probe() == MachineProbe(CALM, 400_000, 500_000)
+
+
+def disturbed_rounds(tmp_path: Path, where: MachineStates | Absent, monkeypatch: pytest.MonkeyPatch) -> list[RoundDone]:
+    monkeypatch.setattr(rounds, "disturbed", lambda noises, _cpus: "steal" if noises else "")
+    measured(tmp_path, where, ARM, Pace(rounds=1, window_ns=1_000_000, min_calls=1, repeats=1))
+    return [each for each in journal.read(tmp_path / "journal.jsonl") if isinstance(each, RoundDone)]
+
+
+def test_a_round_whose_windows_were_taken_again_one_by_one_is_not_repeated_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calm, "LONGEST_WAIT_S", 0.0)
+    (done,) = disturbed_rounds(tmp_path, states(script(always=BUSY)), monkeypatch)
+    assert done.disturbed == "steal"
+
+
+@pytest.mark.parametrize("probed", [True, False])
+def test_a_round_is_repeated_whole_where_signals_of_its_calm_windows_together_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, probed: bool
+) -> None:
+    where = states(script()) if probed else calm.NO_CANARY
+    assert len(disturbed_rounds(tmp_path, where, monkeypatch)) == 2
+
+
+def test_where_repeating_was_in_vain_the_next_generation_repeats_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that is contended all the time is not measured eight times for nothing."""
+    monkeypatch.setattr(calm, "LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr(rounds, "VAIN_SHARE", 0.0)
+    where = states(script(always=BUSY))
+    taken = []
+    for number in range(3):
+        (tmp_path / str(number)).mkdir()
+        turns, _ = measured(tmp_path / str(number), where, ARM, Pace(2, window_ns=1_000_000, min_calls=1, repeats=0))
+        taken.append(len(turns))
+    assert taken == [2 * ATTEMPTS, 2, 2 * ATTEMPTS], "after a generation without repeats nothing is known of them"
