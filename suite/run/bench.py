@@ -33,7 +33,7 @@ from suite.run.results import show_result
 from suite.run.start import check_same, start_run, tool_sha256
 from suite.safety import terminals
 from suite.schedule import evaluation, roofline, scratch
-from suite.schedule.launch_groups import remaining_groups
+from suite.schedule.launch_groups import remaining_passes
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress, Undecided
 from suite.share import signing
@@ -431,7 +431,7 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
 def _something_left(run: Run) -> bool:
     """Return whether a run that ended has generations to go, or lacks a precision or a verdict that was asked."""
     short = any(warning.code in {NOT_DECIDED, PRECISION_NOT_REACHED} for warning in run.warnings)
-    return bool(remaining_groups(run.blocks)) or short
+    return bool(remaining_passes(run.blocks)) or short
 
 
 def _finished(name: str) -> LevelfieldError:
