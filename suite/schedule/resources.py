@@ -18,6 +18,7 @@ from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
 from suite.prepare.training_data import TrainingData
 from suite.record.schema import Arm, Case, Computed, Image, Parity
+from suite.schedule.outcomes import Stamps
 from suite.schedule.time_spent import Stopwatch
 from suite.worker.messages import Task
 from suite.zoo.training import convergence
@@ -58,6 +59,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """What arms were found to compute in, filled by `suite.schedule.computed`."""
     compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
     """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
+    hashed: dict[tuple[str, str], Stamps] = msgspec.field(default_factory=dict)
+    """Files that a launch of an arm has hashed, by arm and path; filled by `suite.schedule.hashed`."""
     loadgen: LoadGen | None = None
     """Libraries of MLPerf LoadGen; None: no case is driven by it."""
     hosts: RemoteHosts | None = None
