@@ -144,7 +144,12 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
 
 def _clock_seconds(plan: Plan, options: Options) -> float | None:
     """Return how long passes are made; None: something else ends the run."""
-    if plan.profile.clock_seconds is None or options.precision_target is not None or options.ends_on_verdict:
+    if (
+        plan.profile.clock_seconds is None
+        or not options.by_clock
+        or options.precision_target is not None
+        or options.ends_on_verdict
+    ):
         return None
     return plan.profile.clock_seconds if options.budget_seconds is None else options.budget_seconds
 

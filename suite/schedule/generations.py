@@ -284,7 +284,7 @@ class Generations:
         )
         launched = time.monotonic()
         before = self._others_on_gpu(case, outcomes)
-        with self._phase("around windows"):
+        with self._resources.quiet(), self._phase("around windows"):
             lost = scheduler.measure_rounds(pace)
         self._warn_of_others_on_gpu(case, (before, self._others_on_gpu(case, outcomes)))
         self._sharing.record_memory_use(case, scheduler.held_bytes)
