@@ -64,10 +64,9 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
 
 def _rank(found: States, rows: Mapping[str, Row], *, margin: float, ended: EndedBy) -> ranks.Ranking[Row]:
     """Rank the arms by calm windows; those that were not measured so, among all arms, by all windows."""
-    left = found.everything.block.left
 
     def ranked(chosen: Mapping[str, Row], by: Reduction) -> ranks.Ranking[Row]:
-        return ranks.assign(chosen, by.compared, margin=margin, ended=ended, left=left)
+        return ranks.assign(chosen, by.compared, margin=margin, ended=ended)
 
     calm = {arm: row for arm, row in rows.items() if arm not in found.starved}
     first = ranked(calm, found.calm) if calm else ranked(rows, found.everything)

@@ -10,7 +10,6 @@ from suite.record.schema import (
     Case,
     Evaluation,
     Failure,
-    Left,
     Memory,
     Parity,
     Roofline,
@@ -120,8 +119,6 @@ class ArmRow(msgspec.Struct, frozen=True, kw_only=True):
     parity: Parity | None = None
     failure: Failure | None = None
     """The last one, where any launch failed."""
-    left: Left | None = None
-    """When and why it left the race of its block; None where it did not."""
 
     @property
     def is_equal(self) -> bool:

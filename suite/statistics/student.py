@@ -94,7 +94,7 @@ def widening(launches: int, ended: EndedBy) -> float:
     ended : EndedBy
         What was allowed to decide how many there are.
     """
-    if ended not in {EndedBy.PRECISION, EndedBy.RACE}:
+    if ended is not EndedBy.PRECISION:
         return 1.0
     return 1 + SEQUENTIAL_WIDENING * max(launches - MIN_LAUNCHES, 0) / launches**2
 
