@@ -66,10 +66,8 @@ class Counts(msgspec.Struct, frozen=True):
     windows_disturbed: int
     """In rounds called disturbed by outside signals; left out."""
     windows_warming: int
-    """Before a launch was steady; left out."""
+    """Of slow first rounds (`SlowStart`); left out."""
     windows_failed: int
-    launches_unsteady: int
-    """Launches with enough windows to test that were never steady; kept, and reported."""
     calls: int
     """Timed calls in the windows counted."""
 
@@ -129,7 +127,7 @@ class Row(RankedRow, frozen=True, kw_only=True):
     which holds for the minutes of the run."""
     launch_medians_ns: tuple[float, ...] = ()
     warming: tuple[tuple[int, int], ...] = ()
-    """Generation, and how many of its first undisturbed windows came before the launch had settled, where any did."""
+    """Generation, and how many of its first undisturbed windows are left out as a slow start, where any are."""
     slow_start: SlowStart | None = None
     p90_ns: float | None = None
     p99_ns: float | None = None
