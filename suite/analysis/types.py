@@ -114,6 +114,8 @@ class RankedRow(ArmRow, frozen=True, kw_only=True):
     ratio: Estimate | None = None
     """Cost relative to the leading arm (time, or time an item), paired by generation: larger is slower. The interval is
     against the true best, whichever that is, holds for all arms of the block at once, and is never below 1."""
+    half_width: float | None = None
+    """Of the interval of `ratio` before it is cut off at 1, log scale."""
     peak_bytes: float | None = None
     """Peak resident memory, median over launches; where a case has its launches to itself (training)."""
 

@@ -77,6 +77,9 @@ class ArmRank(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     """Simultaneous interval of its time over that of the true best, whichever that is; never below 1."""
+    half_width: float | None = None
+    """Half-width of that interval before it is cut off at 1, log scale: how well the ratio is known. Half of what is
+    left after the cut would say that an arm which may be the best is known better than it is."""
     verdict: Verdict | None = None
     """Of that interval: `same` (inside the margin), `slower` (it excludes 1), or `inconclusive`."""
     reason: str | None = None
@@ -141,6 +144,7 @@ def rank(
                 ratio=math.exp(comparisons.estimate[i]),
                 low=low,
                 high=high,
+                half_width=float(comparisons.half_width[i]),
                 verdict=verdict_of(low, high, margin=margin),
             )
         )
@@ -153,7 +157,10 @@ class _Comparisons(msgspec.Struct, frozen=True):
     """Shape (slow, fast)."""
     estimate: Floats
     low: Floats
+    """Never below 0."""
     high: Floats
+    half_width: Floats
+    """Of the intervals before `low` is cut off at 0."""
 
 
 def _ranks(comparisons: _Comparisons) -> NDArray[np.int64]:
@@ -206,11 +213,13 @@ def _compare(
     # With complete data the row mean of the differences is the arm's mean less that of the unbeaten. Arms that left
     # early are beaten, and have no part in it.
     leader = int(np.argmin(np.where(unbeaten, mean[:, unbeaten].mean(axis=1), np.inf)))
+    low, high = (mean - half)[:, candidates].min(axis=1), (mean + half)[:, candidates].max(axis=1)
     return _Comparisons(
         faster=faster,
         estimate=mean[:, leader],
-        low=np.maximum(mean - half, 0)[:, candidates].min(axis=1),
-        high=np.maximum(mean + half, 0)[:, candidates].max(axis=1),
+        low=np.maximum(low, 0),
+        high=np.maximum(high, 0),
+        half_width=(high - low) / 2,
     )
 
 
