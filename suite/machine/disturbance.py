@@ -18,8 +18,7 @@ throttling by a quota     any                                         all thread
 ========================  ==========================================  ============================================
 
 A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). A turn begins when all of them have
-stopped (`suite.machine.idle_wait`), so that no CPU time of idle workers is expected in it. In the streams of trials
-whose turns began at once, with unrecorded calls for a fixed time, as much of it is allowed for (`settling_ns`).
+stopped (`suite.machine.idle_wait`), so that no CPU time of idle workers is expected in it.
 
 Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal that is absent disturbs nothing.
 """
@@ -41,7 +40,7 @@ FLOOR_TICKS = 2
 """Ticks of a CPU below which a share is too coarse to count."""
 
 
-def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str:
+def disturbed(turns: Sequence[Noise], cpus: int) -> str:
     """Return the reason why a round is called disturbed, in words; empty when it was not.
 
     Parameters
@@ -50,16 +49,12 @@ def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str
         What the machine did during each turn of the round.
     cpus
         Number of CPUs that were watched (`len(Signals.cpus)`).
-    settling_ns
-        How long each turn lasts before its timed part begins, where it began while others' threads might still spin:
-        one on every other CPU. 0: it began when they had stopped.
     """
     if not turns or cpus < 1:
         return ""
     steal = share(turns, lambda noise: noise.steal_ns, cpus)
     others = share(turns, lambda noise: noise.others_ns, cpus)
-    settling = settling_ns * max(1, cpus - 1) * len(turns) / max(1, cpus * sum(noise.elapsed_ns for noise in turns))
-    idle = share(turns, lambda noise: noise.idle_workers_ns, cpus) - settling
+    idle = share(turns, lambda noise: noise.idle_workers_ns, cpus)
     pressure = share(turns, lambda noise: noise.pressure_ns, 1)
     swapped = _sum(noise.swapped_pages for noise in turns)
     throttled = _sum(noise.throttled for noise in turns)

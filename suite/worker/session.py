@@ -27,7 +27,7 @@ from suite.backends.protocol import (
     WithDeviceMemory,
 )
 from suite.backends.replica import Replica
-from suite.worker import converging, decoding, fault, items, messages, outputs, rotation, training
+from suite.worker import converging, decoding, items, messages, outputs, rotation, training
 from suite.worker.feeding import Fed, batch_of
 from suite.worker.messages import FROM_DATASET, NotLoadedError, Task
 from suite.worker.probes import usage
@@ -83,7 +83,6 @@ class Session:
         self._replica = replica if task.scenario == training.SCENARIO else None
         source, rule = source_of(task), training_rule(task)
         weights_sha256 = weights.sha256(source.weights) if source.file is None and task.own is None else ""
-        source = fault.flipped(source, task.fault)
         ready = clock()
         if rule is None:
             self._model = _load_model(backend, task, source)
