@@ -51,7 +51,9 @@ def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended
             rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(found.reason or "").rstrip("."))
             continue
         ratio = Estimate(found.ratio, found.low, found.high)
-        rows[arm] = msgspec.structs.replace(rows[arm], rank=found.rank, ratio=ratio, verdict=found.verdict)
+        rows[arm] = msgspec.structs.replace(
+            rows[arm], rank=found.rank, ratio=ratio, half_width=found.half_width, verdict=found.verdict
+        )
         leaders += [arm] if found.rank == 1 else []
     return Ranking(
         rows=tuple(sorted(rows.values(), key=order)),

@@ -33,10 +33,6 @@ TOO_DISTURBED = 1 / 3
 RESTLESS = 0.01
 """Share of all windows that begin while an arm is still computing, from which there is a warning."""
 
-UNSETTLED = 1 / 2
-"""Share of an arm's launches without a steady state from which there is a warning: at this level of significance, one
-launch in some dozens looks unsteady by chance."""
-
 
 def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
     """Count results and rounds over all blocks.
@@ -286,7 +282,5 @@ def _of_block(block: BlockAnalysis) -> Iterator[Warning_]:
         counts = row.counts
         if counts.launches_failed and counts.launches and row.failure is not None:
             yield notices.launches_failed(_result(block, row), counts.launches_failed, row.failure.message)
-        if counts.launches_unsteady > UNSETTLED * counts.launches:
-            yield notices.no_steady_state(_result(block, row), counts.launches_unsteady, counts.launches)
         if row.slow_start is not None and not row.slow_start.settled:
             yield notices.slow_start(_result(block, row), row.slow_start.excess)

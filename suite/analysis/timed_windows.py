@@ -154,7 +154,6 @@ def _row(states: States, number: int, known: eligibility.Known, ended: EndedBy) 
             windows_disturbed=disturbed,
             windows_warming=sum(left_out for _, left_out in warming),
             windows_failed=sum(launch.windows_failed for launch in summary.launches),
-            launches_unsteady=sum(state is not None and not state.steady for state in counting.steady[number]),
             calls=sum(window.calls for window in windows),
             windows_not_calm=not_calm,
         ),

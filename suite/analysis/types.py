@@ -66,10 +66,8 @@ class Counts(msgspec.Struct, frozen=True):
     windows_disturbed: int
     """In rounds called disturbed by outside signals; left out."""
     windows_warming: int
-    """Before a launch was steady; left out."""
+    """Of slow first rounds (`SlowStart`); left out."""
     windows_failed: int
-    launches_unsteady: int
-    """Launches with enough windows to test that were never steady; kept, and reported."""
     calls: int
     """Timed calls in the windows counted."""
     windows_not_calm: int = 0
@@ -137,6 +135,8 @@ class RankedRow(ArmRow, frozen=True, kw_only=True):
     ratio: Estimate | None = None
     """Cost relative to the leading arm (time, or time an item), paired by generation: larger is slower. The interval is
     against the true best, whichever that is, holds for all arms of the block at once, and is never below 1."""
+    half_width: float | None = None
+    """Of the interval of `ratio` before it is cut off at 1, log scale."""
     peak_bytes: float | None = None
     """Peak resident memory, median over launches; where a case has its launches to itself (training)."""
 
@@ -166,7 +166,7 @@ class Row(RankedRow, frozen=True, kw_only=True):
     which holds for the minutes of the run."""
     launch_medians_ns: tuple[float, ...] = ()
     warming: tuple[tuple[int, int], ...] = ()
-    """Generation, and how many of its first undisturbed windows came before the launch had settled, where any did."""
+    """Generation, and how many of its first undisturbed windows are left out as a slow start, where any are."""
     slow_start: SlowStart | None = None
     p90_ns: float | None = None
     p99_ns: float | None = None

@@ -1,4 +1,4 @@
-"""An ONNX file as a row of nodes, without the `onnx` package: what each puts out, and where a tensor's bytes are.
+"""An ONNX file as a row of nodes, without the `onnx` package: what each puts out.
 
 References
 ----------
@@ -11,9 +11,8 @@ from suite.backends import protobuf
 from suite.backends.protobuf import Field
 
 _MODEL_GRAPH = 7
-_GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_OUTPUT = 1, 5, 12
+_GRAPH_NODE, _GRAPH_OUTPUT = 1, 12
 _NODE_INPUT, _NODE_OUTPUT, _NODE_KIND = 1, 2, 4
-_TENSOR_NAME, _TENSOR_RAW = 8, 9
 _VALUE_NAME = 1
 
 
@@ -63,31 +62,6 @@ def with_outputs(model: bytes, names: Sequence[str]) -> bytes:
     return model + protobuf.text(_MODEL_GRAPH, added)
 
 
-def place_of(model: memoryview, tensor: str) -> tuple[int, int]:
-    """Return where the bytes of an initializer begin in the file, and how many there are.
-
-    Parameters
-    ----------
-    model
-        Content of the file.
-    tensor
-        Name of the initializer.
-
-    Raises
-    ------
-    ValueError
-        There is none of that name whose bytes are in this file.
-    """
-    for field in _graph(model):
-        if field.number != _GRAPH_INITIALIZER:
-            continue
-        found = list(protobuf.fields(field.message))
-        raw = next((each for each in found if each.number == _TENSOR_RAW), None)
-        if raw is not None and _texts(found, _TENSOR_NAME) == (tensor,):
-            return _offset(model, raw.message), len(raw.message)
-    raise ValueError(f"The ONNX file holds no bytes of a tensor {tensor!r}.")
-
-
 def _graph(model: memoryview) -> Iterator[Field]:
     for field in protobuf.fields(model):
         if field.number == _MODEL_GRAPH:
@@ -96,10 +70,3 @@ def _graph(model: memoryview) -> Iterator[Field]:
 
 def _texts(found: Sequence[Field], number: int) -> tuple[str, ...]:
     return tuple(each.text for each in found if each.number == number)
-
-
-def _offset(whole: memoryview, part: memoryview) -> int:
-    """Return where a slice of a memory begins in it."""
-    import numpy as np
-
-    return int(np.frombuffer(part, np.uint8).ctypes.data - np.frombuffer(whole, np.uint8).ctypes.data)

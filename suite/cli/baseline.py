@@ -85,6 +85,9 @@ def list_(reports: Path) -> None:
     help="A difference between the runs that does not matter, such as 'Kernel: *'. May be repeated.",
 )
 @click.option(
+    "--same-day", is_flag=True, help="Later runs are made on the day of these: accept runs of fewer than three days."
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -97,14 +100,16 @@ def derive(
     false_alarms: float,
     power: float,
     accept: tuple[str, ...],
+    *,
+    same_day: bool,
     output: Path | None,
     reports: Path,
 ) -> None:
     """Derive a gate from the noise of the baseline NAME.
 
-    Its runs must be of the same thing on one machine, three at least. For every case the file says how far runs lie
-    apart, the limit above which later runs are worse, and the smallest change that would be found. `levelfield compare
-    --gate FILE NEW` applies it.
+    Its runs must be of the same thing on one machine, three at least, of three days or more. For every case the file
+    says how far runs lie apart, the limit above which later runs are worse, and the smallest change that would be
+    found. `levelfield compare --gate FILE NEW` applies it.
     """
     from suite.compare import baselines, sides
     from suite.compare.noise_gate import derive as derivation
@@ -113,7 +118,9 @@ def derive(
 
     found = baselines.read(name, reports)
     runs = sides.load_all(baselines.records(found, reports))
-    demands = derivation.Demands(runs_each=runs_each, false_alarms=false_alarms, power=power, accept=accept)
+    demands = derivation.Demands(
+        runs_each=runs_each, false_alarms=false_alarms, power=power, accept=accept, same_day=same_day
+    )
     gate = derivation.derive(found, runs, demands)
     target = output or Path(f"{name}.gate.toml")
     write_atomically(target, file.content(gate))

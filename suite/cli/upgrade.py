@@ -40,7 +40,11 @@ def upgrade() -> None:
 @click.argument("name")
 @selection
 @click.option("--backends", type=NAMES, default=(), help="Only these backends, separated by commas.")
-@click.option("--control", default="auto", help="Backend to measure twice, as a control; auto or none.")
+@click.option(
+    "--control",
+    default="none",
+    help="Backend to measure twice in every boot, or auto; default: none. Boots are compared, so it only takes time.",
+)
 @click.option(
     "--boots", type=click.IntRange(1, MOST_BOOTS), default=3, help="Boots of each phase: before, new and after."
 )

@@ -25,7 +25,7 @@ class CaseResults(msgspec.Struct, frozen=True):
     @property
     def trusted(self) -> tuple[Answer, ...]:
         """Answers that are equal to the reference and have a cost, one per run."""
-        return tuple(answer for answer in self.answers if answer.cost is not None and answer.standing in _TRUSTED)
+        return tuple(answer for answer in self.answers if trusted_cost(answer) is not None)
 
     @property
     def costs(self) -> list[float]:
@@ -38,6 +38,11 @@ class CaseResults(msgspec.Struct, frozen=True):
 
     def with_standing(self, standing: Standing) -> tuple[Answer, ...]:
         return tuple(answer for answer in self.answers if answer.standing == standing)
+
+
+def trusted_cost(answer: Answer | None) -> float | None:
+    """Return the cost of an answer that is equal to the reference; None where it is not, or there is none."""
+    return answer.cost if answer is not None and answer.standing in _TRUSTED else None
 
 
 def by_arm(runs: Sequence[Reduced]) -> dict[str, dict[str, CaseResults]]:

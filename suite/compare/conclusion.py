@@ -192,8 +192,8 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
             f"{MIN_RUNS} a side are the fewest that give an estimate of their spread."
         )
     return (
-        "Ratios are new over old, above 1 is worse. Runs are the replicates: Welch’s t on the logarithm of each run’s "
-        f"estimate. {units.plural(judged, 'row')} {'was' if judged == 1 else 'were'} judged together, so that of the "
+        f"Ratios are new over old, above 1 is worse. Runs are the replicates: {_test(rows)}. "
+        f"{units.plural(judged, 'row')} {'was' if judged == 1 else 'were'} judged together, so that of the "
         f"changes reported at most {_share(gate.q)} are wrong (Benjamini–Hochberg 1995), and the intervals hold for "
         "the selection (Benjamini–Yekutieli 2005). That holds where old and new runs are exchangeable, so that the "
         f"machine itself was no other for one side than for the other. {same}"
@@ -203,6 +203,16 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
             else ""
         )
     )
+
+
+def _test(rows: Sequence[Row]) -> str:
+    """Name the test of runs against runs, and of runs that were made in turns."""
+    paired = [row.paired for row in rows if row.confidence is not None]
+    in_turns = "Student’s t on the log ratios of pairs of runs that were made in turns"
+    welch = "Welch’s t on the logarithm of each run’s estimate"
+    if all(paired):
+        return in_turns
+    return f"{in_turns}; where they are too few pairs, {welch}" if any(paired) else welch
 
 
 def _method_of_derived(derived: Derived, gate: Gate) -> str:

@@ -1,8 +1,8 @@
 """From replicates to an effect: the log ratio of two sides, its standard error and its degrees of freedom.
 
 Two designs give the same kind of effect. Runs of one side are independent of those of the other: their logs are
-compared as two samples of unequal variance (`suite.statistics.welch`). Arms of one run are paired by generation: one
-sample of differences.
+compared as two samples of unequal variance (`suite.statistics.welch`). Arms of one run are paired by generation, and
+runs that were made in turns by their turn: one sample of differences.
 """
 
 import math
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from suite.statistics.arrays import Floats, logs_of
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
-from suite.statistics.student import LaunchMean, look_cost, spread_of, widening
+from suite.statistics.student import LaunchMean, look_cost, mean_of, spread_of, widening
 from suite.statistics.welch import standard_error
 
 MIN_RUNS = 3
@@ -110,6 +110,35 @@ def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
             f"{first.size} and {second.size} runs: a judgement needs at least {MIN_RUNS} a side. Measure more runs."
         )
     return _between(first, second, (spread_of(first), spread_of(second)), pooled=False)
+
+
+def from_paired_runs(old: ArrayLike, new: ArrayLike) -> Effect:
+    """Compare runs that were made in turns, pair by pair.
+
+    Parameters
+    ----------
+    old, new : array_like, shape (pairs,), cost
+        One estimate a run, above zero; the two runs of a pair at the same index.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer than `MIN_RUNS` pairs.
+    UnusableData
+        A cost of zero, below zero, or infinite.
+
+    Examples
+    --------
+    >>> effect = from_paired_runs([10.0, 12.0, 14.0], [10.5, 12.7, 14.6])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom
+    (1.05, 2.0)
+    """
+    first, second = logs_of(old, "old runs"), logs_of(new, "new runs")
+    if first.size < MIN_RUNS:
+        raise InsufficientData(
+            f"{first.size} pairs of runs: a judgement needs at least {MIN_RUNS}. Measure more runs in turns."
+        )
+    return from_pairs(mean_of(second - first))
 
 
 def pooled(old: ArrayLike, new: ArrayLike) -> Effect:

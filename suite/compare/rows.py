@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from suite.analysis.types import Estimate
-from suite.compare import answers, effects, matching
+from suite.compare import answers, effects, matching, order_in_time
 from suite.compare.answers import CaseResults
 from suite.compare.effects import Effect
 from suite.compare.matching import Pair
@@ -92,6 +92,26 @@ class _Sides(msgspec.Struct, frozen=True):
     old: Sequence[Reduced]
     new: Sequence[Reduced]
     gate: Gate
+    turns: tuple[tuple[int, int], ...]
+    """Pairs of runs that were made in turns: index of the old and of the new one."""
+
+    def paired_costs(self, arms: Pair, case: str) -> tuple[list[float], list[float]] | None:
+        """Return the costs of the pairs in which both runs have one; None where there are too few to compare by pairs.
+
+        Parameters
+        ----------
+        arms, case
+            Ids of the two arms and of the case.
+        """
+        found = [
+            (old, new)
+            for first, second in self.turns
+            if (old := answers.trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
+            and (new := answers.trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
+        ]
+        if len(found) < order_in_time.MIN_PAIRS:
+            return None
+        return [old for old, _ in found], [new for _, new in found]
 
     @property
     def labels(self) -> set[str]:
@@ -120,8 +140,9 @@ def compare_rows(
 ) -> tuple[Row, ...]:
     """Return one row for every selected case and arm of either side; worse ones first.
 
-    Runs are the replicates: all rows with enough of them are judged together, corrected for their number. On other
-    hardware ratios and verdicts are shown, and none of them counts as a regression or as its absence.
+    Runs are the replicates: all rows with enough of them are judged together, corrected for their number. Runs that
+    were made in turns are compared pair by pair (`order_in_time.pairs_in_turns`). On other hardware ratios and verdicts
+    are shown, and none of them counts as a regression or as its absence.
 
     Parameters
     ----------
@@ -136,7 +157,8 @@ def compare_rows(
     same_hardware
         Whether both sides ran on the same hardware; None where that is not known.
     """
-    sides = _Sides(old, new, gate)
+    turns = order_in_time.pairs_in_turns(*([run.moment for run in side] for side in (old, new)))
+    sides = _Sides(old, new, gate, turns)
     drafts = [
         draft
         for draft in _drafts(sides, pairs)
@@ -257,9 +279,11 @@ def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: s
 
 
 def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:
+    derived = sides.gate.derived
+    pairs = sides.paired_costs(arms, case.id) if derived is None else None
+    costs = pairs or costs
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
-    derived = sides.gate.derived
     if derived is not None:
         reason = judging.why_not_judged(f"{arms[0]}/{case.id}", derived, sides.labels)
     else:
@@ -277,10 +301,12 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], si
         ratio=Estimate(second / first),
         old_replicates=counts[0],
         new_replicates=counts[1],
+        paired=pairs is not None,
     )
     if derived is not None:
         return Draft(row if reason else judging.judged(row, costs, sides.gate, derived))
-    return Draft(row) if reason else Draft(row, effects.from_runs(*costs), sides.seconds)
+    effect = effects.from_runs if pairs is None else effects.from_paired_runs
+    return Draft(row) if reason else Draft(row, effect(*costs), sides.seconds)
 
 
 def _on_other_hardware(row: Row) -> Row:

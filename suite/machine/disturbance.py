@@ -18,8 +18,7 @@ throttling by a quota     any                                         all thread
 ========================  ==========================================  ============================================
 
 A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). A turn begins when all of them have
-stopped (`suite.machine.idle_wait`), so that no CPU time of idle workers is expected in it. In the streams of trials
-whose turns began at once, with unrecorded calls for a fixed time, as much of it is allowed for (`settling_ns`).
+stopped (`suite.machine.idle_wait`), so that no CPU time of idle workers is expected in it.
 
 A single window is judged by the same table beside its probes (`suite.analysis.states`): a program of this machine that
 takes a CPU is not seen by work of a millisecond, which the scheduler lets run at once.
@@ -44,7 +43,7 @@ FLOOR_TICKS = 2
 """Ticks of a CPU below which a share is too coarse to count."""
 
 
-def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str:
+def disturbed(turns: Sequence[Noise], cpus: int) -> str:
     """Return the reason why a round is called disturbed, in words; empty when it was not.
 
     Parameters
@@ -53,24 +52,20 @@ def disturbed(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> str
         What the machine did during each turn of the round.
     cpus
         Number of CPUs that were watched (`len(Signals.cpus)`).
-    settling_ns
-        How long each turn lasts before its timed part begins, where it began while others' threads might still spin:
-        one on every other CPU. 0: it began when they had stopped.
     """
-    return "; ".join(map(in_words, reasons(turns, cpus, settling_ns=settling_ns)))
+    return "; ".join(map(in_words, reasons(turns, cpus)))
 
 
-def reasons(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> tuple[Reason, ...]:
+def reasons(turns: Sequence[Noise], cpus: int) -> tuple[Reason, ...]:
     """Return the signals beyond their limits: of a round, or of a single window.
 
     Parameters
     ----------
-    turns, cpus, settling_ns
+    turns, cpus
         As in `disturbed`.
     """
     if not turns or cpus < 1:
         return ()
-    settling = settling_ns * max(1, cpus - 1) * len(turns) / max(1, cpus * sum(noise.elapsed_ns for noise in turns))
     steal = share(turns, lambda noise: noise.steal_ns, cpus)
     others = share(turns, lambda noise: noise.others_ns, cpus)
     floor = FLOOR_TICKS * TICK_NS / max(1, sum(noise.elapsed_ns for noise in turns))
@@ -78,11 +73,7 @@ def reasons(turns: Sequence[Noise], cpus: int, *, settling_ns: int = 0) -> tuple
     found = (
         Reason("steal", steal, max(STEAL_SHARE, floor)),
         Reason("others", others, max(OTHERS_SHARE, floor)),
-        Reason(
-            "idle workers",
-            share(turns, lambda noise: noise.idle_workers_ns, cpus) - settling,
-            max(IDLE_WORKERS_SHARE, floor),
-        ),
+        Reason("idle workers", share(turns, lambda noise: noise.idle_workers_ns, cpus), max(IDLE_WORKERS_SHARE, floor)),
         Reason("pressure", pressure, max(PRESSURE_SHARE, floor)),
         Reason("swapped pages", _sum(noise.swapped_pages for noise in turns), SWAPPED_PAGES),
         Reason("throttled", _sum(noise.throttled for noise in turns), 0),

@@ -452,18 +452,6 @@ def never_still(arm: str, windows: int, total: int) -> Warning_:
     )
 
 
-@_notice_about("no-steady-state", "Give it longer windows (--profile full), and look at its launches one by one.")
-def no_steady_state(unsteady: int, launches: int) -> str:
-    """Launches never reached a steady speed.
-
-    Parameters
-    ----------
-    unsteady, launches
-        Launches that did not reach one, and all launches of the result.
-    """
-    return f"{unsteady} of {launches} launches never settled to a steady speed."
-
-
 @_notice_about("slow-start", "Take more windows of each launch (--profile full), which shows where it settles.")
 def slow_start(excess: float) -> str:
     """Launches began slowly, in too few windows to show where they reach a steady speed.

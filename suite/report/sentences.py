@@ -509,6 +509,17 @@ def launches(blocks: Sequence[TimedBlock]) -> str:
     return str(most) if fewest == most else f"{fewest} to {most}"
 
 
+def cases_together(analysis: Analysis) -> str:
+    """Say what several ranked cases of a run do to the level of each; empty where one is ranked at the most."""
+    ranked = sum(block.best is not None for block in (*analysis.timed, *analysis.convergence, *analysis.loadgen))
+    if ranked < 2:
+        return ""
+    return (
+        f"Each of the {ranked} cases is a question of its own, and they are not corrected for one another: in up to "
+        f"{100 * (1 - 0.95**ranked):.0f}{units.NBSP}% of runs a false claim is made in one of them or more."
+    )
+
+
 def ended(settings: Settings) -> str:
     """Say what was allowed to end the measurement of a case."""
     if settings.precision_target is not None:

@@ -85,7 +85,7 @@ def run_bench(options: Options, console: Console) -> Done:
     if options.alternate and (options.repeat < MIN_PAIRS or not options.selection.backends):
         raise LevelfieldError(
             "--alternate makes runs of a second side in turns with those of --backends.",
-            fix="Name the first side with --backends, and how many runs of each with --repeat 3.",
+            fix="Name the first side with --backends, and how many runs of each with --repeat 5.",
         )
     if options.resume is not None and options.field_outputs:
         raise LevelfieldError(

@@ -18,7 +18,7 @@ from suite.schedule.output_verification import VERIFY_TIMEOUT_S, verify_count
 from suite.schedule.preparation import prepare
 from suite.schedule.resources import RunResources
 from suite.version import __version__
-from suite.worker.messages import ComputeLayers, Fault, LayersComputed, Verified, Verify
+from suite.worker.messages import ComputeLayers, LayersComputed, Verified, Verify
 
 LAUNCHES = 2
 """Fresh workers, at the least: an answer that is wrong once and right once is another fault."""
@@ -31,7 +31,6 @@ def trace(
     listener: ProgressListener,
     *,
     launches: int = LAUNCHES,
-    fault: Fault | None = None,
 ) -> record.Layers:
     """Launch workers one after the other, compute the whole model in each, then its layers.
 
@@ -45,8 +44,6 @@ def trace(
         Display of the progress.
     launches
         How many workers.
-    fault
-        A bit that is flipped in each of them: of trials only.
 
     Raises
     ------
@@ -56,22 +53,21 @@ def trace(
     """
     resources = prepare(request.plan, launcher, listener, judged=False)
     try:
-        return _traced(request, resources, listener, launches, fault)
+        return _traced(request, resources, listener, launches)
     finally:
         scratch.remove(resources.caches)
 
 
 def _traced(
-    request: ExplainRequest, resources: RunResources, listener: ProgressListener, launches: int, fault: Fault | None
+    request: ExplainRequest, resources: RunResources, listener: ProgressListener, launches: int
 ) -> record.Layers:
     case, arm = request.case, request.arm
     count = verify_count(case)
     found: list[record.Launch] = []
     how, data, version = "", frozenset[str](), ""
-    faults = {arm.id: fault} if fault is not None else {}
     for number in range(launches):
         listener.say(f"computing {request.id}, launch {number + 1} of {launches}")
-        (outcome,) = bring_up(resources, case, [arm], verify=False, launch_measured=False, faults=faults)
+        (outcome,) = bring_up(resources, case, [arm], verify=False, launch_measured=False)
         try:
             launch, how = _launch(request.id, _worker(request.id, outcome), count)
         finally:

@@ -21,7 +21,7 @@ from suite.schedule.computed import remember_computed
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.output_verification import verify_outputs
 from suite.schedule.resources import RunResources, cache_folder, task_for
-from suite.worker.messages import AllReduce, AllReduced, Fault, Load, Loaded, Probe, Probed
+from suite.worker.messages import AllReduce, AllReduced, Load, Loaded, Probe, Probed
 from suite.zoo import models
 from suite.zoo.training import convergence, parity
 
@@ -46,7 +46,6 @@ def bring_up(
     running: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
     padding_bytes: Mapping[str, int] = {},
-    faults: Mapping[str, Fault] = {},
 ) -> list[Outcome]:
     """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
 
@@ -66,8 +65,6 @@ def bring_up(
     padding_bytes
         Length of the environment's padding in each launch, by arm id (`suite.schedule.padding`); others get none. A
         worker that is reused keeps its own.
-    faults
-        A bit of the weights that is flipped in a launch, by arm id: of trials only.
 
     Returns
     -------
@@ -87,7 +84,7 @@ def bring_up(
                 outcomes.append(_reuse(resources, case, earlier))
             else:
                 outcomes.append(_to_launch(resources, case, arm, padding_bytes.get(arm.id, 0)))
-        _load_all(resources, case, outcomes, expected_ns, faults, launch_measured=launch_measured)
+        _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
         _end_disagreeing(resources, case, outcomes)
         if verify:
             with resources.watch.phase("verifying"):
@@ -211,7 +208,6 @@ def _load_all(
     case: Case,
     outcomes: Sequence[Outcome],
     expected_ns: Mapping[str, float],
-    faults: Mapping[str, Fault],
     *,
     launch_measured: bool,
 ) -> None:
@@ -223,7 +219,7 @@ def _load_all(
             outcome = queue.pop(0)
             if not outcome.launch.served and outcome.launch.failure is None:
                 _start(resources, outcome)
-            _begin_load(resources, case, outcome, faults.get(outcome.arm.id), launch_measured=launch_measured)
+            _begin_load(resources, case, outcome, launch_measured=launch_measured)
             if outcome.worker is not None:
                 loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
         if not loading:
@@ -236,14 +232,12 @@ def _load_all(
             fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
 
 
-def _begin_load(
-    resources: RunResources, case: Case, outcome: Outcome, fault: Fault | None, *, launch_measured: bool
-) -> None:
+def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, launch_measured: bool) -> None:
     if outcome.worker is None:
         return
     worker_paths = paths_of(resources, outcome)
     try:
-        task = msgspec.structs.replace(task_for(resources, case, outcome.arm, worker_paths), fault=fault)
+        task = task_for(resources, case, outcome.arm, worker_paths)
         stamps = hashed.stamps(resources, case, outcome.arm)
         outcome.hashed = stamps if launch_measured or not hashed.known(resources, case, outcome.arm, stamps) else None
         outcome.worker.post(Load(task, launch_measured, outcome.hashed is not None))

@@ -1,22 +1,24 @@
-"""Which windows of a block count: those of undisturbed rounds, from the point at which a launch was warm.
+"""Which windows of a block count: those of undisturbed rounds, from the point at which an arm was warm.
 
-Three rules. None depends on which arm is faster; the second and the third apply to the windows that the first leaves.
+Two rules. Neither depends on which arm is faster; the second applies to the windows that the first leaves.
 
 1. Rounds that outside signals call disturbed are left out (`suite.statistics.undisturbed`).
-2. Where a launch has enough windows to show it, those before it settled are left out (`suite.statistics.steady`).
-3. Where the launches of an arm start slowly, their first rounds are left out (`suite.statistics.warming`).
+2. Where the launches of an arm start slowly, the same first rounds of all of them are left out
+   (`suite.statistics.warming`).
+
+No window is left out for its own time, or for the times of its launch alone. A rule that judged each launch by itself
+would leave out slow windows of a noisy arm more often than of a steady one, which makes the noisy arm look faster; and
+it would differ from launch to launch, so that pairs of launches would be compared over unlike rounds. What is slow in
+some launches of an arm and not in others is part of its spread, and the interval over launches covers it.
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suite.statistics.arrays import Floats, finite_or_missing, without_missing
-from suite.statistics.levels import common_drift
-from suite.statistics.steady import Course, SteadyState, steady_state
+from suite.statistics.arrays import finite_or_missing
 from suite.statistics.undisturbed import counted_rounds
 from suite.statistics.warming import Start, find_slow_starts
 
@@ -29,8 +31,6 @@ class Counting:
     """Shape (generations, rounds): rounds that count, by outside signals alone."""
     windows: NDArray[np.bool_]
     """Shape (generations, rounds, arms): windows that count. It is true only where there is a window."""
-    steady: tuple[tuple[SteadyState | None, ...], ...]
-    """By arm and generation; None where the launch has too few windows to tell."""
     starts: tuple[Start, ...]
     """By arm."""
 
@@ -62,15 +62,11 @@ def count_windows(
     windows = ~np.isnan(logs) & rounds[:, :, None]
     undisturbed = np.where(windows, logs, np.nan)
     fixed = None if canary is None else np.where(rounds, finite_or_missing(canary, dimensions=2, what="canary"), np.nan)
-    steady, starts = _steady_states(undisturbed), find_slow_starts(undisturbed, canary=fixed)
-    for arm, states in enumerate(steady):
-        for generation, state in enumerate(states):
-            if state is not None:
-                windows[generation, np.flatnonzero(windows[generation, :, arm])[: state.left_out], arm] = False
+    starts = find_slow_starts(undisturbed, canary=fixed)
     for arm, start in enumerate(starts):
         if start.slow_rounds:
             _leave_out_start(windows[:, :, arm], start.slow_rounds)
-    return Counting(rounds, windows, steady, starts)
+    return Counting(rounds, windows, starts)
 
 
 def _leave_out_start(windows: NDArray[np.bool_], slow_rounds: int) -> None:
@@ -78,26 +74,3 @@ def _leave_out_start(windows: NDArray[np.bool_], slow_rounds: int) -> None:
     slow = [[int(index) < slow_rounds for index in np.flatnonzero(launch)] for launch in windows]
     for launch, counting in zip(windows, counted_rounds(slow), strict=True):
         launch[np.flatnonzero(launch)] = counting
-
-
-def _steady_states(logs: Floats) -> tuple[tuple[SteadyState | None, ...], ...]:
-    """Judge of every launch whether and when it settled, on its windows with the rounds' common drift removed.
-
-    A machine that slows down for a minute slows all arms of a round alike; only what an arm does apart from the others
-    is its own warming up.
-    """
-    own = np.exp(logs - common_drift(logs))
-    return tuple(
-        tuple(_state(own[generation, :, arm]) for generation in range(logs.shape[0])) for arm in range(logs.shape[2])
-    )
-
-
-def _state(times: Floats) -> SteadyState | None:
-    return _state_of(tuple(without_missing(times).tolist()))
-
-
-@functools.lru_cache(maxsize=4096)
-def _state_of(times: tuple[float, ...]) -> SteadyState | None:
-    """Judge a launch once: the results of a block and every insight that compares its arms ask about the same one."""
-    state = steady_state(times) if times else None
-    return None if state is None or state.course is Course.TOO_FEW else state

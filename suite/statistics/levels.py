@@ -24,7 +24,7 @@ def levels_of_windows(log_windows: ArrayLike) -> Floats:
     ----------
     log_windows : array_like, shape (generations, rounds, arms), log of time
         Log of each window's summary (its median call); NaN where there is none: a failed launch, a round that was not
-        reached, a window left out by steady-state detection.
+        reached, a window left out as a slow start.
 
     Returns
     -------
@@ -47,25 +47,6 @@ def levels_of_windows(log_windows: ArrayLike) -> Floats:
     if windows.size == 0:
         return np.full((windows.shape[0], windows.shape[2]), np.nan)
     return _polished(windows, np.median if not np.isnan(windows).any() else median_of_present)
-
-
-def common_drift(log_windows: Floats) -> Floats:
-    """Return what the arms of each round have in common, shape (generations, rounds, 1), log of time.
-
-    Parameters
-    ----------
-    log_windows : ndarray, shape (generations, rounds, arms), log of time
-        NaN where there is no window.
-
-    Returns
-    -------
-    ndarray
-        NaN in a round without any window.
-    """
-    if not log_windows.size:
-        return np.zeros((*log_windows.shape[:2], 1))
-    level = median_of_present(log_windows, axis=1, keepdims=True)
-    return median_of_present(log_windows - level, axis=2, keepdims=True)
 
 
 def _polished(windows: Floats, median: Callable[..., Floats]) -> Floats:

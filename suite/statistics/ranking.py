@@ -72,6 +72,9 @@ class ArmRank(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     """Simultaneous interval of its time over that of the true best, whichever that is; never below 1."""
+    half_width: float | None = None
+    """Half-width of that interval before it is cut off at 1, log scale: how well the ratio is known. Half of what is
+    left after the cut would say that an arm which may be the best is known better than it is."""
     verdict: Verdict | None = None
     """Of that interval: `same` (inside the margin), `slower` (it excludes 1), or `inconclusive`."""
     reason: str | None = None
@@ -132,6 +135,7 @@ def rank(
                 ratio=math.exp(comparisons.estimate[i]),
                 low=low,
                 high=high,
+                half_width=float(comparisons.half_width[i]),
                 verdict=verdict_of(low, high, margin=margin),
             )
         )
@@ -144,7 +148,10 @@ class _Comparisons(msgspec.Struct, frozen=True):
     """Shape (slow, fast)."""
     estimate: Floats
     low: Floats
+    """Never below 0."""
     high: Floats
+    half_width: Floats
+    """Of the intervals before `low` is cut off at 0."""
 
 
 def _ranks(comparisons: _Comparisons) -> NDArray[np.int64]:
@@ -180,11 +187,13 @@ def _compare(levels: Floats, *, confidence: float, margin: float, ended: EndedBy
     candidates = unbeaten | ~(mean - half > 0).any(axis=1)
     # With complete data the row mean of the differences is the arm's mean less that of the unbeaten.
     leader = int(np.argmin(np.where(unbeaten, mean[:, unbeaten].mean(axis=1), np.inf)))
+    low, high = (mean - half)[:, candidates].min(axis=1), (mean + half)[:, candidates].max(axis=1)
     return _Comparisons(
         faster=faster,
         estimate=mean[:, leader],
-        low=np.maximum(mean - half, 0)[:, candidates].min(axis=1),
-        high=np.maximum(mean + half, 0)[:, candidates].max(axis=1),
+        low=np.maximum(low, 0),
+        high=np.maximum(high, 0),
+        half_width=(high - low) / 2,
     )
 
 

@@ -10,8 +10,6 @@ B. Jackson et al. (2005). An algorithm for optimal partitioning of data on an in
 12, 105–108.
 R. Killick, P. Fearnhead, I. A. Eckley (2012). Optimal detection of changepoints with a linear computational cost. JASA
 107, 1590–1598.
-C. Croux, P. J. Rousseeuw (1992). Time-efficient algorithms for two highly robust estimators of scale. Computational
-Statistics 1, 411–428.
 P. K. Sen (1968). Estimates of the regression coefficient based on Kendall's tau. JASA 63, 1379–1389.
 """
 
@@ -26,9 +24,6 @@ under heavy tails."""
 NORMAL_MAD = 1.4826
 """Standard deviation of normal noise over its median absolute deviation."""
 
-SMALL_MAD = {2: 1.196, 3: 1.495, 4: 1.363, 5: 1.206, 6: 1.200, 7: 1.140, 8: 1.129, 9: 1.107}
-"""Correction for few values (Croux & Rousseeuw 1992, table 1); n / (n - 0.8) beyond."""
-
 
 def noise_scale(values: Floats) -> float:
     """Return the standard deviation of the noise from differences of neighbours, robustly; 0 for a constant series."""
@@ -36,15 +31,6 @@ def noise_scale(values: Floats) -> float:
     scale = NORMAL_MAD * float(np.median(differences)) / np.sqrt(2)
     # More than half of the neighbours are equal (a coarse clock): the median says zero, the mean does not.
     return float(scale) if scale > 0 else float(differences.mean())
-
-
-def robust_spread(values: Floats) -> float:
-    """Return the standard deviation of `values` from their median absolute deviation, corrected for small n."""
-    n = values.size
-    if n < 2:
-        return 0.0
-    deviation = float(np.median(np.abs(values - np.median(values))))
-    return NORMAL_MAD * SMALL_MAD.get(n, n / (n - 0.8)) * deviation
 
 
 def change_points(values: Floats) -> list[int]:

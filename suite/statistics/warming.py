@@ -1,8 +1,9 @@
-"""Did an arm start slowly? Warm-up tested across launches, where one launch has too few windows to tell.
+"""Did an arm start slowly? Warm-up tested across launches.
 
-A launch with two windows cannot show whether its first was slow: `suite.statistics.steady` asks for six. But what is
-true of a program is true of each of its launches. So the first round of every launch is compared with the last rounds
-of the same launch, and the differences are tested over launches, the unit of replication.
+Programs do not simply warm up after N calls (Barrett et al. 2017), so nothing is skipped by count. One launch with a
+few windows cannot show whether its first was slow; but what is true of a program is true of each of its launches. So
+the first round of every launch is compared with the last rounds of the same launch, and the differences are tested over
+launches, the unit of replication.
 
 A machine that slows down or recovers between two rounds does so for all columns of a round. Therefore each arm's
 difference is taken relative to the median difference of all other columns, the canary among them. Where most arms

@@ -143,7 +143,8 @@ def method(gate: Gate, *, bracketed: bool, crossed: bool = False, of_readings: f
     return (
         f"{design} Ratios are new over old, above 1 is worse; safe means that the whole interval lies within {margin} "
         f"of no change. Over all {together} together, an upgrade that changes nothing is called slower or drifted with "
-        f"a probability of at most {100 * gate.q:.3g}{units.NBSP}%."
+        f"a probability of at most {100 * gate.q:.3g}{units.NBSP}%, where its boots scatter around one level. Where "
+        f"boots come up in two modes, it is up to 4{units.NBSP}% with three boots a phase."
         + (
             " That includes the two arms where they do the same. They are compared within each boot: their effect is "
             "the mean over the boots, both stacks weighted equally, and the interaction compares their ratio between "

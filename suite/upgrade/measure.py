@@ -9,6 +9,7 @@ import msgspec
 from rich.console import Console
 
 from suite import plan
+from suite.analysis.status import SMOKE
 from suite.errors import LevelfieldError
 from suite.launchers.choice import choose
 from suite.plan import Plan, Selection
@@ -25,6 +26,7 @@ from suite.run.options import Options
 from suite.run.start import tool_sha256
 from suite.safety import terminals
 from suite.schedule.outcomes import utc_now
+from suite.statistics.bracketing import LEAST_BOOTS
 from suite.upgrade import progress, records, side, store
 from suite.upgrade.events import FORMAT, Begun, How, MeasurementBegun, MeasurementDone, Planned, Side
 from suite.upgrade.progress import State
@@ -75,6 +77,11 @@ def begin(
         raise LevelfieldError(
             "An upgrade compares speed: answers to a data set are judged by `levelfield bench`.",
             fix=f"Leave --data {options.data_sets[0].task}=… out.",
+        )
+    if boots < LEAST_BOOTS and options.selection.profile != SMOKE:
+        raise LevelfieldError(
+            f"A verdict on speed takes {LEAST_BOOTS} boots a phase: fewer can agree by chance.",
+            fix=f"Leave --boots out or name {LEAST_BOOTS} or more; --profile smoke tries the procedure with fewer.",
         )
     launcher, reason = choose(options.launcher, base=options.base)
     if reason:

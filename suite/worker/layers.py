@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.backends.protocol import Backend, Unsupported, WithLayers
-from suite.worker.fault import flipped
 from suite.worker.messages import Layer, LayersComputed, Task
 from suite.worker.sources import inputs_of, source_of
 
@@ -77,7 +76,7 @@ def compute(task: Task, backend: Backend, count: int) -> LayersComputed:
         raise Unsupported("Layers are seen of this tool's own models on the CPU only, in latency and throughput.")
     if count < 1 or count % task.batch:
         raise ValueError(f"{count} inputs are not a whole number of batches of {task.batch}.")
-    run, digests, output = backend.load_layers(flipped(source_of(task), task.fault)), Digests(), hashlib.sha256()
+    run, digests, output = backend.load_layers(source_of(task)), Digests(), hashlib.sha256()
     for first in range(0, count, task.batch):
         digests.begin()
         answer = np.array(run(inputs_of(task, first), digests.see), dtype="<f4", order="C", copy=True)

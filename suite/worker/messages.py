@@ -29,17 +29,6 @@ class NotLoadedError(RuntimeError):
     """A request came before the `Load` that it needs: a mistake of the supervisor."""
 
 
-class Fault(msgspec.Struct, frozen=True):
-    """One bit of the weights that is flipped in memory after they were checked: of trials only, as memory does it."""
-
-    tensor: str
-    """Name of the float32 tensor."""
-    element: int
-    """Number of the element, C order."""
-    bit: int
-    """0 is the lowest of the fraction, 31 the sign."""
-
-
 class Task(msgspec.Struct, frozen=True):
     """What a worker serves until it is given another task of the same arm."""
 
@@ -70,8 +59,6 @@ class Task(msgspec.Struct, frozen=True):
     """Whether its cache of keys and values grows with the sequence; else it has a fixed size."""
     own: Own | None = None
     """Inputs of the user's own file that `file_path` is; None: it is one of this tool's models."""
-    fault: Fault | None = None
-    """None in everything that is measured."""
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):

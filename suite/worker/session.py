@@ -27,7 +27,7 @@ from suite.backends.protocol import (
     WithDeviceMemory,
 )
 from suite.backends.replica import Replica
-from suite.worker import converging, decoding, fault, items, messages, outputs, rotation, training
+from suite.worker import converging, decoding, items, messages, outputs, rotation, training
 from suite.worker.feeding import Fed, batch_of
 from suite.worker.messages import FROM_DATASET, NotLoadedError, Task
 from suite.worker.probes import usage
@@ -84,7 +84,6 @@ class Session:
         source, rule = source_of(task, hash_files=request.hash_files), training_rule(task)
         hashed = request.hash_files and source.file is None and task.own is None
         weights_sha256 = weights.sha256(source.weights) if hashed else ""
-        source = fault.flipped(source, task.fault)
         ready = clock()
         if rule is None:
             self._model = _load_model(backend, task, source)

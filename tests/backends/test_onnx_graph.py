@@ -22,13 +22,6 @@ def test_outputs_are_added_and_the_file_stays_as_it_is() -> None:
     assert len(list(onnx_graph.nodes(memoryview(more)))) == 2
 
 
-def test_a_tensor_s_bytes_are_found() -> None:
-    start, size = onnx_graph.place_of(memoryview(FILE), "w")
-    assert FILE[start : start + size] == b"12345678"
-    with pytest.raises(ValueError, match="no bytes of a tensor 'u'"):
-        onnx_graph.place_of(memoryview(FILE), "u")
-
-
 def test_what_is_no_file_of_this_kind_is_refused() -> None:
     with pytest.raises(MalformedError):
         list(onnx_graph.nodes(memoryview(FILE[:-1])))

@@ -69,7 +69,7 @@ def test_history_and_gates_take_them(reports: Path) -> None:
     assert "another tool’s" in listed
     names = runs_of(reports, "pyperf")
     assert run("baseline", "set", "ours", *names[:-1], "--reports", reports).exit_code == 0
-    derived = run("baseline", "derive", "ours", "--output", reports / "ours.toml", "--reports", reports)
+    derived = run("baseline", "derive", "ours", "--same-day", "--output", reports / "ours.toml", "--reports", reports)
     assert derived.exit_code == 0, derived.output
     judged = run("compare", "--gate", reports / "ours.toml", names[-1], "--reports", reports)
     assert judged.exit_code == 0, judged.output

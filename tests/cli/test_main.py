@@ -35,7 +35,7 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
         (["--control", "tensorrt"], ["There is no backend called 'tensorrt'."]),
         (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
         (["--resume", "20200101", "--repeat", "3"], ["A run that is taken up again is one run.", "Leave --repeat out"]),
-        (["--alternate", "jax"], ["--alternate makes runs of a second side in turns", "--repeat 3"]),
+        (["--alternate", "jax"], ["--alternate makes runs of a second side in turns", "--repeat 5"]),
         (["--repeat", "3", "--alternate", "jax"], ["--alternate makes runs", "Name the first side with --backends"]),
         (["--repeat", "3", "--backends", "jax", "--alternate", "jxa"], ["There is no backend called 'jxa'."]),
         (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),

@@ -40,7 +40,6 @@ ALL: list[Callable[[], Warning_]] = [
     lambda: notices.supervisor_busy(0.03),
     lambda: notices.idle_workers_busy(0.2),
     lambda: notices.never_still("torch", 9, 10),
-    lambda: notices.no_steady_state("torch/mlp", 1, 5),
     lambda: notices.slow_start("torch/mlp", 0.09),
     lambda: notices.coarse_clock("torch/mlp", 230, 1000),
     lambda: notices.machine_moved(-0.12),

@@ -92,6 +92,15 @@ def test_identical_arms_are_reported_with_those_of_earlier_runs() -> None:
     assert sentences.identical(analyse(make_run(models=("mlp",)))) == ""
 
 
+def test_several_ranked_cases_are_said_not_to_be_corrected_for_one_another() -> None:
+    run = make_run(models=("mlp", "bert", "resnet50"), scenarios=("latency",))
+    said = sentences.cases_together(analyse(run))
+    assert said.startswith("Each of the 3 cases is a question of its own")
+    assert plain(said).endswith("in up to 14 % of runs a false claim is made in one of them or more.")
+    assert said in html.render(run, analyse(run))
+    assert sentences.cases_together(analyse(make_run(models=("mlp",), scenarios=("latency",)))) == ""
+
+
 def test_a_verdict_has_value_interval_and_lead() -> None:
     analysis = analyse(make_run(models=("resnet50",), noise_scale=0.0))
     latency, throughput = analysis.timed

@@ -113,7 +113,7 @@ def test_several_runs_end_with_the_worst_of_their_codes(measured: Measured, code
             "continued keeps",
             "--field-output",
         ),
-        ({"alternate": OTHER}, "--alternate makes runs of a second side", "--repeat 3"),
+        ({"alternate": OTHER}, "--alternate makes runs of a second side", "--repeat 5"),
         ({"training_data": TrainingDataRequest(target=0.9)}, "--target is for the scenario convergence", "--target"),
         ({"training_data": TrainingDataRequest(data=Path("x"))}, "--data is for the scenario convergence", "--data"),
     ],

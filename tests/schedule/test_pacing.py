@@ -3,8 +3,14 @@
 import math
 
 import msgspec
+import numpy as np
+import pytest
 
+from suite.analysis.launch_levels import reduce
+from suite.record import files
 from suite.schedule import pacing
+from suite.statistics.variance import split_variance
+from tests.commands import ROOT
 from tests.records_builder import make_run
 
 
@@ -12,6 +18,22 @@ def test_the_typical_variance_decides_until_a_block_shows_its_own() -> None:
     none = msgspec.structs.replace(make_run(models=("mlp",), scenarios=("latency",)).blocks[0], generations=())
     best = math.sqrt(1.0 / 0.16) * pacing.TYPICAL.window_sd / pacing.TYPICAL.launch_sd
     assert pacing.rounds_for(none, launch_s=1.0, window_s=0.16) == math.ceil(best)
+
+
+@pytest.mark.extended
+def test_the_typical_variance_is_that_of_published_default_runs() -> None:
+    """Of the 16 cases of three runs on the machine with two cores."""
+    found = [
+        split_variance(reduce(block).log_counted)
+        for name in ("20261121-163925-standard-22a3", "20261124-213024-standard-a2f1", "20261127-153342-standard-6bbc")
+        for block in files.read(ROOT / "reports" / name / "run.json").blocks
+        if block.case.timed
+    ]
+    assert len(found) == 16
+    for part in ("launch_sd", "window_sd", "round_sd"):
+        assert np.median([getattr(each, part) for each in found]) == pytest.approx(
+            getattr(pacing.TYPICAL, part), rel=0.1
+        )
 
 
 def test_a_launch_that_costs_nothing_takes_the_fewest_rounds() -> None:

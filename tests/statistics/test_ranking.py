@@ -191,6 +191,18 @@ def test_equal_arms_share_the_first_rank() -> None:
     assert all(s.low == 1.0 for s in ranks)
 
 
+@pytest.mark.parametrize(("step", "cut_off"), [(0.0, True), (0.5, False)])
+def test_the_half_width_is_of_the_interval_before_it_is_cut_off_at_1(step: float, cut_off: bool) -> None:
+    levels = np.array([0.0, step]) + 0.01 * np.random.default_rng(4).standard_normal((5, 2))
+    half_width = ratio_interval(*levels.T).mean.half_width(0.95)
+    second = rank(levels)[1]
+    assert second.half_width == pytest.approx(half_width)
+    assert second.low is not None
+    assert second.high is not None
+    left = math.log(second.high / second.low) / 2
+    assert (left < 0.9 * half_width) if cut_off else left == pytest.approx(half_width)
+
+
 def test_with_more_generations_equal_arms_are_called_as_good_as_the_best() -> None:
     rng = np.random.default_rng(4)
     ranks = rank(0.005 * rng.standard_normal((30, 3)))

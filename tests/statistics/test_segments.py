@@ -5,7 +5,7 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
-from suite.statistics.segments import NORMAL_MAD, change_points, is_straight, noise_scale, robust_spread, theil_sen
+from suite.statistics.segments import change_points, is_straight, noise_scale, theil_sen
 
 
 def _cost(values: NDArray[np.float64], starts: tuple[int, ...], price: float) -> float:
@@ -48,23 +48,12 @@ def test_a_change_of_level_does_not_inflate_the_noise() -> None:
     assert noise_scale(values) == pytest.approx(1, abs=0.08)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 8, 9, 10, 20])
-def test_the_robust_spread_is_right_on_average_for_few_values(n: int) -> None:
-    rng = np.random.default_rng(4)
-    assert np.mean([robust_spread(row) for row in rng.standard_normal((4000, n))]) == pytest.approx(1, abs=0.05)
-
-
 @pytest.mark.parametrize("n", [2, 3, 6, 7, 30, 199])
 def test_the_line_is_that_of_scipy(n: int) -> None:
     values = np.random.default_rng(n).standard_normal(n)
     for each in (values, values.round(1), np.full(n, 3.0)):
         expected = scipy.stats.theilslopes(each, np.arange(n))
         assert theil_sen(each) == (float(expected.slope), float(expected.intercept))
-
-
-def test_one_value_has_no_spread() -> None:
-    assert robust_spread(np.ones(1)) == 0
-    assert pytest.approx(1 / 0.6745, rel=1e-3) == NORMAL_MAD
 
 
 def test_a_climb_is_straight_and_a_step_is_not() -> None:

@@ -153,7 +153,7 @@ def test_one_boot_of_a_phase_is_too_few() -> None:
 
     found = upgraded(copies(), once, copies())
     assert of(found, COPY).verdict is Verdict.UNDECIDED
-    assert "at least 2 boots" in of(found, COPY).reason
+    assert "at least 3 boots" in of(found, COPY).reason
     assert of(found, COPY).ratio is not None
 
 

@@ -1,11 +1,17 @@
 """What a reader of a comparison with a derived gate must know before the numbers."""
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from suite.compare.reduction import Reduced
 from suite.compare.types import Derived, Row
 from suite.report import units
+
+DAY_APART_S = 12 * 3600.0
+"""Runs that begin so long apart are of two days, whatever the calendar says."""
+FEW_DAYS = 2
+"""Days of a gate's runs from which, and below, the rate of false alarms on another day is not the stated one."""
 
 
 def notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], derived: Derived) -> Iterator[str]:
@@ -36,6 +42,12 @@ def notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], d
             "later. What the machine did between counts as the change: only what varied within that time is in the "
             "limits."
         )
+        if days(started) <= FEW_DAYS and since_s >= DAY_APART_S:
+            yield (
+                f"The gate's runs are of {units.plural(days(started), 'day')} and the new ones of another: where the "
+                "machine differs from day to day, a case without a change is called worse far more often than in the "
+                "stated share. Confirm a change with `levelfield ab`, or derive the gate from runs of more days."
+            )
     if not derived.at_hand:
         yield (
             "The runs of the gate are not at hand, so that only costs are compared: its file holds no environment and "
@@ -53,6 +65,22 @@ def span_seconds(started: Sequence[str]) -> float | None:
     """
     times = _times(started)
     return None if times is None else max(times) - min(times)
+
+
+def days(started: Sequence[str]) -> int:
+    """Return how many days runs are of: starts that lie `DAY_APART_S` apart; 0 where one cannot be read.
+
+    Parameters
+    ----------
+    started
+        ISO 8601.
+    """
+    found = 0
+    last = -math.inf
+    for time in sorted(_times(started) or ()):
+        if time - last >= DAY_APART_S:
+            found, last = found + 1, time
+    return found
 
 
 def since_seconds(old: Sequence[str], new: Sequence[str]) -> float | None:

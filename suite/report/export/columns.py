@@ -10,7 +10,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "results": (
             *RUN, "version", "standing", "rank", "metric", "unit", "value", "low", "high", "p90_ns", "p99_ns",
             "cpu_cores", "launches", "calls", "relative_error", "equal", "behind_best", "behind_low", "behind_high",
-            "best_is", "quantiles_absent", "windows_of", "contended_behind", "contended_low", "contended_high",
+            "behind_half_width", "best_is", "quantiles_absent", "windows_of", "contended_behind", "contended_low",
+            "contended_high",
         ),
         "launches": (
             *RUN, "generation", "version", "started_launch", "start_ns", "import_ns", "load_ns", "first_call_ns",

@@ -3,6 +3,7 @@
 Every row repeats what names it (run, case, arm), so that rows of many runs can stand in one table.
 """
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
@@ -99,6 +100,7 @@ def _behind(row: RankedRow, block: RankedBlock) -> dict[str, Value]:
         "behind_best": ratio.value - 1,
         "behind_low": None if ratio.low is None else ratio.low - 1,
         "behind_high": None if ratio.high is None else ratio.high - 1,
+        "behind_half_width": None if row.half_width is None else math.expm1(row.half_width),
         "best_is": separation.best_is(row, block),
     }
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from suite.errors import LevelfieldError
+from suite.record.schema import Run
 from suite.statistics import prediction
 from tests.compare.noise_gate.gates import derive, record, reports_of, unchanged
 from tests.compare.runs import with_launches, with_machine, without_arm
@@ -42,6 +43,41 @@ def test_two_runs_are_too_few(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match="has 2 runs; noise is estimated from 3") as found:
         derive(unchanged(tmp_path, 2))
     assert "--repeat 3" in found.value.fix
+
+
+def at(records: list[str], times: list[str]) -> list[Run]:
+    return [
+        msgspec.structs.replace(record(name, 1 + number), started=time)
+        for number, (name, time) in enumerate(zip(records, times, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("times", "days"),
+    [
+        (["2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "2026-01-01T12:00:00Z"], "1 day"),
+        (["2026-01-01T23:30:00Z", "2026-01-02T00:10:00Z", "2026-01-02T00:50:00Z"], "1 day"),
+        (["2026-01-03T10:00:00Z", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z"], "2 days"),
+    ],
+)
+def test_runs_of_too_few_days_are_refused_unless_they_are_meant(times: list[str], days: str, tmp_path: Path) -> None:
+    reports = reports_of(tmp_path, at(["a", "b", "c"], times))
+    with pytest.raises(LevelfieldError, match=f"are of {days}, and limits for other days need 3") as found:
+        derive(reports)
+    assert "--same-day" in found.value.fix
+    assert derive(reports, same_day=True).case
+
+
+@pytest.mark.parametrize(("days", "least", "most"), [(1, 0.09, 0.14), (3, 0.012, 0.024), (5, 0.005, 0.011)])
+def test_limits_of_few_days_err_as_often_as_is_said(days: int, least: float, most: float) -> None:
+    """The figures of `LEAST_DAYS` and of docs/ci.md: twelve runs, days that scatter twice as much as a day's runs."""
+    rng = np.random.default_rng(days)
+    sets, runs = 40_000, 12
+    day = 2 * rng.standard_normal((sets, days + 1))
+    earlier = day[:, np.arange(runs) % days] + rng.standard_normal((sets, runs))
+    new = day[:, -1] + rng.standard_normal(sets)
+    limit = earlier.mean(axis=1) + prediction.factor(runs, 1, 0.01) * earlier.std(axis=1, ddof=1)
+    assert least < (new > limit).mean() < most
 
 
 def test_smoke_runs_are_refused(tmp_path: Path) -> None:
@@ -79,7 +115,9 @@ def test_what_a_run_lacks_has_no_limit(tmp_path: Path) -> None:
 
 def test_figures_that_are_all_the_same_say_nothing_about_noise(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match="all runs gave the same figure"):
-        derive(reports_of(tmp_path, [msgspec.structs.replace(record("a", 1), id=name) for name in "abc"]))
+        derive(
+            reports_of(tmp_path, [msgspec.structs.replace(record("a", 1), id=name) for name in "abc"]), same_day=True
+        )
 
 
 def test_other_inputs_are_another_question(tmp_path: Path) -> None:
@@ -94,6 +132,6 @@ def test_many_cases_share_the_rate(tmp_path: Path) -> None:
         msgspec.structs.replace(make_run(seed=seed, generations=5, rounds=2, max_calls=5), id=f"r{seed}")
         for seed in (1, 2, 3, 4)
     ]
-    gate = derive(reports_of(tmp_path, made))
+    gate = derive(reports_of(tmp_path, made), same_day=True)
     assert len(gate.case) > 10
     assert gate.level == pytest.approx(0.01 / len(gate.case))

@@ -38,7 +38,7 @@ def test_a_run_without_a_change_is_within_noise(reports: Path) -> None:
     assert set(verdicts(found).values()) == {Verdict.WITHIN}
     assert found.answer.startswith("No case is above its limit: 2 within noise.")
     assert found.old.label == "gate of baseline good"
-    assert any("began within 4 min" in note for note in found.notes)
+    assert any("began within 4 days" in note for note in found.notes)
 
 
 def test_one_slower_run_is_worse_and_says_why(reports: Path) -> None:

@@ -21,7 +21,7 @@ def test_it_says_what_the_figures_mean(tmp_path: Path) -> None:
     gate = derive(unchanged(tmp_path))
     found = shown(gate)
     assert "in at most 1.0 % of comparisons without a change is any case called worse, 2 cases together" in found
-    assert "The runs began within 4 min" in found
+    assert "The runs began within 4 days" in found
     assert "Two new runs, both above the limit, would find" in found
     assert all(case.id in found for case in gate.case)
     assert "Two new runs" not in shown(derive(tmp_path / "reports", runs_each=2))
