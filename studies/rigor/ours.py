@@ -154,7 +154,7 @@ def _fixed(size: int, judge: Judge, table: Table, factor: float) -> list[Outcome
 
 def _is_precise(frozen: Rules, levels: Floats) -> bool:
     stop = frozen.stop
-    return decide(levels, target=stop.half_width, confidence=stop.confidence).reason is not None
+    return decide(levels, target=stop.half_width, confidence=stop.confidence).precise
 
 
 def _ab_ends(frozen: Rules, levels: Floats) -> bool:

@@ -7,7 +7,9 @@ from suite.statistics.ending import EndedBy
 def ended_by(settings: Settings, case: Case) -> EndedBy:
     """Return what was allowed to decide how many launches a case has.
 
-    A budget does not depend on results, and does not count.
+    Neither a budget nor the clock depends on results, and neither counts. Earlier versions let arms leave that were
+    surely behind (`races`) until the lead of the others was precise: recomputed as ended by precision, their intervals
+    miss in 4.4 to 5.2 % where 5 % is stated.
 
     Parameters
     ----------
@@ -16,8 +18,6 @@ def ended_by(settings: Settings, case: Case) -> EndedBy:
     case
         Verdicts end cases of timed windows only: cold starts and peak memory have as many launches as were planned.
     """
-    if settings.precision_target is not None:
+    if settings.precision_target is not None or (settings.races and case.timed):
         return EndedBy.PRECISION
-    if settings.races and case.timed:
-        return EndedBy.RACE
     return EndedBy.VERDICT if settings.ends_on_verdict and case.timed else EndedBy.PLAN

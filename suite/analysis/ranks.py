@@ -9,7 +9,7 @@ import msgspec
 from suite.analysis import estimates
 from suite.analysis.estimates import Levels
 from suite.analysis.types import Control, ConvergenceRow, Estimate, LoadGenRow, RankedRow, Row, Standing
-from suite.record.schema import Arm, Block, Left
+from suite.record.schema import Arm, Block
 from suite.statistics import ranking
 from suite.statistics.ending import EndedBy
 
@@ -27,9 +27,7 @@ class Ranking(TypedDict, Generic[Ranked]):
     unranked_reason: str
 
 
-def assign(
-    rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended: EndedBy, left: Iterable[Left] = ()
-) -> Ranking[Ranked]:
+def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended: EndedBy) -> Ranking[Ranked]:
     """Rank the rows of a block that may be ranked, and put all of them in order.
 
     Parameters
@@ -42,16 +40,12 @@ def assign(
         Relative difference that does not matter.
     ended
         What was allowed to end the block.
-    left
-        Arms that left the race of the block.
     """
-    gone = {each.arm: each for each in left}
-    rows = {arm: msgspec.structs.replace(row, left=gone.get(arm)) for arm, row in rows.items()}
+    rows = dict(rows)
     arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
     levels = estimates.matrix({arm: compared[arm] for arm in arms})
-    columns = [number for number, arm in enumerate(arms) if arm in gone]
     leaders = []
-    for found in ranking.rank(levels, margin=margin, ended=ended, left=columns) if arms else ():
+    for found in ranking.rank(levels, margin=margin, ended=ended) if arms else ():
         arm = arms[found.arm]
         if found.rank is None or found.ratio is None:
             rows[arm] = msgspec.structs.replace(rows[arm], standing="shown", reason=(found.reason or "").rstrip("."))

@@ -6,9 +6,11 @@ from types import MappingProxyType
 import msgspec
 
 from suite.analysis.launch_levels import reduce
-from suite.record.schema import Phase, Run
+from suite.analysis.whole_launch import total_ns
+from suite.record.schema import Phase, Run, Startup
 
 COUNTED = "windows that count"
+ALONE = "first launches one at a time, for cold starts"
 TITLES: Mapping[Phase, str] = MappingProxyType(
     {
         "preparing": "preparing images, weights, files and references",
@@ -19,12 +21,13 @@ TITLES: Mapping[Phase, str] = MappingProxyType(
         "timed inputs": "making inputs of the timed calls",
         "warming up": "warm-up windows",
         "waiting": "waiting until all workers are idle",
+        "pausing": "pauses between launches of one case",
         "windows": "requests and unrecorded calls before windows",
         "canary windows": "windows of the canary",
         "around windows": "reading signals and writing the journal",
         "probing": "reading memory, libraries and environments of workers",
-        "cold starts": "cold starts",
-        "peak memory": "launches that read peak memory",
+        "cold starts": "first launches",
+        "peak memory": "second launches, which read peak memory",
         "training to a target": "training to a target",
         "LoadGen tests": "tests of MLPerf LoadGen, and windows between them",
         "ending workers": "ending workers",
@@ -32,7 +35,8 @@ TITLES: Mapping[Phase, str] = MappingProxyType(
         "other": "everything else",
     }
 )
-"""Each phase in words; of `windows` what is left without the windows themselves."""
+"""Each phase in words; of `windows` what is left without the windows themselves, and of `cold starts` what the launches
+would have taken side by side."""
 LEAST_NAMED = 0.02
 """A smaller share of the time is not named by itself."""
 
@@ -63,6 +67,9 @@ class TimeSpent(msgspec.Struct, frozen=True):
 def summarise(run: Run) -> TimeSpent | None:
     """Divide a run's time into parts; None where it was not measured.
 
+    Cold starts are measured from launches that happen anyway: they cost what these take longer one at a time than as
+    many at once as there are CPUs.
+
     A window lasts from its first timed call to the end of its last one. Of those of the arms, windows count that enter
     a figure: not those of disturbed rounds, nor of a launch that was still warming up.
 
@@ -82,7 +89,10 @@ def summarise(run: Run) -> TimeSpent | None:
     # An untrusted record may claim more time inside windows than there was.
     fits = min(1.0, known["windows"] / measured) if measured else 0.0
     known["windows"] -= fits * measured
+    alone = min(known["cold starts"], _alone_s(run))
+    known["cold starts"] -= alone
     seconds = {TITLES[name]: value for name, value in known.items()} | {
+        ALONE: alone,
         COUNTED: fits * counted,
         "windows that do not count": fits * (measured - counted),
     }
@@ -101,6 +111,22 @@ def largest(spent: TimeSpent) -> tuple[Part, ...]:
     named = tuple(part for part in spent.parts if part.share >= LEAST_NAMED and part.what != TITLES["other"])
     rest = spent.seconds - sum(part.seconds for part in named)
     return (*named, Part(TITLES["other"], rest, rest / spent.seconds)) if len(named) < len(spent.parts) else named
+
+
+def _alone_s(run: Run) -> float:
+    """Return how much longer the launches of cold starts took one at a time than they would have side by side."""
+    total_s = 0.0
+    for block in run.blocks:
+        if block.case.definition.sample != "cold start":
+            continue
+        for generation in block.generations:
+            each_s = [_startup_s(launch.startup) for launch in generation.launches if launch.startup is not None]
+            total_s += sum(each_s) - max([sum(each_s) / block.case.threads, *each_s])
+    return total_s
+
+
+def _startup_s(startup: Startup) -> float:
+    return (total_ns(startup) + startup.weights_ns) / 1e9
 
 
 def _windows(run: Run) -> Iterator[tuple[bool, int]]:

@@ -44,7 +44,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     ]
     return TimedBlock(
         case=block.case,
-        **ranks.assign(rows, found.compared, margin=margin, ended=ended, left=block.left),
+        **ranks.assign(rows, found.compared, margin=margin, ended=ended),
         generations=sum(bool(generation.rounds) for generation in block.generations),
         rounds=sum(not round_.disturbed for round_ in rounds),
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),

@@ -9,7 +9,6 @@ from suite.record.schema import (
     Case,
     Evaluation,
     Failure,
-    Left,
     Memory,
     Parity,
     Roofline,
@@ -96,8 +95,6 @@ class ArmRow(msgspec.Struct, frozen=True, kw_only=True):
     parity: Parity | None = None
     failure: Failure | None = None
     """The last one, where any launch failed."""
-    left: Left | None = None
-    """When and why it left the race of its block; None where it did not."""
 
     @property
     def is_equal(self) -> bool:

@@ -49,6 +49,8 @@ from suite.cli.options import (
     REPORTS,
     SEED,
     SIGN,
+    SO_FAR,
+    UNTIL,
 )
 from suite.cli.peer import peer
 from suite.cli.publish import card, publish
@@ -88,6 +90,8 @@ def cli(context: click.Context) -> None:
 )
 @click.option("--control", default="auto", help="Backend to measure twice, as a control; auto or none.")
 @BUDGET
+@UNTIL
+@SO_FAR
 @click.option("--precision-target", type=PERCENT, help="Continue until every ratio is known to ± this.")
 @MARGIN
 @LAUNCHER

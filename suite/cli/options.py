@@ -173,7 +173,18 @@ BUDGET = click.option(
     "--budget",
     "budget_seconds",
     type=DURATION,
-    help="Time limit, such as 90s, 10m or 2h; the run stops between two generations.",
+    help="Time to measure, such as 90s, 10m or 2h: no pass over the cases is begun that would end later.",
+)
+UNTIL = click.option(
+    "--until",
+    "until_seconds",
+    type=DURATION,
+    help="End so long after the start, images included, with what is ranked by then; measures latency unless named.",
+)
+SO_FAR = click.option(
+    "--so-far/--no-so-far",
+    default=True,
+    help="Rank two backends first, in a run of their own, while the images of the others are fetched.",
 )
 MARGIN = click.option("--margin", type=PERCENT, default="2%", help="Smaller differences count as no difference.")
 MAX_SLOWDOWN = click.option(

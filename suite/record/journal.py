@@ -21,7 +21,6 @@ from suite.record.schema import (
     Generation,
     Image,
     Launch,
-    Left,
     Roofline,
     Round,
     Run,
@@ -75,13 +74,6 @@ class GenerationDone(msgspec.Struct, frozen=True, tag="generation-done"):
     index: int
 
 
-class ArmLeft(msgspec.Struct, frozen=True, tag="left"):
-    """An arm is not launched again in this block."""
-
-    block: str
-    left: Left
-
-
 class ImageKnown(msgspec.Struct, frozen=True, tag="image"):
     image: Image
 
@@ -119,7 +111,6 @@ Event: TypeAlias = (
     | TurnTaken
     | RoundDone
     | GenerationDone
-    | ArmLeft
     | ImageKnown
     | RooflineKnown
     | AccuracyKnown
@@ -257,17 +248,13 @@ class _OpenBlock:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.generations: dict[int, _OpenGeneration] = {}
-        self.left: dict[str, Left] = {left.arm: left for left in block.left}
         self._interrupted = False
 
     def interrupt(self) -> None:
         """Ignore events until the next generation begins, because an unknown event is lost."""
         self._interrupted = True
 
-    def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone | ArmLeft) -> None:
-        if isinstance(event, ArmLeft):
-            self.left.setdefault(event.left.arm, event.left)
-            return
+    def take(self, event: GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone) -> None:
         if self._interrupted and not isinstance(event, GenerationBegun):
             return
         match event:
@@ -287,7 +274,6 @@ class _OpenBlock:
         """Return the block with its complete rounds only: half a round would compare arms at different times."""
         return msgspec.structs.replace(
             self.block,
-            left=tuple(self.left.values()),
             generations=tuple(
                 Generation(
                     index=index,

@@ -42,6 +42,7 @@ Phase: TypeAlias = Literal[
     "timed inputs",
     "warming up",
     "waiting",
+    "pausing",
     "windows",
     "canary windows",
     "around windows",
@@ -479,6 +480,7 @@ class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """UTC, ISO 8601."""
     startup: Startup | None = None
     weights_sha256: str = ""
+    """Of what the worker read; in later launches of an arm, of the same file, which had not changed since the first."""
     inputs_sha256: str = ""
     """Of the batch that it was compiled for."""
     timed_inputs: int = 1
@@ -586,7 +588,7 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Left(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An arm that left a race because other arms were certainly faster: it was not launched again."""
+    """An arm that an earlier version did not launch again, because other arms were certainly faster."""
 
     arm: str
     launches: int
@@ -605,7 +607,7 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     canary: str | None = None
     """Arm id of the canary in this block's rounds."""
     left: tuple[Left, ...] = ()
-    """Arms that left the race of this block, in the order in which they did."""
+    """Of records of earlier versions: arms that were not launched again, in the order in which they were left out."""
 
 
 class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -894,9 +896,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Target accuracy that was requested for the scenario `convergence`; None: those of the networks."""
     ends_on_verdict: bool = False
     """Whether a block was finished as soon as it had a verdict; intervals widen accordingly."""
+    clock_seconds: float | None = None
+    """The number of launches is that of passes over all cases within so many seconds; None: another rule ended it."""
     races: bool = False
-    """Whether arms that are certainly slower leave, and the others are measured until their lead is precise or the time
-    of the race is over; intervals widen accordingly."""
+    """Of records of earlier versions: whether arms that were certainly slower were left out, and the others measured
+    until the lead was precise or the time over; intervals widen accordingly."""
     cpus_requested: Integers | Literal["all"] | None = None
     """CPUs that the user named to choose from; empty: those of one NUMA node and one kind of core; None: an earlier
     version did not record it, and chose from all."""

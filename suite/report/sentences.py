@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from suite.analysis import disturbances
-from suite.analysis.race import LEAD_PRECISION
 from suite.analysis.time_spent import COUNTED, TimeSpent
 from suite.analysis.types import (
     Analysis,
@@ -18,7 +17,7 @@ from suite.analysis.types import (
     Row,
     TimedBlock,
 )
-from suite.record.schema import Absent, Case, Imported, Left, Run, Settings
+from suite.record.schema import Absent, Case, Imported, Run, Settings
 from suite.report import names, separation, units
 from suite.report.separation import IN_THESE_MINUTES, Relation
 from suite.statistics import windows
@@ -503,28 +502,11 @@ def windows_left_out(counts: Counts) -> str:
     return ", ".join(f"{number} {why}" for why, number in left_out.items() if number) or "0"
 
 
-def left(found: Left) -> str:
-    """Say when and why an arm left the race of its block."""
-    why = f"surely slower than {join(found.behind)}" if found.behind else "the arm that it repeats left"
-    return f"left after {found.launches} launches: {why}"
-
-
 def launches(blocks: Sequence[TimedBlock]) -> str:
-    """Return how many launches the arms of these blocks had: `5`, or `5 to 20` where some left a race."""
-    counts = [row.left.launches if row.left else row.launches for block in blocks for row in block.rows]
+    """Return how many launches the arms of these blocks had: `6`, or `5 to 6` where not all are equal."""
+    counts = [row.launches for block in blocks for row in block.rows]
     fewest, most = min(counts, default=0), max(counts, default=0)
     return str(most) if fewest == most else f"{fewest} to {most}"
-
-
-def race() -> str:
-    """Say how a run with races divided its time, and what that does to intervals."""
-    return (
-        "After the same first launches an arm left its case as soon as it was surely slower than two "
-        "others. The others were launched again, expensive ones and those that are probably third less often, until "
-        f"the lead of the best over the second was known within ±{units.percent(LEAD_PRECISION)} or to a twentieth "
-        "of itself, or the time was over. The interim analyses have a fifth of the level, and intervals are widened "
-        "accordingly."
-    )
 
 
 def ended(settings: Settings) -> str:
@@ -533,7 +515,9 @@ def ended(settings: Settings) -> str:
         return f"as soon as every ratio was known within ±{units.percent(settings.precision_target)}"
     if settings.ends_on_verdict:
         return "as soon as there was a verdict"
-    return "a race among the arms that may be first or second" if settings.races else "a fixed number of generations"
+    if settings.clock_seconds is not None:
+        return f"with the last pass over all cases that fits into {units.duration(settings.clock_seconds)}"
+    return "once the lead of the best was known" if settings.races else "a fixed number of generations"
 
 
 def identical(analysis: Analysis) -> str:

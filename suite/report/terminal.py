@@ -423,8 +423,6 @@ def _reasons(block: RankedBlock) -> Iterator[Text]:
     for row in block.rows:
         if row.reason and row.standing != "control" and row.reason != block.unranked_reason:
             reasons.setdefault(row.reason, []).append(row.arm)
-        if row.left is not None:
-            reasons.setdefault(sentences.left(row.left), []).append(row.arm)
     for reason, arms in reasons.items():
         yield text(f"{sentences.join(arms)}: {reason}", "dim")
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from suite.errors import LevelfieldError
 from suite.hosts import addresses, remote
 from suite.hosts.remote import RemoteHosts
 from suite.images.base import Source
+from suite.images.prefetch import Prefetch
 from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
 from suite.launchers.protocol import Launcher
@@ -25,15 +27,16 @@ from suite.prepare.training_data import TrainingDataRequest, repeat_request
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
 from suite.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
-from suite.record.references import suffix
 from suite.record.schema import Image, Run
 from suite.report.progress import opened
+from suite.run import first_ranking
+from suite.run.first_ranking import needed
 from suite.run.options import Options
 from suite.run.results import show_result
 from suite.run.start import check_same, start_run, tool_sha256
 from suite.safety import terminals
 from suite.schedule import evaluation, roofline, scratch
-from suite.schedule.launch_groups import remaining_groups
+from suite.schedule.launch_groups import remaining_passes
 from suite.schedule.preparation import prepare
 from suite.schedule.run import RunInProgress, Undecided
 from suite.share import signing
@@ -42,6 +45,8 @@ INCONCLUSIVE = 3
 OF_AN_UPGRADE = ("levelfield", "upgrade", "next")
 """First words of the command that records of an upgrade's runs hold."""
 
+REPORT_S = 10.0
+"""Time that a run until a given time keeps for its report."""
 MIN_PAIRS = 2
 """Fewest runs a side that can take turns."""
 _WORST_FIRST = (1, 2, INCONCLUSIVE)
@@ -88,17 +93,28 @@ def run_bench(options: Options, console: Console) -> Done:
         )
     if options.sign is not None:
         signing.try_key(options.sign)
+    if options.until_seconds is not None:
+        options = _in_short(options)
     if options.repeat > 1:
         if options.resume is not None:
             raise LevelfieldError(
                 "A run that is taken up again is one run.", fix="Leave --repeat out, and repeat it when it is done."
             )
         return _repeat(options, console)
+    until = time.monotonic() + options.until_seconds if options.until_seconds is not None else None
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
     _check_training_data(options.training_data, chosen)
     _check_loadgen(options, chosen)
-    folder = conduct(chosen, options, console, resumed=resumed)
+    if resumed is None and (options.so_far or until is not None):
+        launcher, _ = choose(options.launcher, base=options.base)
+        first, rest = first_ranking.choose(chosen, launcher, options.base)
+        if first and until is None:
+            _rank_first(first, rest, options, console)
+        elif first:
+            options = first_ranking.narrowed(options, first)
+            chosen = _planned(options)
+    folder = conduct(chosen, options, console, resumed=resumed, until=until)
     return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
 
 
@@ -106,6 +122,32 @@ def _planned(options: Options) -> plan.Plan:
     """Plan what was asked for, and where no backend was named, of locks for the Pythons that environments can have."""
     launcher, _ = choose(options.launcher, base=options.base)
     return plan.make(plan.found_here(options.selection, launcher.kind))
+
+
+def _in_short(options: Options) -> Options:
+    """Return the options of a run that ends at a time: it measures latency, where nothing else was named."""
+    if options.budget_seconds is not None or options.resume is not None or options.repeat > 1:
+        raise LevelfieldError(
+            "--until is the end of one new run.", fix="Leave --budget, --resume and --repeat out, or --until."
+        )
+    scenarios = options.selection.scenarios or ("latency",)
+    return msgspec.structs.replace(options, selection=msgspec.structs.replace(options.selection, scenarios=scenarios))
+
+
+def _rank_first(arms: tuple[str, ...], rest: tuple[str, ...], options: Options, console: Console) -> None:
+    """Measure two arms and show their ranking, while the wheels of the other images are fetched."""
+    first = msgspec.structs.replace(
+        first_ranking.narrowed(options, arms), by_clock=False, budget_seconds=None, precision_target=None
+    )
+    beside = Prefetch(rest)
+    console.print(f"First [bold]{escape(' and '.join(arms))}[/]; {len(rest)} images are fetched meanwhile.")
+    try:
+        folder = conduct(_planned(first), first, console, beside=beside)
+        console.print("[bold]So far[/]", highlight=False)
+        finish(folder, console)
+    finally:
+        beside.end()
+    console.print("[bold]All backends[/]", highlight=False)
 
 
 def _repeat(options: Options, console: Console) -> Done:
@@ -182,6 +224,8 @@ def conduct(
     undecided: Undecided | None = None,
     prepared: Callable[[Collection[Image]], None] | None = None,
     begun: Callable[[Path], None] | None = None,
+    until: float | None = None,
+    beside: Prefetch | None = None,
 ) -> Path:
     """Make what a plan needs and measure it, or resume it.
 
@@ -201,6 +245,10 @@ def conduct(
         Called with the images of a new run before its folder is made; an error that it raises prevents the run.
     begun
         Called with the folder of a new run before anything is measured; an error that it raises ends the run.
+    until
+        When it has to end, as `time.monotonic` counts; None: as the options say.
+    beside
+        What is fetched beside the run, and stands still while something is timed.
 
     Returns
     -------
@@ -250,13 +298,19 @@ def conduct(
                 if resumed is None:
                     if prepared is not None:
                         prepared(resources.images.values())
+                    if until is not None:
+                        left_s = max(1.0, until - time.monotonic() - REPORT_S)
+                        options = msgspec.structs.replace(options, budget_seconds=round(left_s, 1))
                     folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
                     if begun is not None:
                         begun(folder)
                 else:
                     folder = resumed[0]
                     _check_resume(resumed[1], chosen, resources.images.values())
-            with resources.watch.phase("roofline"):
+            if beside is not None:
+                beside.begin()
+                resources = msgspec.structs.replace(resources, quiet=beside.paused)
+            with resources.quiet(), resources.watch.phase("roofline"):
                 roofline.probe(folder, resources, listener)
             with resources.watch.phase("answering data sets"):
                 evaluation.evaluate(folder, resources, listener)
@@ -431,7 +485,7 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
 def _something_left(run: Run) -> bool:
     """Return whether a run that ended has generations to go, or lacks a precision or a verdict that was asked."""
     short = any(warning.code in {NOT_DECIDED, PRECISION_NOT_REACHED} for warning in run.warnings)
-    return bool(remaining_groups(run.blocks)) or short
+    return bool(remaining_passes(run.blocks)) or short
 
 
 def _finished(name: str) -> LevelfieldError:
@@ -468,23 +522,3 @@ def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Source, console: Cons
 
 
 _PLACES = {"docker": "Containers", "venv": "Virtual environments"}
-
-
-def needed(chosen: plan.Plan, launcher: Launcher) -> dict[str, list[str]]:
-    """Return the images that are needed, by the launcher that makes them; the `host` launcher makes none.
-
-    Parameters
-    ----------
-    chosen, launcher
-        The plan, and the run's own launcher.
-
-    Returns
-    -------
-    dict
-        `docker` or `venv` to images, as `suite.record.references` spells them.
-    """
-    found: dict[str, list[str]] = {}
-    for arm in chosen.answering:
-        found.setdefault(arm.launcher or launcher.kind, []).append(arm.image + suffix(arm.variant, arm.version))
-    found.setdefault(launcher.kind, []).extend([plan.CANARY, *chosen.exporters])
-    return {place: names for place, names in found.items() if place in _PLACES}

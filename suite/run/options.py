@@ -21,6 +21,12 @@ class Options(msgspec.Struct, frozen=True):
     base: Source = "debian"
     resume: str | None = None
     budget_seconds: float | None = None
+    until_seconds: float | None = None
+    """From the start of the command to its end, with all that has to be made before; None: there is no such end."""
+    so_far: bool = False
+    """Whether two backends are ranked first, where the images of the others are still to be fetched."""
+    by_clock: bool = True
+    """Whether passes are added as long as there is time, where the profile does so."""
     precision_target: float | None = None
     ends_on_verdict: bool = False
     """Each block is finished as soon as it has a verdict (`ab`)."""

@@ -84,9 +84,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             budget_seconds=options.budget_seconds,
             precision_target=options.precision_target,
             ends_on_verdict=options.ends_on_verdict,
-            races=plan.profile.race_seconds is not None
-            and options.precision_target is None
-            and not options.ends_on_verdict,
+            clock_seconds=_clock_seconds(plan, options),
             margin=options.margin,
             seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
             launcher=resources.launcher.kind,
@@ -142,6 +140,18 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
     with Journal(folder / JOURNAL) as journal:
         journal.write(Started(run))
     return folder
+
+
+def _clock_seconds(plan: Plan, options: Options) -> float | None:
+    """Return how long passes are made; None: something else ends the run."""
+    if (
+        plan.profile.clock_seconds is None
+        or not options.by_clock
+        or options.precision_target is not None
+        or options.ends_on_verdict
+    ):
+        return None
+    return plan.profile.clock_seconds if options.budget_seconds is None else options.budget_seconds
 
 
 def _readable(run: Run) -> None:

@@ -93,9 +93,9 @@ class Generations:
                 for turn in (turn for each in generation.rounds for turn in each.turns):
                     self._count_failure(block.case.id, turn.arm, turn.failure)
 
-    def given_up(self, block: Block) -> bool:
-        """Return whether an arm of a block failed so often that it is not launched again there."""
-        return any(self._failed.get((block.case.id, arm.id), 0) >= GIVE_UP_AFTER for arm in block.arms)
+    def answering(self, block: Block) -> list[Arm]:
+        """Return the arms of a block but those that failed so often that they are not launched again there."""
+        return [arm for arm in block.arms if self._failed.get((block.case.id, arm.id), 0) < GIVE_UP_AFTER]
 
     def begin(self) -> None:
         """Read what a GPU has free, before a launch group launches a worker."""
@@ -121,7 +121,7 @@ class Generations:
             end_workers([outcome for outcome in self._live.values() if outcome.worker not in workers])
         self._live = kept
 
-    def measure(self, block: Block, index: int, *, last: bool, by_variance: bool = False) -> None:
+    def measure(self, block: Block, index: int, *, last: bool, closing: bool) -> None:
         """Measure one generation of a block. Its workers are kept until others are.
 
         Parameters
@@ -130,8 +130,8 @@ class Generations:
             What, and the number that the generation has in the record.
         last
             Whether it is the last of its launch group: then no worker has to be kept.
-        by_variance
-            Whether it has as many rounds as its variance says are worth a launch, and not as many as the profile says.
+        closing
+            Whether it may be the last generation of the block: then outputs are compared again after the windows.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Generations:
         seed = random.Random(f"{self._seed}/{case.id}/{index}").getrandbits(SEED_BITS)  # noqa: S311  (a schedule)
         self._listener.generation(case.id, index, block.planned_generations)
         self._journal.write(GenerationBegun(case.id, index, seed))
-        arms = [arm for arm in block.arms if self._failed.get((case.id, arm.id), 0) < GIVE_UP_AFTER]
+        arms = self.answering(block)
         if not arms:
             self._listener.progress("no backend is left that can answer", {})
         elif case.definition.sample == "cold start":
@@ -194,21 +194,21 @@ class Generations:
                 for outcome in outcomes:
                     self._learn_cost(case, outcome.launch)
                     self._probe(outcome, if_image_unknown=bool(outcome.launch.served))
-                with self._phase("verifying"):
-                    verify_all_again(self._resources, case, [each for each in outcomes if each.worker is not None])
+                if closing:
+                    self._verify_again(case, outcomes)
                 for outcome in outcomes:
                     self._record_launch(case.id, index, outcome)
         else:
             first_round = 0
             for group in self._groups(case, arms, seed):
                 self.keep(reusable_workers(group, self._live).values())
-                first_round = self._interleaved(block, group, index, seed, first_round, by_variance=by_variance)
+                first_round = self._interleaved(block, group, index, seed, first_round, closing=closing)
         self._warn_of_xid_errors(case)
         self._journal.write(TimeSpent(self._resources.watch.take()))
         self._journal.write(GenerationDone(case.id, index))
 
     def _interleaved(
-        self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int, *, by_variance: bool
+        self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int, *, closing: bool
     ) -> int:
         """Measure a group of arms that take turns; return the index of the round after its last."""
         case = block.case
@@ -252,7 +252,7 @@ class Generations:
                 warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._live_canary(pace)
         turns = [*outcomes, canary]
-        if by_variance or self._open_ended:
+        if self._open_ended:
             launch_s, window_s = (time.monotonic() - began) / len(outcomes), round_ns(turns, pace) / 1e9 / len(turns)
             cost = self._costs.get(case.id, Cost(launch_s, window_s))
             rounds = pacing.rounds_for(block, launch_s=cost.launch_s, window_s=cost.window_s)
@@ -284,7 +284,7 @@ class Generations:
         )
         launched = time.monotonic()
         before = self._others_on_gpu(case, outcomes)
-        with self._phase("around windows"):
+        with self._resources.quiet(), self._phase("around windows"):
             lost = scheduler.measure_rounds(pace)
         self._warn_of_others_on_gpu(case, (before, self._others_on_gpu(case, outcomes)))
         self._sharing.record_memory_use(case, scheduler.held_bytes)
@@ -298,8 +298,8 @@ class Generations:
             if not case.trains:
                 self._probe(outcome, if_image_unknown=bool(outcome.launch.served))
         alive = [outcome for outcome in outcomes if outcome.worker is not None]
-        with self._phase("verifying"):
-            verify_all_again(self._resources, case, alive)
+        if closing:
+            self._verify_again(case, alive)
         with self._phase("probing"):
             for outcome in alive:
                 measure_all_reduce(outcome)
@@ -309,6 +309,10 @@ class Generations:
             explain_failure(self._resources, outcome)
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
         return scheduler.next_round
+
+    def _verify_again(self, case: Case, outcomes: Iterable[Outcome]) -> None:
+        with self._phase("verifying"):
+            verify_all_again(self._resources, case, [each for each in outcomes if each.worker is not None])
 
     def _learn_cost(self, case: Case, launch: Launch) -> None:
         """Remember how long a fresh launch took to load, so that the longest can begin first."""

@@ -14,8 +14,16 @@ LaunchGroup: TypeAlias = list[Entry]
 """What the same launches answer, one after the other."""
 
 
-def remaining_groups(blocks: Sequence[Block]) -> list[LaunchGroup]:
-    """Return what is left to measure: every block's first generation before any block's second.
+class Pass(msgspec.Struct, frozen=True):
+    """One generation of every case that is measured in it: the cases of one launch group after those of another."""
+
+    number: int
+    """From 0; of a run that goes on, the first has the number of the pass that was cut off."""
+    groups: list[LaunchGroup]
+
+
+def remaining_passes(blocks: Sequence[Block]) -> list[Pass]:
+    """Return what is left to measure as planned: every block's first generation before any block's second.
 
     A model's latency, throughput and training share their launches, in this order, since to start and to load costs
     more than to measure. Where the beginning of a launch is itself measured (a cold start, peak memory, the peak of a
@@ -23,7 +31,22 @@ def remaining_groups(blocks: Sequence[Block]) -> list[LaunchGroup]:
     was read before. A launch is the unit of the statistics of each case all the same: no case has one twice.
     """
     numbered = [entry for together in by_launch(blocks) for entry in _grouped(together)]
-    return [group for _, group in sorted(numbered, key=lambda entry: entry[0])]
+    passes: dict[int, list[LaunchGroup]] = {}
+    for number, group in sorted(numbered, key=lambda entry: entry[0]):
+        passes.setdefault(number, []).append(group)
+    return [Pass(*each) for each in passes.items()]
+
+
+def further_pass(blocks: Sequence[Block]) -> Pass:
+    """Return one more generation of each of these blocks.
+
+    Parameters
+    ----------
+    blocks
+        Each has a generation, or none is planned for it.
+    """
+    groups = [[(block, _next_index(block)) for block in together] for together in by_launch(blocks)]
+    return Pass(max((len(block.generations) for block in blocks), default=0), groups)
 
 
 def by_launch(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -68,9 +91,13 @@ def _grouped(blocks: Sequence[Block]) -> list[tuple[int, LaunchGroup]]:
 def _to_come(block: Block) -> list[tuple[int, Entry]]:
     """Return what is left of a block: the turn of each generation, counting complete ones, and its number."""
     complete = sum(generation.complete for generation in block.generations)
-    next_index = max((generation.index for generation in block.generations), default=-1) + 1
+    next_index = _next_index(block)
     left = max(0, block.planned_generations - complete)
     return [(complete + extra, (block, next_index + extra)) for extra in range(left)]
+
+
+def _next_index(block: Block) -> int:
+    return max((generation.index for generation in block.generations), default=-1) + 1
 
 
 def _peak_is_known(block: Block) -> bool:

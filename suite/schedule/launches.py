@@ -16,6 +16,7 @@ from suite.plan.decoding import call_of
 from suite.plan.types import why_absent
 from suite.record import schema as record
 from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
+from suite.schedule import hashed
 from suite.schedule.computed import remember_computed
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from suite.schedule.output_verification import verify_outputs
@@ -243,7 +244,9 @@ def _begin_load(
     worker_paths = paths_of(resources, outcome)
     try:
         task = msgspec.structs.replace(task_for(resources, case, outcome.arm, worker_paths), fault=fault)
-        outcome.worker.post(Load(task, launch_measured))
+        stamps = hashed.stamps(resources, case, outcome.arm)
+        outcome.hashed = stamps if launch_measured or not hashed.known(resources, case, outcome.arm, stamps) else None
+        outcome.worker.post(Load(task, launch_measured, outcome.hashed is not None))
     except WorkerError as error:
         fail(outcome, "load", error)
 
@@ -295,9 +298,12 @@ def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Out
             continue
         if (file := resources.file_of(case, outcome.arm)) is not None:
             launch = outcome.launch = msgspec.structs.replace(launch, onnx_sha256=file.sha256)
+        elif not launch.weights_sha256 and outcome.hashed is None:
+            launch = outcome.launch = msgspec.structs.replace(launch, weights_sha256=weights_sha256)
         elif not require_same(outcome, "weights", launch.weights_sha256, weights_sha256):
             continue
-        require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256)
+        if require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256):
+            hashed.remember(resources, case, outcome.arm, outcome.hashed)
 
 
 def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool:

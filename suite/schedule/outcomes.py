@@ -4,7 +4,7 @@ import contextlib
 import datetime as dt
 import random
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -12,6 +12,9 @@ from suite.launchers.worker import Worker, WorkerError
 from suite.record.schema import Arm, Case, Failure, Launch, Window
 from suite.safety.conversion import convert
 from suite.worker.messages import Reply, Request
+
+Stamps: TypeAlias = tuple[tuple[str, int, int, int], ...]
+"""Of each file: its name, inode, size in bytes, and when it was changed last, in nanoseconds."""
 
 
 class Outcome(msgspec.Struct):
@@ -23,6 +26,8 @@ class Outcome(msgspec.Struct):
     worker: Worker | None = None
     answered: Window | None = None
     """The calls whose outputs were verified, timed."""
+    hashed: Stamps | None = None
+    """State of the files that its worker hashed; None: an earlier launch of the arm had hashed them."""
 
 
 _T = TypeVar("_T", bound=Reply)

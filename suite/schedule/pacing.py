@@ -1,8 +1,7 @@
-"""How much more to measure: a pure function of a block's results so far, called between generations only.
+"""How many rounds a launch is worth: a pure function of a block's results so far, called between generations only.
 
 Rounds are worth their time where the variance lies between windows, launches where it lies between launches (Kalibera &
-Jones 2013). A block is finished when every ratio is as precise as was asked, or the budget is spent; never because a
-difference became significant.
+Jones 2013).
 """
 
 import math
@@ -13,7 +12,6 @@ from suite.analysis import launch_levels
 from suite.record.schema import Block
 from suite.statistics.errors import InsufficientData
 from suite.statistics.power import optimal_rounds
-from suite.statistics.stopping import Decision, decide
 from suite.statistics.variance import VarianceSplit, split_variance
 
 FEWEST_ROUNDS = 2
@@ -78,26 +76,3 @@ def rounds_within(rounds: int, *, seconds: float, launch_s: float, round_s: floa
     if round_s <= 0 or math.isinf(seconds):
         return rounds
     return int(min(rounds, max(FEWEST_ROUNDS, (seconds - launch_s) // round_s)))
-
-
-def finished(block: Block, *, target: float, spent_s: float, budget_s: float | None, generation_s: float) -> Decision:
-    """Decide whether a block needs another generation, by the levels that it is judged by afterwards.
-
-    Parameters
-    ----------
-    block
-        All generations so far.
-    target
-        Half-width that every ratio must reach, log scale (0.01 is about 1 %).
-    spent_s, budget_s
-        Time that the block has taken so far, and may take in all; seconds. None: there is no limit.
-    generation_s
-        Time that one more generation would take, in seconds.
-    """
-    return decide(
-        launch_levels.level_matrix(block),
-        target=target,
-        spent_s=spent_s,
-        budget_s=budget_s,
-        generation_s=generation_s,
-    )

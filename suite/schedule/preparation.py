@@ -1,6 +1,7 @@
 """Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
 
 import functools
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -215,7 +216,7 @@ def _first_arms(
 def _images_and_exports(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
 ) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile]]:
-    """Make all images, and meanwhile, as soon as their exporter is there, the model files."""
+    """Make all images, the quickest first, and meanwhile, as soon as their exporter is there, the model files."""
     images: dict[tuple[str, str, str, str | None], Image] = {}
     files: dict[FileKey, ModelFile] = {}
 
@@ -223,7 +224,8 @@ def _images_and_exports(
         images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
 
     arms = (*plan.answering, canary_arm(), *_reference_arm(plan))
-    keys = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
+    found = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
+    keys = sorted(found, key=lambda key: _wheel_bytes(launchers[key[0]], *key[1:]))
     parallel.run(
         [
             lambda: files.update(_exports(plan, launchers[""], artifacts, listener)),
@@ -231,7 +233,15 @@ def _images_and_exports(
         ],
         at_once=IMAGES_AT_ONCE,
     )
-    return {key: images[key] for key in keys}, files
+    return {key: images[key] for key in found}, files
+
+
+def _wheel_bytes(launcher: Launcher, name: str, variant: str, version: str | None) -> float:
+    """Return what an image takes to fetch; where it is not known, the most."""
+    if launcher.kind == "host":
+        return 0.0
+    pins = catalogue.lock(name, variant, version).pins
+    return sum(pin.size_bytes for pin in pins) if all(pin.sized for pin in pins) else math.inf
 
 
 def _reference_arm(plan: Plan) -> tuple[Arm, ...]:

@@ -1,6 +1,7 @@
 """What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,7 @@ from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
 from suite.prepare.training_data import TrainingData
 from suite.record.schema import Arm, Case, Computed, Image, Parity
+from suite.schedule.outcomes import Stamps
 from suite.schedule.time_spent import Stopwatch
 from suite.worker.messages import Task
 from suite.zoo.training import convergence
@@ -58,6 +60,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """What arms were found to compute in, filled by `suite.schedule.computed`."""
     compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
     """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
+    hashed: dict[tuple[str, str], Stamps] = msgspec.field(default_factory=dict)
+    """Files that a launch of an arm has hashed, by arm and path; filled by `suite.schedule.hashed`."""
     loadgen: LoadGen | None = None
     """Libraries of MLPerf LoadGen; None: no case is driven by it."""
     hosts: RemoteHosts | None = None
@@ -66,6 +70,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
     """Of this run's time."""
+    quiet: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Within it, nothing that runs beside this run takes a CPU: around all that is timed."""
     amounts: Amounts = msgspec.field(default_factory=lambda: Amounts(1))
     """What workers have reported for the record."""
 

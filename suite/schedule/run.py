@@ -1,26 +1,27 @@
-"""A run in progress: which generation comes next, until the plan, the budget or the asked precision ends it."""
+"""A run in progress: pass after pass, until the plan, the clock, the asked precision or the verdicts end it."""
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from suite.analysis.race import races as races_of
+from suite.analysis import launch_levels
 from suite.machine.fingerprint import changed, fingerprint
 from suite.plan.profiles import PROFILES
 from suite.record import journal as journals
 from suite.record import notices
 from suite.record.files import JOURNAL
-from suite.record.journal import ArmLeft, Finished, Journal, Resumed, TimeSpent, Warned
-from suite.record.schema import Absent, Fingerprint, Run, Warning_
-from suite.schedule import pacing, race, scratch
+from suite.record.journal import Finished, Journal, Resumed, TimeSpent, Warned
+from suite.record.schema import Absent, Block, Fingerprint, Run, Warning_
+from suite.schedule import passes, scratch
 from suite.schedule.generations import Generations
-from suite.schedule.launch_groups import LaunchGroup, remaining_groups
+from suite.schedule.launch_groups import LaunchGroup, Pass, further_pass, remaining_passes
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import utc_now
+from suite.schedule.passes import FIRST_LOOK_S
 from suite.schedule.resources import RunResources
-from suite.statistics.stopping import StopReason
+from suite.statistics.stopping import decide
 
 Undecided: TypeAlias = Callable[[Run], Mapping[str, str]]
 """From a record so far to the cases that have no verdict yet, by id, with what is known of each."""
@@ -46,29 +47,31 @@ class RunInProgress:
         self._undecided = undecided
         self._warned: set[Warning_] = set()
         self._seconds: dict[str, float] = {}
+        """By case, what its last generation took."""
+        self._ended: dict[str, float] = {}
+        """By case, when its last generation ended."""
         self._profile = PROFILES[self._run.settings.profile]
+        self._by_clock = self._run.settings.clock_seconds
+        self._clock = passes.clock(self._profile, self._run.settings, self._run.blocks)
+        self._pass_s = math.inf
+        """What the last pass took; before the first, nothing is known."""
+        self._ahead: LaunchGroup = []
+        """What is planned and not made."""
+        self._planned = sum(len(group) for each in remaining_passes(self._run.blocks) for group in each.groups)
+        self._share = 0.0
+        self._before_s = sum(s for phase, s in (self._run.time_spent_s or {}).items() if phase != "preparing")
+        """What was measured before this run went on."""
         self._begun = time.monotonic()
         self._generations = Generations(self._run, resources, self._journal, listener, self._warn)
         if resumed:
             self._journal.write(Resumed(utc_now()))
 
     def measure(self) -> None:
-        """Take every planned generation that is not in the journal yet; stop early only where the budget is spent."""
+        """Make the planned passes that are not in the journal yet, and those that the settings ask for after them."""
         try:
-            groups = remaining_groups(self._run.blocks)
-            total, done = sum(map(len, groups)), 0
-            for number, group in enumerate(groups):
-                left = [each for later in groups[number:] for each in later]
-                if self._budget_spent(group, left):
-                    break
-                for _ in self._measure_group(group):
-                    done += 1
-                    self._listener.done(*self._done(done / total, self._seconds_left(left[1:])))
-                    left = left[1:]
-            else:
-                self._until_precise()
-                self._until_decided()
-                self._race()
+            if self._make_planned():
+                while blocks := self._open_blocks():
+                    self._make(further_pass(blocks), closing=self._may_be_last(blocks))
             share: float | Absent = self._generations.clock.share
             if not self._generations.clock.elapsed_ns:
                 share = Absent("no window was measured")
@@ -92,118 +95,145 @@ class RunInProgress:
             self._journal.close()
             scratch.remove(self._resources.caches)
 
-    def _measure_group(self, group: LaunchGroup, *, by_variance: bool = False) -> Iterator[None]:
+    def _make_planned(self) -> bool:
+        """Make the planned passes; return whether there was time for all of them."""
+        blocks = self._run.blocks if self._by_clock is None else passes.completed(self._run.blocks)
+        todo = remaining_passes(blocks)
+        for number, each in enumerate(todo):
+            self._ahead = [entry for later in todo[number:] for group in later.groups for entry in group]
+            spent_s = self._spent_s()
+            if number and not self._clock.another(each.number, spent_s, self._pass_s):
+                self._warn(notices.budget_spent(self._clock.seconds, len(self._ahead)))
+                return False
+            closing = self._clock.may_be_last(each.number, spent_s, self._pass_s)
+            if not self._make(each, closing=closing, may_break=number == 0):
+                self._warn(notices.budget_spent(self._clock.seconds, len(self._ahead)))
+                return False
+        return True
+
+    def _make(self, made: Pass, *, closing: bool, may_break: bool = False) -> bool:
+        """Make a pass.
+
+        Parameters
+        ----------
+        made
+            What it holds.
+        closing
+            Whether it may be the last: outputs are then compared once more after they were timed.
+        may_break
+            Whether a spent budget ends it, as long as no pass has shown how long one takes.
+
+        Returns
+        -------
+        bool
+            Whether it was made to its end.
+        """
+        began = time.monotonic()
+        settings = self._run.settings
+        apart_s = self._profile.apart_seconds if len(made.groups) > 1 or not settings.ends_on_verdict else 0.0
+        for number, group in enumerate(made.groups):
+            if number and may_break and settings.budget_seconds is not None and self._spent_s() > self._clock.seconds:
+                return False
+            self._pause(group, apart_s)
+            self._measure(group, closing=closing)
+        self._pass_s = time.monotonic() - began
+        return True
+
+    def _pause(self, group: LaunchGroup, apart_s: float) -> None:
+        """Wait until the last generations of these cases ended so many seconds ago."""
+        ended = max(
+            (self._ended[block.case.id] for block, _ in group if block.case.id in self._ended), default=-math.inf
+        )
+        left_s = ended + apart_s - time.monotonic()
+        if left_s > 0:
+            with self._resources.watch.phase("pausing"):
+                time.sleep(left_s)
+
+    def _measure(self, group: LaunchGroup, *, closing: bool) -> None:
         """Measure a generation of each block of a group, with the same launches where they are kept."""
         self._generations.begin()
         try:
             for block, index in group:
                 began = time.monotonic()
-                self._generations.measure(block, index, last=(block, index) == group[-1], by_variance=by_variance)
-                self._seconds[block.case.id] = time.monotonic() - began
-                yield
+                self._generations.measure(block, index, last=(block, index) == group[-1], closing=closing)
+                self._ended[block.case.id] = time.monotonic()
+                self._seconds[block.case.id] = self._ended[block.case.id] - began
+                self._ahead = self._ahead[1:]
+                self._show_progress()
         finally:
             self._generations.keep([])
 
-    def _until_precise(self) -> None:
-        """Add generations to each block until its ratios are as precise as was asked, or the budget is spent."""
-        target = self._run.settings.precision_target
-        if target is None:
-            return
-        budget = self._run.settings.budget_seconds or self._profile.budget_seconds
-        unfinished = [block.case.id for block in self._run.blocks if block.case.timed]
-        while unfinished:
-            run = journals.fold(journals.read(self._folder / JOURNAL))
-            for block in (block for block in run.blocks if block.case.id in unfinished):
-                decision = pacing.finished(
-                    block,
-                    target=target,
-                    spent_s=time.monotonic() - self._begun,
-                    budget_s=budget,
-                    generation_s=self._seconds.get(block.case.id, 0.0),
-                )
-                if decision.reason is None:
-                    for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
-                        pass
-                    continue
-                unfinished.remove(block.case.id)
-                if decision.reason is StopReason.BUDGET:
-                    self._warn(notices.precision_not_reached(block.case.id, decision.half_width or math.inf, target))
+    def _open_blocks(self) -> list[Block]:
+        """Return the blocks that another pass is made of; empty: the run ends."""
+        run = journals.fold(journals.read(self._folder / JOURNAL))
+        timed = [block for block in run.blocks if block.case.timed]
+        settings = run.settings
+        if settings.precision_target is not None:
+            return self._imprecise(timed, settings.precision_target)
+        if settings.ends_on_verdict:
+            return self._not_decided(run, timed)
+        taken = max((len(block.generations) for block in timed), default=0)
+        if self._by_clock is None or not self._clock.another(taken, self._spent_s(), self._pass_s):
+            return []
+        return [block for block in timed if self._generations.answering(block)]
 
-    def _until_decided(self) -> None:
-        """Add generations to each block until it has a verdict, or the budget is spent."""
-        if self._undecided is None or not self._run.settings.ends_on_verdict:
-            return
-        budget = self._run.settings.budget_seconds or self._profile.budget_seconds
-        while True:
-            run = journals.fold(journals.read(self._folder / JOURNAL))
-            missing = self._undecided(run)
-            blocks = [
-                block
-                for block in run.blocks
-                if block.case.timed and block.case.id in missing and not self._generations.given_up(block)
-            ]
-            if not blocks:
-                return
-            for block in blocks:
-                if time.monotonic() - self._begun + self._seconds.get(block.case.id, 0.0) > budget:
-                    for each in blocks:
-                        self._warn(notices.not_decided(each.case.id, missing[each.case.id]))
-                    return
-                for _ in self._measure_group([(block, max(each.index for each in block.generations) + 1)]):
-                    pass
+    def _may_be_last(self, blocks: Sequence[Block]) -> bool:
+        """Return whether the pass that these blocks are measured in may be the last."""
+        taken = max(len(block.generations) for block in blocks)
+        return self._by_clock is None or self._clock.may_be_last(taken, self._spent_s(), self._pass_s)
 
-    def _done(self, share: float, seconds_left: float | None) -> tuple[float, float | None]:
-        """Return what is done of the planned generations, and how long the rest takes, with the race that follows."""
-        settings, race_seconds = self._run.settings, self._profile.race_seconds
-        if not settings.races or race_seconds is None or seconds_left is None:
-            return share, seconds_left
-        spent_s = time.monotonic() - self._begun
-        limit_s = race.seconds_for(race_seconds, spent_s + seconds_left, settings.budget_seconds)
-        return _share_and_rest(spent_s, limit_s)
+    def _imprecise(self, timed: Sequence[Block], target: float) -> list[Block]:
+        """Return the blocks of which some ratio is not as precise as was asked; warn if there is no time for them."""
+        found = {}
+        for block in timed:
+            decision = decide(launch_levels.level_matrix(block), target=target)
+            if not decision.precise:
+                found[block.case.id] = decision.half_width or math.inf
+        blocks = [block for block in timed if block.case.id in found]
+        if self._fits(blocks):
+            return blocks
+        for case, half_width in found.items():
+            self._warn(notices.precision_not_reached(case, half_width, target))
+        return []
 
-    def _race(self) -> None:
-        """Launch the arms that may be first or second until their leads are precise, or the time is over."""
-        settings, race_seconds = self._run.settings, self._profile.race_seconds
-        if not settings.races or race_seconds is None:
-            return
-        first_pass_s = time.monotonic() - self._begun
-        limit_s = race.seconds_for(race_seconds, first_pass_s, settings.budget_seconds)
-        while True:
-            races = races_of(journals.fold(journals.read(self._folder / JOURNAL)))
-            for case, each in races.items():
-                for left in each.leaving:
-                    self._journal.write(ArmLeft(case, left))
-            run = journals.fold(journals.read(self._folder / JOURNAL))
-            spent_s = time.monotonic() - self._begun
-            group = race.next_group(run.blocks, races, self._seconds, limit_s - spent_s)
-            if not group:
-                return
-            for _ in self._measure_group(group, by_variance=True):
-                self._listener.done(*_share_and_rest(spent_s, limit_s))
+    def _not_decided(self, run: Run, timed: Sequence[Block]) -> list[Block]:
+        """Return the blocks that have no verdict yet, all before the first look; warn if there is no time for them."""
+        if self._undecided is None:
+            return []
+        able = [block for block in timed if len(self._generations.answering(block)) == len(block.arms)]
+        looks = self._before_s + self._spent_s() >= FIRST_LOOK_S or not self._fits(able)
+        missing = self._undecided(run) if looks else dict.fromkeys((block.case.id for block in able), "")
+        blocks = [block for block in able if block.case.id in missing]
+        if self._fits(blocks):
+            return blocks
+        for block in blocks:
+            self._warn(notices.not_decided(block.case.id, missing[block.case.id]))
+        return []
 
-    def _budget_spent(self, group: LaunchGroup, left: LaunchGroup) -> bool:
-        budget = self._run.settings.budget_seconds
-        if budget is None:
-            return False
-        next_one = sum(self._seconds.get(block.case.id, 0.0) for block, _ in group)
-        if time.monotonic() - self._begun + next_one <= budget:
-            return False
-        self._warn(notices.budget_spent(budget, len(left)))
-        return True
+    def _fits(self, blocks: Sequence[Block]) -> bool:
+        """Return whether the budget has time for one more generation of each of these blocks."""
+        budget_s = self._run.settings.budget_seconds or self._profile.budget_seconds
+        return self._spent_s() + sum(self._seconds.get(block.case.id, 0.0) for block in blocks) <= budget_s
 
-    def _seconds_left(self, todo: LaunchGroup) -> float | None:
+    def _spent_s(self) -> float:
+        """Return how long this run has measured; one that goes on has its budget again, and the clock goes on."""
+        before_s = 0.0 if self._by_clock is None else self._before_s
+        return before_s + time.monotonic() - self._begun
+
+    def _show_progress(self) -> None:
+        """Show which share is done, and how long the rest takes."""
         known = list(self._seconds.values())
-        if not known:
-            return None
-        return sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in todo)
+        rest_s = sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in self._ahead)
+        if self._by_clock is None:
+            self._share = max(self._share, 1 - len(self._ahead) / max(1, self._planned))
+        else:
+            spent_s = self._spent_s()
+            rest_s = max(rest_s, self._by_clock - spent_s, 0.0)
+            self._share = max(self._share, spent_s / (spent_s + rest_s))
+        self._listener.done(self._share, rest_s)
 
     def _warn(self, warning: Warning_) -> None:
         if warning not in self._warned:
             self._warned.add(warning)
             self._journal.write(Warned(warning))
             self._listener.warn(warning)
-
-
-def _share_and_rest(spent_s: float, limit_s: float) -> tuple[float, float]:
-    """Return which share of a time is over, and how many seconds of it are left."""
-    return min(1.0, spent_s / limit_s), max(0.0, limit_s - spent_s)

@@ -12,5 +12,3 @@ class EndedBy(enum.StrEnum):
     """The width of intervals."""
     VERDICT = "verdict"
     """A verdict, looked for after every launch: a significant difference, or equivalence."""
-    RACE = "race"
-    """For arms that are surely behind, a look after every launch; for the others, the width of intervals."""

@@ -30,10 +30,6 @@ repairs that:
 * Where they hold, no arm is significantly faster than *k*, so *k* is a **candidate**: an arm than which none is.
 * So the ratio of any arm to the best lies within the union of its intervals against the candidates.
 
-**Where arms leave early** (`suite.statistics.racing`), a pair of which one has left was tested after every launch
-and pays for that, with `racing.LOOKS_SHARE` of the level; a pair of which none has left is tested once, with the rest
-of the level. An error of a pair happens at a look or at the end, so it is no more likely than the whole level says.
-
 An interval that begins at 1 excludes nothing: the arm may be as fast as the best. An arm of rank 2 can have such an
 interval where several arms share rank 1 and it is not known which of them is the best.
 
@@ -50,7 +46,7 @@ institutions. arXiv:1812.05507 (ranks as counts of significant differences).
 import functools
 import itertools
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
@@ -58,7 +54,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from suite.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
 from suite.statistics.ending import EndedBy
-from suite.statistics.racing import LOOKS_SHARE
 from suite.statistics.student import LaunchMean, fewest_launches, mean_of
 from suite.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
@@ -89,7 +84,6 @@ def rank(
     confidence: float = 0.95,
     margin: float = DEFAULT_MARGIN,
     ended: EndedBy = EndedBy.PLAN,
-    left: Collection[int] = (),
 ) -> list[ArmRank]:
     """Rank the arms of a block, best rank first; arms that cannot be ranked come last, with the reason.
 
@@ -104,8 +98,6 @@ def rank(
         Relative difference that does not matter.
     ended : EndedBy
         What was allowed to decide how many launches there are (see `suite.statistics.student`).
-    left : collection of int
-        Columns of the arms that left a race because they were surely behind; empty where `ended` is no race.
 
     Returns
     -------
@@ -127,8 +119,7 @@ def rank(
     unranked = [ArmRank(arm, reason=_why(present, arm, fewest)) for arm in range(levels.shape[1]) if arm not in ranked]
     if len(ranked) < 2:
         return [*(ArmRank(arm, rank=1, ratio=1.0) for arm in ranked), *unranked]
-    gone = [number for number, arm in enumerate(ranked) if arm in left]
-    comparisons = _compare(levels[:, ranked], gone, confidence=confidence, margin=margin, ended=ended)
+    comparisons = _compare(levels[:, ranked], confidence=confidence, margin=margin, ended=ended)
     ranks = _ranks(comparisons)
     found = []
     for i, arm in enumerate(ranked):
@@ -173,38 +164,21 @@ class _Pair(msgspec.Struct, frozen=True):
     fast: int
     mean: LaunchMean
     """Of log time, the slow one's less the fast one's; never negative."""
-    share: float
-    """Of the level that this pair is tested at."""
-
-    def p_value(self) -> float:
-        """Return the two-sided p value, to be compared with the whole level."""
-        return min(1.0, self.mean.p_value / self.share)
-
-    def half_width(self, *, confidence: float, comparisons: int) -> float:
-        return self.mean.half_width(1 - (1 - confidence) * self.share, comparisons=comparisons)
 
 
-def _compare(
-    levels: Floats, gone: Collection[int], *, confidence: float, margin: float, ended: EndedBy
-) -> _Comparisons:
+def _compare(levels: Floats, *, confidence: float, margin: float, ended: EndedBy) -> _Comparisons:
     """Ranks and intervals of arms that can all be compared with one another; log scale."""
     arms = levels.shape[1]
-    pairs = [
-        _pair(levels, *pair, *_ending(ended, left=not set(pair).isdisjoint(gone)))
-        for pair in itertools.combinations(range(arms), 2)
-    ]
+    pairs = [_pair(levels, *pair, ended) for pair in itertools.combinations(range(arms), 2)]
     mean = np.zeros((arms, arms))
     half = np.zeros((arms, arms))
     for pair in pairs:
         mean[pair.slow, pair.fast], mean[pair.fast, pair.slow] = pair.mean.value, -pair.mean.value
-        half[pair.slow, pair.fast] = half[pair.fast, pair.slow] = pair.half_width(
-            confidence=confidence, comparisons=arms - 1
-        )
+        half[pair.slow, pair.fast] = half[pair.fast, pair.slow] = pair.mean.half_width(confidence, comparisons=arms - 1)
     significant, faster = _separated(pairs, arms, confidence=confidence, margin=margin)
     unbeaten = ~significant.any(axis=1)
     candidates = unbeaten | ~(mean - half > 0).any(axis=1)
-    # With complete data the row mean of the differences is the arm's mean less that of the unbeaten. Arms that left
-    # early are beaten, and have no part in it.
+    # With complete data the row mean of the differences is the arm's mean less that of the unbeaten.
     leader = int(np.argmin(np.where(unbeaten, mean[:, unbeaten].mean(axis=1), np.inf)))
     return _Comparisons(
         faster=faster,
@@ -214,18 +188,11 @@ def _compare(
     )
 
 
-def _ending(ended: EndedBy, *, left: bool) -> tuple[EndedBy, float]:
-    """Return what could end the launches of a pair, and its share of the level."""
-    if ended is not EndedBy.RACE:
-        return ended, 1.0
-    return (EndedBy.VERDICT, LOOKS_SHARE) if left else (EndedBy.PRECISION, 1 - LOOKS_SHARE)
-
-
-def _pair(levels: Floats, first: int, second: int, ended: EndedBy, share: float) -> _Pair:
+def _pair(levels: Floats, first: int, second: int, ended: EndedBy) -> _Pair:
     mean = mean_of(without_missing(levels[:, first] - levels[:, second]), ended)
     if mean.value >= 0:
-        return _Pair(first, second, mean, share)
-    return _Pair(second, first, msgspec.structs.replace(mean, value=-mean.value), share)
+        return _Pair(first, second, mean)
+    return _Pair(second, first, msgspec.structs.replace(mean, value=-mean.value))
 
 
 def _separated(
@@ -237,11 +204,13 @@ def _separated(
     """
     significant = np.zeros((arms, arms), dtype=np.bool_)
     faster = significant.copy()
-    for rejected, (p, pair) in enumerate(sorted(((pair.p_value(), pair) for pair in pairs), key=lambda each: each[0])):
+    for rejected, (p, pair) in enumerate(
+        sorted(((pair.mean.p_value, pair) for pair in pairs), key=lambda each: each[0])
+    ):
         comparisons = max(most_equal_pairs(arms, rejected), arms - 1)
         if p > (1 - confidence) / comparisons:
             break
-        half = pair.half_width(confidence=confidence, comparisons=comparisons)
+        half = pair.mean.half_width(confidence, comparisons=comparisons)
         significant[pair.slow, pair.fast] = True
         faster[pair.slow, pair.fast] = pair.mean.value + half > math.log1p(margin)
     return _completed(significant), _completed(faster)

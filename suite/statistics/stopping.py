@@ -1,4 +1,4 @@
-"""When to stop: at the end of a generation, on precision or on budget, never because a result became significant.
+"""When to stop: at the end of a generation, on precision, never because a result became significant.
 
 Stopping on significance finds differences between identical programs if one tests often enough. Stopping on
 precision does not depend on the ratio; the little that it still costs in coverage is paid by
@@ -10,7 +10,6 @@ J. K. Kruschke (2015). Doing Bayesian Data Analysis, 2nd ed., section 13.3 (stop
 significance).
 """
 
-import enum
 import itertools
 
 import msgspec
@@ -32,18 +31,11 @@ GIVEN_UP = 2
 """An arm that failed in so many generations in a row does not keep the others running."""
 
 
-class StopReason(enum.StrEnum):
-    """Why a block is finished."""
-
-    PRECISION = "precision"
-    BUDGET = "budget"
-
-
 class Decision(msgspec.Struct, frozen=True):
     """Whether to measure another generation."""
 
-    reason: StopReason | None
-    """None: measure another generation."""
+    precise: bool
+    """Whether no further generation is needed."""
     half_width: float | None
     """Widest interval among the ratios, log scale; None while a pair has too few launches."""
 
@@ -53,9 +45,6 @@ def decide(
     *,
     target: float = DEFAULT_TARGET,
     confidence: float = CONFIDENCE,
-    spent_s: float = 0.0,
-    budget_s: float | None = None,
-    generation_s: float = 0.0,
 ) -> Decision:
     """Decide, after a complete generation, whether a block needs another.
 
@@ -67,10 +56,6 @@ def decide(
         Half-width that every ratio must reach, log scale.
     confidence : float
         Of the intervals; they are computed as sequential ones.
-    spent_s, budget_s : float
-        Time used, and the most that may be; no budget if None.
-    generation_s : float
-        What another generation will cost: none is begun that the budget does not cover.
 
     Returns
     -------
@@ -87,16 +72,11 @@ def decide(
     levels = finite_or_missing(log_levels, dimensions=2, what="launch levels")
     pairs = _pairs(levels)
     width = _widest(levels, pairs, confidence)
-    reason = None
-    if not pairs:
-        reason = StopReason.PRECISION if levels.shape[0] >= MIN_LAUNCHES else None
-    elif width is not None and width <= target:
+    precise = not pairs and levels.shape[0] >= MIN_LAUNCHES
+    if width is not None and width <= target:
         before = _widest(levels[:-1], pairs, confidence)
-        if before is not None and before <= target:
-            reason = StopReason.PRECISION
-    if reason is None and budget_s is not None and spent_s + generation_s > budget_s:
-        reason = StopReason.BUDGET
-    return Decision(reason=reason, half_width=width)
+        precise = before is not None and before <= target
+    return Decision(precise, width)
 
 
 def _pairs(levels: Floats) -> list[tuple[int, int]]:

@@ -81,6 +81,9 @@ class Load(msgspec.Struct, frozen=True, tag="load"):
     launch_measured: bool = True
     """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. While
     other workers load, a first call would only wait for a core."""
+    hash_files: bool = True
+    """Whether the weights, or the model file, are hashed as they are read. False: an earlier launch of this arm hashed
+    the same file, and it has not changed since."""
 
 
 class Verify(msgspec.Struct, frozen=True, tag="verify"):

@@ -142,14 +142,14 @@ class Service:
         if not request.launch_measured:
             gc.disable()  # imports and compilers make millions of objects that stay: 10 % of the time is spent on them
         try:
-            loaded = self._load_now(task, first_call=request.launch_measured)
+            loaded = self._load_now(task, request)
         finally:
             gc.enable()
         if self.team is not None:
             self.team.collect(messages.Loaded)
         return loaded
 
-    def _load_now(self, task: Task, *, first_call: bool) -> messages.Loaded:
+    def _load_now(self, task: Task, request: messages.Load) -> messages.Loaded:
         if self._session is not None:
             self._session.close()
         self._session = None
@@ -161,7 +161,7 @@ class Service:
         imported = time.perf_counter_ns()
         from suite.worker.session import Session
 
-        self._session = Session(task, backend, options, self._replica, first_call=first_call, since_ns=imported)
+        self._session = Session(task, backend, options, self._replica, request, since_ns=imported)
         return msgspec.structs.replace(self._session.loaded, import_ns=imported - begin if fresh else 0)
 
     def _set_up(self, task: Task) -> "tuple[Backend, Options]":

@@ -53,8 +53,8 @@ class Session:
         The backend, and what it was set up with.
     replica
         Which of several processes that train together this one is; None: it trains alone.
-    first_call
-        Whether the first call is made now, and timed.
+    request
+        Whether the first call is made now and timed, and whether files are hashed.
     since_ns
         When the framework was imported, nanoseconds of `time.perf_counter_ns`.
 
@@ -72,8 +72,8 @@ class Session:
         backend: Backend,
         options: Options,
         replica: Replica | None,
+        request: messages.Load,
         *,
-        first_call: bool,
         since_ns: int,
     ) -> None:
         clock = time.perf_counter_ns
@@ -81,8 +81,9 @@ class Session:
         self._trainer: Trainer | None = None
         self._fed: Fed | None = None
         self._replica = replica if task.scenario == training.SCENARIO else None
-        source, rule = source_of(task), training_rule(task)
-        weights_sha256 = weights.sha256(source.weights) if source.file is None and task.own is None else ""
+        source, rule = source_of(task, hash_files=request.hash_files), training_rule(task)
+        hashed = request.hash_files and source.file is None and task.own is None
+        weights_sha256 = weights.sha256(source.weights) if hashed else ""
         source = fault.flipped(source, task.fault)
         ready = clock()
         if rule is None:
@@ -94,7 +95,7 @@ class Session:
         loaded = clock()
         placed = self._model.place(training.share(source.example, self._replica))
         calling = clock()
-        if first_call:
+        if request.launch_measured:
             self._model.run(placed)
         called = clock()
         self._inputs: tuple[Any, ...] = (placed,)
@@ -115,7 +116,7 @@ class Session:
             import_ns=0,
             weights_ns=ready - since_ns,
             load_ns=loaded - ready,
-            first_call_ns=called - calling if first_call else None,
+            first_call_ns=called - calling if request.launch_measured else None,
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=given,

@@ -14,9 +14,9 @@ from suite.compare.effects import from_pairs
 from suite.compare.types import Gate
 from suite.record.schema import Generation, Round, Run, Turn
 from suite.report import sentences
-from suite.schedule import pacing
 from suite.statistics.ending import EndedBy
 from suite.statistics.ratios import ratio_interval
+from suite.statistics.stopping import decide
 from tests.compare.ab import pairs
 from tests.records_builder import make_run
 
@@ -83,7 +83,7 @@ def test_the_interval_that_a_run_stopped_on_is_the_one_reported(scenario: str, s
     run = measured(scenario, shape)
     (block,) = run.blocks
     (found,) = analyse(run).timed
-    stopped = pacing.finished(block, target=TARGET, spent_s=0.0, budget_s=None, generation_s=0.0)
+    stopped = decide(level_matrix(block), target=TARGET)
     assert stopped.half_width is not None
     assert stopped.half_width == found.half_width
     (control,) = found.controls
@@ -107,7 +107,7 @@ def test_ab_judges_the_levels_that_it_stopped_on(scenario: str, shape: dict[str,
     )
     run = slow_start(run, pairs.A.id)
     (block,) = run.blocks
-    stopped = pacing.finished(block, target=TARGET, spent_s=0.0, budget_s=None, generation_s=0.0)
+    stopped = decide(level_matrix(block), target=TARGET)
     first, second = level_matrix(block).T
     interval = ratio_interval(second, first, ended=EndedBy.PRECISION)
     assert stopped.half_width == interval.mean.half_width(0.95)
@@ -164,5 +164,4 @@ def test_a_generation_of_which_nothing_counts_is_no_dead_arm() -> None:
     ]
     block = msgspec.structs.replace(block, generations=tuple(loud))
     assert level_matrix(block).shape == (5, 3)
-    found = pacing.finished(block, target=1e-9, spent_s=0.0, budget_s=None, generation_s=0.0)
-    assert found.reason is None
+    assert not decide(level_matrix(block), target=1e-9).precise

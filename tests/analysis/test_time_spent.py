@@ -5,7 +5,8 @@ import math
 import msgspec
 import pytest
 
-from suite.analysis.time_spent import COUNTED, Part, TimeSpent, largest, summarise
+from suite.analysis.time_spent import ALONE, COUNTED, Part, TimeSpent, largest, summarise
+from suite.record.schema import Startup
 from tests.records_builder import make_run
 
 RUN = make_run(models=["mlp"], scenarios=["latency"], generations=2, rounds=3, disturbed=[1])
@@ -47,6 +48,22 @@ def test_windows_are_divided_into_those_that_count_and_the_others() -> None:
             "everything else": 1.0,
         }
     )
+
+
+def test_cold_starts_cost_what_they_take_longer_one_at_a_time() -> None:
+    run = make_run(models=["mlp"], backends=["jax", "onnxruntime", "torch"], scenarios=["cold-start"])
+    (block,) = run.blocks
+    launches = [
+        msgspec.structs.replace(launch, startup=Startup(0, 10**9, 0, (seconds - 1) * 10**9, 0))
+        for launch, seconds in zip(block.generations[0].launches, (2, 3, 4), strict=True)
+    ]
+    generation = msgspec.structs.replace(block.generations[0], launches=tuple(launches))
+    two = msgspec.structs.replace(block.case, threads=2)
+    block = msgspec.structs.replace(block, case=two, generations=(generation,))
+    run = msgspec.structs.replace(run, blocks=(block,), time_spent_s={"cold starts": 10.0})
+    found = summarise(run)
+    assert found is not None
+    assert {part.what: part.seconds for part in found.parts} == {ALONE: 4.5, "first launches": 5.5}
 
 
 def test_the_share_inside_windows_that_count() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.plan import Selection, make
-from suite.schedule.launch_groups import remaining_groups
+from suite.schedule.launch_groups import remaining_passes
 from suite.zoo import models
 from suite.zoo.operators import parts
 
@@ -20,7 +20,7 @@ def test_the_scenario_is_of_all_operators_and_no_network() -> None:
 
 def test_the_same_launches_answer_all_of_them() -> None:
     made = make(Selection("smoke", scenarios=("operators",)), available=CPUS)
-    groups = remaining_groups(made.blocks)
+    groups = [group for each in remaining_passes(made.blocks) for group in each.groups]
     assert [len(group) for group in groups] == [len(models.operators())] * 2
 
 

@@ -15,7 +15,6 @@ from suite.errors import LevelfieldError
 from suite.record import journal
 from suite.record.append_only import Lost
 from suite.record.journal import (
-    ArmLeft,
     Event,
     Finished,
     GenerationBegun,
@@ -32,8 +31,8 @@ from suite.record.journal import (
     Warned,
     fold,
 )
-from suite.record.schema import Absent, Left, Run, Warning_
-from suite.schedule.launch_groups import remaining_groups
+from suite.record.schema import Absent, Run, Warning_
+from suite.schedule.launch_groups import remaining_passes
 from tests.records_builder import make_run
 
 RUN = make_run(
@@ -44,7 +43,7 @@ BLOCK = RUN.blocks[0].case.id
 
 def unfold(run: Run) -> Iterator[Event]:
     """Tell a record as the events that a run would have written."""
-    bare = tuple(msgspec.structs.replace(block, generations=(), left=()) for block in run.blocks)
+    bare = tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks)
     yield Started(
         msgspec.structs.replace(
             run,
@@ -59,8 +58,6 @@ def unfold(run: Run) -> Iterator[Event]:
     yield RooflineKnown(run.roofline)
     for block in run.blocks:
         name = block.case.id
-        for left in block.left:
-            yield ArmLeft(name, left)
         for generation in block.generations:
             yield GenerationBegun(name, generation.index, generation.seed)
             for launch in generation.launches:
@@ -94,13 +91,6 @@ def test_a_record_is_the_fold_of_its_journal(tmp_path: Path) -> None:
     path = written(tmp_path / "journal.jsonl", EVENTS)
     assert journal.read(path) == EVENTS
     assert fold(journal.read(path)) == RUN
-
-
-def test_an_arm_leaves_a_race_once() -> None:
-    first, again = Left("jax", 5, ("openvino", "onnxruntime")), Left("jax", 9, ("openvino",))
-    run = fold([*EVENTS[:-1], ArmLeft(BLOCK, first), ArmLeft(BLOCK, again)])
-    assert run.blocks[0].left == (first,)
-    assert fold(unfold(run)) == run
 
 
 def test_every_prefix_is_a_record_without_its_last_half_round() -> None:
@@ -192,7 +182,7 @@ def test_whatever_line_is_lost_the_rounds_before_it_are_kept_and_the_rest_is_mea
         }
         assert kept.items() <= true.items()  # never half a round
     if isinstance(EVENTS[place], GenerationBegun | LaunchDone | TurnTaken | RoundDone | GenerationDone):
-        assert remaining_groups(salvaged.blocks)
+        assert remaining_passes(salvaged.blocks)
     analysis.analyse(salvaged)
 
 

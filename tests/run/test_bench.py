@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,7 +14,7 @@ from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
 from suite.record.schema import FieldOutput
-from suite.run import bench
+from suite.run import bench, first_ranking
 from suite.run.bench import INCONCLUSIVE, find, finish, run_bench, turns
 from suite.run.options import Options
 from suite.run.results import REPORT
@@ -202,3 +203,51 @@ def test_what_is_not_decided_changes_the_code_of_a_strict_run_alone(
     monkeypatch.setattr(journal, "fold", lambda _: run)
     assert finish(reports / run.id, Console(quiet=True)) == 0
     assert finish(reports / run.id, Console(quiet=True), strict=True) == strict_code
+
+
+STANDARD = Selection(models=("mlp",), backends=("onnxruntime", "openvino", "jax"))
+
+
+@pytest.fixture
+def missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the engine lack the image of JAX; which two are then first is `first_ranking`'s own test."""
+    found = (("onnxruntime", "openvino"), ("jax",))
+    monkeypatch.setattr(first_ranking, "choose", lambda *_: found)
+
+
+@pytest.mark.usefixtures("missing")
+def test_two_are_ranked_first_where_images_are_missing(measured: Measured) -> None:
+    code, text = measured.run(Options(selection=STANDARD, so_far=True))
+    assert code == 0
+    first, whole = measured.plans
+    assert {arm.id for block in first.blocks for arm in block.arms} == {"onnxruntime", "openvino"}
+    assert {block.case.scenario for block in first.blocks} == {"latency"}
+    assert {block.planned_generations for block in first.blocks} == {5}
+    assert whole.backends == STANDARD.backends
+    assert text.index("So far") < text.index("All backends")
+
+
+@pytest.mark.usefixtures("missing")
+def test_nobody_who_does_not_wait_gets_a_first_ranking(measured: Measured) -> None:
+    measured.run(Options(selection=STANDARD))
+    assert [each.backends for each in measured.plans] == [STANDARD.backends]
+
+
+@pytest.mark.usefixtures("missing")
+def test_a_run_until_a_time_ends_with_the_first_ranking(measured: Measured) -> None:
+    measured.run(Options(selection=STANDARD, so_far=True, until_seconds=180.0))
+    (only,) = measured.plans
+    assert only.backends == ("onnxruntime", "openvino")
+
+
+def test_a_run_until_a_time_measures_latency_unless_something_was_named(measured: Measured) -> None:
+    for scenarios in ((), ("memory",)):
+        named = Selection(models=("mlp",), backends=("jax",), scenarios=scenarios)
+        measured.run(Options(selection=named, until_seconds=180.0, launcher="host"))
+    assert [each.scenarios for each in measured.plans] == [("latency",), ("memory",)]
+
+
+@pytest.mark.parametrize("more", [{"budget_seconds": 5.0}, {"repeat": 2}, {"resume": "run"}])
+def test_a_run_until_a_time_is_one_new_run(measured: Measured, more: dict[str, Any]) -> None:
+    with pytest.raises(LevelfieldError, match="--until is the end of one new run"):
+        measured.run(Options(selection=STANDARD, until_seconds=180.0, **more))

@@ -4,7 +4,7 @@ import msgspec
 
 from suite.record.schema import Arm, Block, Case, Generation, Launch
 from suite.scenarios import ScenarioName
-from suite.schedule.launch_groups import remaining_groups, reusable_workers
+from suite.schedule.launch_groups import further_pass, remaining_passes, reusable_workers
 from suite.schedule.outcomes import Outcome
 
 
@@ -17,7 +17,8 @@ def block(model: str, scenario: ScenarioName, batch: int = 1, planned: int = 2, 
 def names(blocks: list[Block]) -> list[list[str]]:
     return [
         [f"{each.case.model}/{each.case.scenario}/{index}" for each, index in group]
-        for group in remaining_groups(blocks)
+        for made in remaining_passes(blocks)
+        for group in made.groups
     ]
 
 
@@ -78,7 +79,9 @@ def test_each_training_is_once_the_first_in_its_launches_for_its_peak_memory() -
         ["mlp/training/0", "mlp/latency/0", "mlp/training/0"],
         ["mlp/training/1", "mlp/latency/1", "mlp/training/1"],
     ]
-    assert [block.case.batch for group in remaining_groups(blocks) for block, _ in group[:1]] == [8, 16]
+    assert [
+        block.case.batch for made in remaining_passes(blocks) for group in made.groups for block, _ in group[:1]
+    ] == [8, 16]
 
 
 def test_a_training_whose_peak_is_known_need_not_come_first_again() -> None:
@@ -95,7 +98,22 @@ def test_a_training_whose_peak_is_known_need_not_come_first_again() -> None:
 
 def test_another_precision_is_another_launch() -> None:
     other = msgspec.structs.replace(block("mlp", "throughput", planned=1), case=Case("mlp", "throughput", "bf16", 1, 2))
-    assert len(remaining_groups([block("mlp", "latency", planned=1), other])) == 2
+    (made,) = remaining_passes([block("mlp", "latency", planned=1), other])
+    assert len(made.groups) == 2
+
+
+def test_each_pass_has_every_case_once() -> None:
+    blocks = [block("mlp", "latency", done=1), block("bert", "latency"), block("mlp", "throughput", 8)]
+    passes = remaining_passes(blocks)
+    assert [made.number for made in passes] == [0, 1]
+    assert [len(made.groups) for made in passes] == [2, 2]
+
+
+def test_a_further_pass_numbers_on() -> None:
+    blocks = [block("mlp", "latency", done=3), block("mlp", "throughput", 8, done=3), block("bert", "latency", done=2)]
+    made = further_pass(blocks)
+    assert made.number == 3
+    assert [[index for _, index in group] for group in made.groups] == [[3, 3], [2]]
 
 
 def test_a_run_that_was_cut_off_goes_on_where_it_was() -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -266,7 +267,24 @@ def test_a_run_in_which_nothing_can_run_ends(reports: Path) -> None:
     assert len(run.blocks[0].generations) < 10
 
 
-def test_a_run_that_ends_on_verdicts_adds_generations_to_what_has_none(reports: Path) -> None:
+def test_there_is_no_look_before_half_a_minute_was_measured(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = time.monotonic()
+    looks: list[float] = []
+    monkeypatch.setattr(bench, "FIRST_LOOK_S", 15.0)
+
+    def undecided(run: Run) -> dict[str, str]:
+        looks.append(time.monotonic() - began)
+        return {}
+
+    run = Harness(plan("latency"), reports, options=Options(seed=1, ends_on_verdict=True)).measure(undecided=undecided)
+    assert min(looks) > 15
+    assert all(launch.parity_after for launch in run.blocks[0].generations[-1].launches if launch.arm != CANARY)
+
+
+def test_a_run_that_ends_on_verdicts_adds_generations_to_what_has_none(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
     looks: list[list[int]] = []
 
     def undecided(run: Run) -> dict[str, str]:
@@ -281,8 +299,11 @@ def test_a_run_that_ends_on_verdicts_adds_generations_to_what_has_none(reports: 
     assert "not-decided" not in [warning.code for warning in run.warnings]
 
 
-def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(reports: Path) -> None:
-    options = Options(seed=1, ends_on_verdict=True, budget_seconds=15.0)
+def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(
+    reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
+    options = Options(seed=1, ends_on_verdict=True, budget_seconds=25.0)
     harness = Harness(plan("latency"), reports, options=options)
     run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "1.00 (0.90-1.10)"})
     (warning,) = [each for each in run.warnings if each.code == "not-decided"]
@@ -294,10 +315,10 @@ def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(reports: Pat
 
 
 @pytest.mark.extended
-def test_those_that_may_be_first_are_launched_again_and_who_is_behind_leaves(reports: Path) -> None:
-    slow, slower = (Arm(CANARY, CANARY, ordinal=number, inject="900%") for number in (4, 5))
-    made = msgspec.structs.replace(plan("latency", arms=(*ARMS, slow, slower)), profile=STANDARD)
-    blocks = tuple(msgspec.structs.replace(block, planned_generations=5) for block in made.blocks)
+def test_the_clock_alone_says_how_many_launches_every_arm_has(reports: Path) -> None:
+    slow = Arm(CANARY, CANARY, ordinal=4, inject="900%")
+    made = msgspec.structs.replace(plan("latency", "throughput", arms=(*ARMS, slow)), profile=STANDARD)
+    blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in made.blocks)
     made = msgspec.structs.replace(made, blocks=blocks)
     shares: list[float] = []
 
@@ -306,16 +327,26 @@ def test_those_that_may_be_first_are_launched_again_and_who_is_behind_leaves(rep
             assert seconds_left is not None
             shares.append(share)
 
-    run = Harness(made, reports, options=Options(seed=1, budget_seconds=60.0)).measure(listener=Watching())
-    (block,) = run.blocks
-    assert run.settings.races
-    assert shares == sorted(shares), "what is done never becomes less when the race begins"
-    assert shares[4] < 1
-    assert {slow.id, slower.id} <= {left.arm for left in block.left}
-    assert len(block.generations) > 5
-    last = {launch.arm for launch in block.generations[-1].launches}
-    assert {FIRST.id, SECOND.id} <= last
-    assert last.isdisjoint(left.arm for left in block.left)
+    run = Harness(made, reports, options=Options(seed=1, budget_seconds=45.0)).measure(listener=Watching())
+    assert run.settings.clock_seconds == 45
+    assert shares == sorted(shares), "what is done never becomes less"
+    counts = {
+        (block.case.id, arm.id): sum(arm.id == each.arm for made in block.generations for each in made.launches)
+        for block in run.blocks
+        for arm in block.arms
+    }
+    assert len(set(counts.values())) == 1
+    assert min(counts.values()) > 1, "more than was planned"
+    assert run.time_spent_s is not None
+    assert run.time_spent_s["pausing"] > 9
+    for block in run.blocks:
+        assert all(each.parity_after for each in block.generations[-1].launches if each.arm != CANARY)
+
+
+def test_an_arm_is_compared_again_in_its_last_launch_alone(reports: Path) -> None:
+    first, last = Harness(plan("latency"), reports).measure().blocks[0].generations
+    assert all(launch.parity for launch in (*first.launches, *last.launches))
+    assert [launch.arm for launch in (*first.launches, *last.launches) if launch.parity_after] == [FIRST.id, SECOND.id]
 
 
 @needs_no_jax

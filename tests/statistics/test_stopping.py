@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import UnusableData
 from suite.statistics.ratios import ratio_interval
-from suite.statistics.stopping import StopReason, decide
+from suite.statistics.stopping import decide
 
 
 def _noise(generations: int, arms: int = 2, sd: float = 0.01, seed: int = 0) -> NDArray[np.float64]:
@@ -16,21 +16,21 @@ def _noise(generations: int, arms: int = 2, sd: float = 0.01, seed: int = 0) -> 
 
 def test_a_narrow_interval_must_hold_twice() -> None:
     levels = _noise(6, sd=0.001)
-    assert decide(levels[:4]).reason is None
+    assert not decide(levels[:4]).precise
     at_five = decide(levels[:5])
-    assert at_five.reason is None
+    assert not at_five.precise
     assert at_five.half_width is not None
     assert at_five.half_width < 0.01
     at_six = decide(levels)
-    assert at_six.reason is StopReason.PRECISION
+    assert at_six.precise
 
 
 def test_a_difference_however_significant_stops_nothing() -> None:
     quiet = _noise(7, sd=0.03)
     shifted = quiet + np.array([0.0, 5.0])
-    assert decide(quiet).reason is None
+    assert not decide(quiet).precise
     one, other = decide(quiet), decide(shifted)
-    assert one.reason == other.reason
+    assert one.precise == other.precise
     assert one.half_width == pytest.approx(other.half_width)
 
 
@@ -38,29 +38,22 @@ def test_every_ratio_must_be_precise() -> None:
     levels = _noise(8, arms=3, sd=0.001)
     levels[:, 2] = _noise(8, arms=1, sd=0.05, seed=1)[:, 0]
     found = decide(levels)
-    assert found.reason is None
-    assert decide(levels[:, :2]).reason is StopReason.PRECISION
-
-
-def test_the_budget_is_not_overrun() -> None:
-    levels = _noise(3)
-    assert decide(levels, spent_s=50, budget_s=100, generation_s=40).reason is None
-    assert decide(levels, spent_s=70, budget_s=100, generation_s=40).reason is StopReason.BUDGET
-    assert decide(levels, spent_s=100, budget_s=100).reason is None
+    assert not found.precise
+    assert decide(levels[:, :2]).precise
 
 
 def test_a_dead_arm_is_not_waited_for_but_a_stumbling_one_is() -> None:
     levels = _noise(7, arms=3, sd=0.001)
     levels[1:, 2] = np.nan
-    assert decide(levels).reason is StopReason.PRECISION
+    assert decide(levels).precise
     levels[6, 2] = 0.0
-    assert decide(levels).reason is None
+    assert not decide(levels).precise
 
 
 def test_with_nothing_to_compare_five_generations_are_enough() -> None:
-    assert decide(np.zeros((4, 1))).reason is None
-    assert decide(np.zeros((5, 1))).reason is StopReason.PRECISION
-    assert decide(np.zeros((0, 2))).reason is None
+    assert not decide(np.zeros((4, 1))).precise
+    assert decide(np.zeros((5, 1))).precise
+    assert not decide(np.zeros((0, 2))).precise
 
 
 def test_infinite_levels_are_refused() -> None:
@@ -80,7 +73,7 @@ def test_intervals_of_runs_stopped_by_this_very_function_cover_the_truth(
         # Heavy tails between launches, drift between generations, two arms that do not differ.
         levels = 0.011 * rng.standard_t(4, (40, 2)) + rng.normal(0, 0.05, (40, 1))
         target = 0.012 if confidence == 0.95 else 0.016
-        end = next((n for n in range(5, 40) if decide(levels[:n], target=target).reason is not None), 40)
+        end = next((n for n in range(5, 40) if decide(levels[:n], target=target).precise), 40)
         lengths.append(end)
         found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=confidence, ended=EndedBy.PRECISION)
         covered += found.low <= 1 <= found.high
@@ -94,7 +87,7 @@ def test_ab_judges_at_99_percent_what_was_stopped_at_95() -> None:
     covered = 0
     for _ in range(3000):
         levels = 0.011 * rng.standard_normal((40, 2))
-        end = next((n for n in range(5, 40) if decide(levels[:n], target=0.01).reason is not None), 40)
+        end = next((n for n in range(5, 40) if decide(levels[:n], target=0.01).precise), 40)
         found = ratio_interval(levels[:end, 0], levels[:end, 1], confidence=0.99, ended=EndedBy.PRECISION)
         covered += found.low <= 1 <= found.high
     assert 0.98 <= covered / 3000 <= 0.997

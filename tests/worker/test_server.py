@@ -61,6 +61,9 @@ def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation)
     assert isinstance(same, Loaded)
     assert (same.load_ns, same.inputs_sha256) == (0, again.inputs_sha256), "what is loaded is not loaded again"
     assert isinstance(worker.ask(Verify(2)), Verified)
+    known = worker.ask(Load(msgspec.structs.replace(CANARY, batch=3), launch_measured=False, hash_files=False))
+    assert isinstance(known, Loaded)
+    assert (known.weights_sha256, known.inputs_sha256 != "") == ("", True)
 
 
 def test_who_has_no_profiler_says_so_and_goes_on(worker: Conversation) -> None:

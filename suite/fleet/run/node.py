@@ -36,7 +36,7 @@ from suite.launchers.choice import choose
 from suite.paths import cache_folder, disk_space, file_lock
 from suite.record import files, layers
 from suite.record.references import parse
-from suite.run import bench
+from suite.run.first_ranking import needed
 from suite.run.start import tool_sha256
 from suite.safety import untrusted
 from suite.version import __version__
@@ -143,9 +143,9 @@ def survey(asked: Survey) -> Surveyed:
         It cannot be planned here, or the launcher cannot run here.
     """
     launcher, _ = choose(asked.launcher, base=asked.base)
-    needed = bench.needed(plan.make(plan.found_here(asked.selection, launcher.kind)), launcher)
-    costs = [cost.estimate(names, place, asked.base) for place, names in needed.items()]
-    references = [parse(name) for names in needed.values() for name in names]
+    images = needed(plan.make(plan.found_here(asked.selection, launcher.kind)), launcher)
+    costs = [cost.estimate(names, place, asked.base) for place, names in images.items()]
+    references = [parse(name) for names in images.values() for name in names]
     return Surveyed(
         tool_version=__version__,
         tool_sha256=tool_sha256(),
@@ -240,7 +240,16 @@ def test_again(asked: TestAgain) -> TestedAgain:
 
 
 def _bench(asked: Measure, folder: Path, more: tuple[str, ...]) -> guard.Ending:
-    words = ["bench", *asked.words, "--seed", str(asked.seed), "--reports", str(folder / "reports"), *more]
+    words = [
+        "bench",
+        *asked.words,
+        "--no-so-far",
+        "--seed",
+        str(asked.seed),
+        "--reports",
+        str(folder / "reports"),
+        *more,
+    ]
     with (folder / LOG).open("wb") as log:
         return guard.run(
             [sys.executable, "-m", "suite.cli", *words],

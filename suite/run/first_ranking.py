@@ -1,0 +1,113 @@
+"""A first ranking of two backends while the images of the others are still to be fetched."""
+
+import itertools
+from collections.abc import Mapping
+
+import msgspec
+
+from suite.images.base import Source
+from suite.images.cost import estimate
+from suite.launchers.protocol import Launcher
+from suite.plan import CANARY, Plan
+from suite.plan.types import answers, file_key
+from suite.record.references import suffix
+from suite.record.schema import Arm
+from suite.run.options import Options
+
+LABEL = "so-far"
+"""Of the run that holds the first ranking."""
+WORTH_S = 60.0
+"""Making the other images has to take so long; else they are not waited for."""
+_MADE = ("docker", "venv")
+"""Launchers that make what workers run in; the third takes the interpreter that runs this tool."""
+
+
+def needed(chosen: Plan, launcher: Launcher) -> dict[str, list[str]]:
+    """Return the images that are needed, by the launcher that makes them.
+
+    Parameters
+    ----------
+    chosen, launcher
+        The plan, and the run's own launcher.
+
+    Returns
+    -------
+    dict
+        `docker` or `venv` to images, as `suite.record.references` spells them.
+    """
+    found: dict[str, list[str]] = {}
+    for arm in chosen.answering:
+        found.setdefault(arm.launcher or launcher.kind, []).append(_image(arm))
+    found.setdefault(launcher.kind, []).extend([CANARY, *chosen.exporters])
+    return {place: names for place, names in found.items() if place in _MADE}
+
+
+def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose the two arms that are measured first.
+
+    Parameters
+    ----------
+    chosen, launcher
+        The plan, and the run's own launcher.
+    base
+        Source of the bases.
+
+    Returns
+    -------
+    tuple of two tuples
+        Ids of the arms, and the images of the others in the order in which they are quick. Both are empty where to wait
+        for all costs little, and where the profile ranks nothing or takes hours.
+    """
+    places = needed(chosen, launcher)
+    if chosen.profile.clock_seconds is None or chosen.injected or list(places) != [launcher.kind]:
+        return (), ()
+    seconds = {name: estimate([name], launcher.kind, base).seconds for name in dict.fromkeys(places[launcher.kind])}
+    pair = quickest(_images(chosen), seconds)
+    kept = {CANARY}.union(*(images for arm, images in _images(chosen).items() if arm in pair))
+    rest = sorted((name for name, each_s in seconds.items() if name not in kept and each_s), key=seconds.__getitem__)
+    return (pair, tuple(rest)) if pair and sum(map(seconds.__getitem__, rest)) >= WORTH_S else ((), ())
+
+
+def quickest(images: Mapping[str, frozenset[str]], seconds: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the two arms that can be measured soonest; empty: no two have an image each.
+
+    Parameters
+    ----------
+    images
+        By arm, its own image and that of what exports its files.
+    seconds
+        By image, how long it takes to make.
+    """
+    pairs = [pair for pair in itertools.combinations(images, 2) if images[pair[0]] != images[pair[1]]]
+    return min(pairs, key=lambda pair: sum(seconds[each] for each in images[pair[0]] | images[pair[1]]), default=())
+
+
+def narrowed(options: Options, arms: tuple[str, ...]) -> Options:
+    """Return the options of a run of these arms alone, on latency.
+
+    Parameters
+    ----------
+    options
+        Of the whole run.
+    arms
+        As `choose` found them.
+    """
+    selection = msgspec.structs.replace(options.selection, backends=arms, scenarios=("latency",), control="none")
+    return msgspec.structs.replace(options, selection=selection, labels=(*options.labels, LABEL))
+
+
+def _images(chosen: Plan) -> dict[str, frozenset[str]]:
+    """Return the images that each arm needs which answers all cases of latency."""
+    cases = [block.case for block in chosen.blocks if block.case.scenario == "latency"]
+    arms = {arm.id: arm for block in chosen.blocks for arm in block.arms if arm.ordinal == 1} if cases else {}
+    found = {}
+    for name, arm in arms.items():
+        if all(answers(case, arm) for case in cases):
+            keys = (file_key(case, arm) for case in cases)
+            exporters = {key.format.image for key in keys if key is not None} if chosen.own is None else set()
+            found[name] = frozenset({_image(arm), *exporters})
+    return found
+
+
+def _image(arm: Arm) -> str:
+    return arm.image + suffix(arm.variant, arm.version)

@@ -1,0 +1,63 @@
+"""How many passes a run has, by time alone."""
+
+import math
+
+import msgspec
+import pytest
+
+from suite.plan.profiles import FULL, STANDARD
+from suite.record.schema import Block, Case, Generation, Settings
+from suite.scenarios import ScenarioName
+from suite.schedule.passes import Clock, clock, completed
+from tests.records_builder import make_run
+
+SETTINGS = make_run(models=("mlp",), scenarios=("latency",)).settings
+
+
+def block(scenario: ScenarioName, done: int, planned: int = 5) -> Block:
+    generations = tuple(Generation(index=index, seed=0, complete=True) for index in range(done))
+    return Block(Case("mlp", scenario, "fp32", 1, 2), arms=(), planned_generations=planned, generations=generations)
+
+
+def passes(found: Clock, pass_s: float) -> int:
+    """Return how many passes fit, all of the same length."""
+    taken = 0
+    while found.another(taken, taken * pass_s, pass_s):
+        taken += 1
+    return taken
+
+
+def settings(budget_s: float | None = None, clock_s: float | None = None) -> Settings:
+    return msgspec.structs.replace(SETTINGS, budget_seconds=budget_s, clock_seconds=clock_s)
+
+
+@pytest.mark.parametrize(("pass_s", "expected"), [(1.0, 15), (30.0, 11), (45.0, 7), (66.0, 5), (100.0, 5)])
+def test_a_default_run_has_the_passes_that_fit_and_five_at_least(pass_s: float, expected: int) -> None:
+    assert passes(clock(STANDARD, settings(clock_s=330), [block("latency", 0)]), pass_s) == expected
+
+
+@pytest.mark.parametrize(("pass_s", "expected"), [(1.0, 100), (45.0, 2), (200.0, 1)])
+def test_a_budget_buys_passes_and_is_kept(pass_s: float, expected: int) -> None:
+    found = clock(STANDARD, settings(budget_s=100, clock_s=100), [block("latency", 0)])
+    assert passes(found, pass_s) == expected
+
+
+def test_a_plan_has_the_passes_that_it_says_within_a_budget() -> None:
+    blocks = [block("latency", 0, planned=10), block("cold-start", 0)]
+    assert passes(clock(FULL, settings(), blocks), 1000.0) == 10
+    assert passes(clock(FULL, settings(budget_s=2500), blocks), 1000.0) == 2
+
+
+def test_a_pass_may_be_the_last_where_a_slower_one_leaves_no_time_for_another() -> None:
+    found = Clock(100.0, fewest=2, most=None)
+    assert not found.may_be_last(0, 0.0, 90.0), "two are made in any case"
+    assert not found.may_be_last(2, 40.0, 20.0)
+    assert found.may_be_last(3, 60.0, 20.0)
+    assert found.another(3, 60.0, 20.0)
+    assert Clock(math.inf, fewest=1, most=4).may_be_last(3, 0.0, math.inf)
+    assert not Clock(math.inf, fewest=1, most=4).may_be_last(2, 0.0, math.inf)
+
+
+def test_the_pass_that_a_run_was_cut_off_in_is_completed() -> None:
+    found = completed([block("latency", 7), block("throughput", 6), block("cold-start", 1, planned=1)])
+    assert [each.planned_generations for each in found] == [7, 7, 1]
