@@ -67,6 +67,12 @@ def probe(session: nox.Session) -> None:
 
 
 @nox.session
+def simulation(session: nox.Session) -> None:
+    """Simulate how often the rules err on a machine with two states: some minutes, and any machine."""
+    study(session, "studies.simulation.command", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the studies; options go to pytest."""
     study(session, "pytest", "studies/tests", "-m", "not framework", *session.posargs)

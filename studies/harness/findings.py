@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+import scipy
 
 from studies.harness.record import Cell, Contrast, Finding, Generation, Interval, Limit, Trial, Verdict
 from suite.report.markdown import interval, table
 from suite.statistics.arrays import Floats
-from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.medians import median_interval
-from suite.statistics.student import MIN_LAUNCHES, half_width, spread_of
+from suite.statistics.student import MIN_LAUNCHES, spread_of
 
 CONFIDENCE = 0.95
 
@@ -60,11 +60,12 @@ def _levels(contrast: Contrast, generations: Sequence[Generation], arms: Sequenc
 
 
 def _mean(values: Floats) -> Interval:
-    """Return the mean with its t interval: within one process a launch of another kind is of that kind for both."""
+    """Return the mean with its t interval, no launch left out: in one process one of another kind is so for both."""
     mean = float(values.mean())
     if values.size < MIN_LAUNCHES:
         return Interval(mean, None, None)
-    half = half_width(spread_of(values), int(values.size), confidence=CONFIDENCE, ended=EndedBy.PLAN)
+    critical = float(scipy.special.stdtrit(values.size - 1, (1 + CONFIDENCE) / 2))
+    half = critical * spread_of(values) / math.sqrt(values.size)
     return Interval(mean, mean - half, mean + half)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from suite.statistics.arrays import Floats, logs_of
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
-from suite.statistics.student import LaunchMean, look_cost, mean_of, spread_of, widening
+from suite.statistics.student import LaunchMean, freedom, look_cost, mean_of, spread_of, widening
 from suite.statistics.welch import standard_error
 
 MIN_RUNS = 3
@@ -30,7 +30,8 @@ class Effect(msgspec.Struct, frozen=True):
     freedom: float
     """Degrees of freedom of the standard error."""
     old_sd: float
-    """Standard deviation of one replicate. A paired design has the whole spread here, and 0 for the new side."""
+    """Standard deviation of one replicate. A paired design has the whole spread here (`LaunchMean.spread`), and 0 for
+    the new side."""
     new_sd: float
     old_replicates: int
     new_replicates: int
@@ -38,6 +39,8 @@ class Effect(msgspec.Struct, frozen=True):
     """Whether both sides are taken to have one spread (`pooled`)."""
     ended: EndedBy = EndedBy.PLAN
     """What was allowed to decide how many pairs there are; interim looks widen the interval."""
+    paired: bool = False
+    """Whether the replicates are pairs of launches (`from_pairs`)."""
 
     def with_replicates(self, old: int, new: int) -> "Effect":
         """Return the effect with other numbers of replicates, if the estimate and the spreads stay what they are.
@@ -49,10 +52,12 @@ class Effect(msgspec.Struct, frozen=True):
         """
         spreads = self.old_sd, self.new_sd
         plain, _ = _error(spreads, (self.old_replicates, self.new_replicates), pooled=self.pooled)
-        error, freedom = _error(spreads, (old, new), pooled=self.pooled)
+        error, of_error = _error(spreads, (old, new), pooled=self.pooled)
+        if self.paired:
+            of_error = float(freedom(old, self.ended))
         widened = self.standard_error / plain if plain > 0 else 1.0
         return msgspec.structs.replace(
-            self, standard_error=error * widened, freedom=freedom, old_replicates=old, new_replicates=new
+            self, standard_error=error * widened, freedom=of_error, old_replicates=old, new_replicates=new
         )
 
     def half_width(self, confidence: float) -> float:
@@ -201,10 +206,11 @@ def from_pairs(mean: LaunchMean) -> Effect:
     return Effect(
         log_ratio=mean.value,
         standard_error=mean.standard_error * widening(mean.launches, mean.ended),
-        freedom=float(mean.launches - 1),
+        freedom=float(freedom(mean.launches, mean.ended)),
         old_sd=mean.spread,
         new_sd=0.0,
         old_replicates=mean.launches,
         new_replicates=mean.launches,
         ended=mean.ended,
+        paired=True,
     )

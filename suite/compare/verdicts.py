@@ -200,8 +200,8 @@ def _outcome(verdict: verdicts.Verdict, low: float, high: float, policy: Policy)
 def _further(effect: Effect, policy: Policy, confidence: float) -> int | None:
     """Return how many more replicates would decide, if the estimate and the spreads stay what they are.
 
-    With more replicates on both sides an interval only narrows, so the number is found by bisection. On one side alone
-    the degrees of freedom can fall, and every number is tried.
+    With more replicates on both sides an interval narrows, but for less than 4 % where one more pair is trimmed, so the
+    number is found by bisection. On one side alone the degrees of freedom can fall, and every number is tried.
     """
     both = policy.adds_to == "both sides"
     present = min(effect.old_replicates, effect.new_replicates) if both else effect.new_replicates

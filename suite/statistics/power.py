@@ -13,7 +13,7 @@ import scipy
 
 from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData
-from suite.statistics.student import MIN_LAUNCHES, widening
+from suite.statistics.student import MIN_LAUNCHES, freedom, trimmed, widening
 from suite.statistics.variance import VarianceSplit
 
 MAX_ROUNDS = 100
@@ -66,7 +66,7 @@ def power(effect: float, design: Design, *, alpha: float = 0.05, ended: EndedBy 
     Returns
     -------
     float
-        From the noncentral t distribution. At no effect it is alpha / 2: one side of the false alarms.
+        From the noncentral t distribution, of normal noise. At no effect it is alpha / 2: one side of the false alarms.
 
     Raises
     ------
@@ -74,13 +74,13 @@ def power(effect: float, design: Design, *, alpha: float = 0.05, ended: EndedBy 
         Fewer launches than an interval needs.
     """
     _enough(design)
-    error = standard_error(design)
+    error = standard_error(design) * _loss(trimmed(design.launches, ended) / design.launches)
     shift = abs(math.log1p(effect))
     if error == 0:
         return 1.0 if shift > 0 else alpha / 2
-    quantile = float(scipy.special.stdtrit(design.launches - 1, 1 - alpha / 2))
-    critical = quantile * widening(design.launches, ended=ended)
-    return float(scipy.stats.nct.sf(critical, design.launches - 1, shift / error))
+    degrees = freedom(design.launches, ended)
+    critical = float(scipy.special.stdtrit(degrees, 1 - alpha / 2)) * widening(design.launches, ended=ended)
+    return float(scipy.stats.nct.sf(critical, degrees, shift / error))
 
 
 def minimum_detectable_effect(
@@ -136,6 +136,22 @@ def optimal_rounds(split: VarianceSplit, *, launch_seconds: float, window_second
         return MAX_ROUNDS if split.window_sd > 0 else 1
     best = math.sqrt(launch_seconds / window_seconds) * split.window_sd / split.launch_sd
     return min(max(math.ceil(best), 1), MAX_ROUNDS)
+
+
+def _loss(out: float) -> float:
+    """Return the standard error of a trimmed mean of normal values over that of their mean.
+
+    Parameters
+    ----------
+    out : float
+        Share of the values that is left out at either end.
+    """
+    if out == 0:
+        return 1.0
+    edge = float(scipy.special.ndtri(1 - out))
+    density = math.exp(-(edge**2) / 2) / math.sqrt(2 * math.pi)
+    winsorised = 1 - 2 * out - 2 * edge * density + 2 * out * edge**2
+    return math.sqrt(winsorised) / (1 - 2 * out)
 
 
 def _enough(design: Design) -> None:

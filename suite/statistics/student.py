@@ -1,4 +1,16 @@
-"""Student's t for means of a few launches, with the corrections for stopping on precision and on a verdict.
+"""Student's t for means of a few launches, trimmed where they are many, and what looks cost.
+
+**Trimming.** From `TRIMMED_FROM` launches on, a tenth of the values, and at least one, is left out at either end (Tukey
+and McLaughlin 1963): the mean is of those that stay, the standard error follows from the winsorised variance, and each
+pair that is left out takes two degrees of freedom. A launch that is far off, for a cause that no probe sees, then does
+not widen the interval: with 2 % of such launches, nine of ten intervals of ten launches are narrower than 3.5 % where
+t needs 11 %. Below eight launches too few would stay. The number of launches decides alone, never what was measured.
+A fifth at either end, as is common, covers too little at ten to twelve launches: 93.3 to 94.0 % for 95 % under normal
+noise, where a tenth covers 94.4 to 94.7 %.
+
+A verdict may end a run with it: looks keep their level, and `ab` calls 99 % of identical arms the same within six
+minutes where t calls 70 % so (2 % of launches far off). Where precision ends a run, means are not trimmed: stopping
+favours underestimated spreads, and trimmed intervals of normal noise then cover 92.7 %.
 
 **Stopping on precision.** Stopping as soon as an interval is narrow favours the moments at which the spread happens to
 be underestimated, so the plain t interval then covers less than it says: 92.0 % for 95 % at worst, in 80,000 simulated
@@ -17,9 +29,9 @@ intervals after all looks hold together, whatever made a run end (a verdict, the
 resumed. The levels fall as 1 / n since looks that follow one another are less and less independent: the share of alpha
 that is spent between *n* and 2 *n* launches halves with every doubling, and the sum is finite. `LOOK_COST` was chosen
 by simulation: of six million normal experiments with a look after every launch from the fourth to the eightieth, at
-least one t test rejects at 0.70 of alpha = 0.01, 0.91 of alpha = 5e-4 and 0.98 of alpha = 5e-5. Levels that depend on
-nothing but *n* and alpha (and not on the planned end, as those of Lan and DeMets do) keep a verdict a function of the
-record.
+least one t test (without trimming) rejects at 0.70 of alpha = 0.01, 0.91 of alpha = 5e-4 and 0.98 of alpha = 5e-5.
+Levels that depend on nothing but *n* and alpha (and not on the planned end, as those of Lan and DeMets do) keep a
+verdict a function of the record.
 
 The tests repeat these simulations.
 
@@ -34,11 +46,12 @@ Y. S. Chow, H. Robbins (1965). On the asymptotic theory of fixed-width sequentia
 Annals of Mathematical Statistics 36, 457–462.
 N. Starr (1966). The performance of a sequential procedure for the fixed-width interval estimation of the mean. Annals
 of Mathematical Statistics 37, 36–50 (the loss of coverage at small samples).
+J. W. Tukey, D. H. McLaughlin (1963). Less vulnerable confidence and significance procedures for location based on a
+single sample: trimming/winsorization 1. Sankhyā A 25, 331–352.
 C. Stein (1945). A two-sample test for a linear hypothesis whose power is independent of the variance. Annals of
 Mathematical Statistics 16, 243–258.
 """
 
-import bisect
 import math
 
 import msgspec
@@ -65,10 +78,26 @@ FIRST_LOOK = 4
 LOOK_COST = 1.5
 """The look after n launches tests at the level alpha / (1.5 n)."""
 
+TRIMMED_FROM = 8
+"""Launches from which on means are trimmed."""
+
+TRIMMED = 10
+"""One launch in so many is left out at either end, and at least one."""
+
 
 def fewest_launches(ended: EndedBy) -> int:
     """Return how many launches an interval needs at least."""
     return FIRST_LOOK if ended is EndedBy.VERDICT else MIN_LAUNCHES
+
+
+def trimmed(launches: int, ended: EndedBy = EndedBy.PLAN) -> int:
+    """Return how many values are left out at either end."""
+    return max(1, launches // TRIMMED) if ended is not EndedBy.PRECISION and launches >= TRIMMED_FROM else 0
+
+
+def freedom(launches: int, ended: EndedBy = EndedBy.PLAN) -> int:
+    """Return the degrees of freedom of the spread of so many values."""
+    return launches - 2 * trimmed(launches, ended) - 1
 
 
 def spread_of(values: Floats) -> float:
@@ -113,14 +142,14 @@ def look_cost(launches: int, ended: EndedBy) -> float:
 
 
 def half_width(
-    standard_deviation: float, launches: int, *, confidence: float, ended: EndedBy = EndedBy.PLAN, comparisons: int = 1
+    spread: float, launches: int, *, confidence: float, ended: EndedBy = EndedBy.PLAN, comparisons: int = 1
 ) -> float:
-    """Return the half-width of the t interval of a mean over `launches` values.
+    """Return the half-width of the interval of a mean over `launches` values.
 
     Parameters
     ----------
-    standard_deviation : float
-        Standard deviation of the values (n - 1 in the denominator), log scale.
+    spread : float
+        As `LaunchMean.spread`, log scale.
     launches : int
         Number of values, at least 2.
     confidence : float
@@ -136,8 +165,8 @@ def half_width(
         Half-width, log scale.
     """
     tail = (1 - confidence) / (2 * comparisons * look_cost(launches, ended))
-    critical = float(scipy.special.stdtrit(launches - 1, 1 - tail))
-    return critical * standard_deviation / math.sqrt(launches) * widening(launches, ended)
+    critical = float(scipy.special.stdtrit(freedom(launches, ended), 1 - tail))
+    return critical * spread / math.sqrt(launches) * widening(launches, ended)
 
 
 def two_sided_p(mean: float, standard_error: float, launches: int, *, ended: EndedBy = EndedBy.PLAN) -> float:
@@ -158,49 +187,16 @@ def two_sided_p(mean: float, standard_error: float, launches: int, *, ended: End
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0
     t = abs(mean) / (standard_error * widening(launches, ended))
-    return min(1.0, float(2 * scipy.special.stdtr(launches - 1, -t)) * look_cost(launches, ended))
-
-
-def launches_for(
-    standard_deviation: float,
-    target: float,
-    *,
-    confidence: float,
-    ended: EndedBy = EndedBy.PLAN,
-    limit: int = 100_000,
-) -> int | None:
-    """Return the fewest launches (no fewer than `fewest_launches`) whose half-width is at most `target`.
-
-    Parameters
-    ----------
-    standard_deviation, target : float
-        Log scale.
-    confidence, ended
-        As in `half_width`.
-    limit : int
-        Beyond this, the answer is "never".
-
-    Returns
-    -------
-    int or None
-        None if `limit` launches would not do.
-    """
-
-    def wide(launches: int) -> bool:
-        return half_width(standard_deviation, launches, confidence=confidence, ended=ended) > target
-
-    fewest = fewest_launches(ended)
-    counts = range(fewest, limit + 1)
-    index = bisect.bisect_left(counts, True, key=lambda launches: not wide(launches))
-    return counts[index] if index < len(counts) else None
+    return min(1.0, float(2 * scipy.special.stdtr(freedom(launches, ended), -t)) * look_cost(launches, ended))
 
 
 class LaunchMean(msgspec.Struct, frozen=True):
     """Mean over launches of one value each, log scale, with what its interval and its p value follow from."""
 
     value: float
+    """Trimmed, where the interval is."""
     spread: float
-    """Standard deviation of the values."""
+    """Standard error times the root of the number of launches: the standard deviation, where nothing is trimmed."""
     launches: int
     ended: EndedBy = EndedBy.PLAN
     """What was allowed to decide how many launches there are."""
@@ -237,5 +233,16 @@ def mean_of(values: Floats, ended: EndedBy = EndedBy.PLAN) -> LaunchMean:
         Log scale.
     ended : EndedBy
         What was allowed to decide how many there are.
+
+    Notes
+    -----
+    Where all values but those that are left out are equal, the spread is that of all values: it would be zero.
     """
-    return LaunchMean(float(np.add.reduce(values) / values.size), spread_of(values), values.size, ended)
+    out = trimmed(values.size, ended)
+    if out == 0:
+        return LaunchMean(float(np.add.reduce(values) / values.size), spread_of(values), values.size, ended)
+    ordered = np.sort(values)
+    kept = ordered[out:-out]
+    winsorised = spread_of(np.clip(ordered, kept[0], kept[-1]))
+    spread = winsorised * values.size / kept.size or spread_of(values)
+    return LaunchMean(float(np.add.reduce(kept) / kept.size), spread, values.size, ended)

@@ -10,7 +10,7 @@ import numpy as np
 from suite.run.explain.rows import rows
 from suite.statistics.arrays import Floats
 from suite.statistics.multiple import DEFAULT_Q, benjamini_hochberg
-from suite.statistics.student import half_width, spread_of, two_sided_p
+from suite.statistics.student import mean_of
 from suite.worker.messages import Profiled
 
 
@@ -78,7 +78,7 @@ def compare_profiles(case: str, old: str, new: str, pairs: Sequence[tuple[Profil
         name: (_array(pair[0].get(name, 0.0) for pair in tables), _array(pair[1].get(name, 0.0) for pair in tables))
         for name in names
     }
-    tests = [_p_value(second - first) for first, second in times.values()]
+    tests = [mean_of(second - first).p_value for first, second in times.values()]
     found = benjamini_hochberg(tests).found if tests else ()
     level = DEFAULT_Q * max(sum(found), 1) / max(len(names), 1)
     operators = [
@@ -86,7 +86,7 @@ def compare_profiles(case: str, old: str, new: str, pairs: Sequence[tuple[Profil
         for name, differs in zip(names, found, strict=True)
     ]
     plain = [_array(statistics.median(each.plain_ns) / 1000 for each in side) for side in zip(*pairs, strict=True)]
-    whole = _p_value(plain[1] - plain[0]) <= DEFAULT_Q
+    whole = mean_of(plain[1] - plain[0]).p_value <= DEFAULT_Q
     return Difference(
         case=case,
         old=old,
@@ -110,13 +110,8 @@ def _array(values: Iterable[float]) -> Floats:
     return np.fromiter(values, dtype=np.float64)
 
 
-def _p_value(differences: Floats) -> float:
-    error = spread_of(differences) / math.sqrt(differences.size)
-    return two_sided_p(float(differences.mean()), error, differences.size)
-
-
 def _change(name: str, old: Floats, new: Floats, *, confidence: float, differs: bool) -> Change:
     differences = new - old
-    mean = float(differences.mean())
-    half = half_width(spread_of(differences), differences.size, confidence=confidence)
-    return Change(name, float(old.mean()), float(new.mean()), mean, mean - half, mean + half, differs)
+    mean = mean_of(differences)
+    low, high = mean.value - mean.half_width(confidence), mean.value + mean.half_width(confidence)
+    return Change(name, float(old.mean()), float(new.mean()), mean.value, low, high, differs)

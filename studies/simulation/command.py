@@ -1,0 +1,135 @@
+"""How often the rules err on a machine with two states: simulated, in some minutes, without measuring anything."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from studies import commands
+from studies.simulation import effects, world
+from studies.simulation.study import STRAY, STRAY_SHARE, Study, answer
+from suite.report.markdown import table
+
+SEED = 43
+
+
+class Simulated(commands.Record, frozen=True, kw_only=True):
+    """The record: a function of the seed, of the number of runs, and of the records that the effects are from."""
+
+    TRIAL = "simulation"
+
+    seed: int
+    runs: int
+    contention: tuple[effects.Contention, ...]
+    modes: effects.Modes
+    study: Study
+
+
+def simulate(seed: int, runs: int) -> Simulated:
+    """Answer all questions."""
+    return Simulated(
+        schema=Simulated.SCHEMA,
+        seed=seed,
+        runs=runs,
+        contention=effects.contention(),
+        modes=effects.modes(),
+        study=answer(seed, runs),
+    )
+
+
+def markdown(found: Simulated) -> str:
+    """Return the record as Markdown."""
+    return "\n".join(_lines(found))
+
+
+def _lines(found: Simulated) -> Iterator[str]:
+    study = found.study
+    yield "# Simulation of the rules on a machine with two states\n"
+    yield (
+        f"{found.runs} runs of a block of seven arms for each hour, seed {found.seed}. The machine is contended "
+        f"{world.QUIET:.0%} of the time in a *quiet* hour and {world.BUSY:.0%} in a *busy* one; stretches last about a "
+        f"second, one in ten 5 to 15 s. Launches scatter by {world.LAUNCH_SD:.1%} and windows by {world.WINDOW_SD:.1%} "
+        "(Student's t3). A window is calm where both of its probes lie below "
+        f"{world.LIMIT:.2f} of the low mode. Identical commands give identical figures.\n"
+    )
+    yield "## Effects, from published records\n"
+    yield from table(
+        ("backend", "contended over calm, by case:", "simulated:"),
+        (
+            (each.backend, ", ".join(f"{factor:.2f}" for factor in each.factors), f"{world.FACTORS[each.backend]:.2f}")
+            for each in found.contention
+        ),
+    )
+    yield f"\nRecords: {', '.join(effects.RECORDS)}. A round is contended by its canary.\n"
+    yield "## What is taken again, at equal time\n"
+    yield from table(
+        ("hour", "taken again", "spinning slows its window by:", "bias:", "sd of a launch's ratio:", "without a value:",
+         "contended windows that count:", "95 % half width, 8 generations:"),
+        (
+            (each.hour, {"all windows": "nothing, all count"}.get(each.unit, each.unit), f"{each.spin_slows:.0%}",
+             f"{100 * each.bias:+.2f} %", _percent(each.sd), _percent(each.missing), f"{100 * each.misses:.2f} %",
+             "–" if each.half_width is None else _percent(each.half_width))
+            for each in study.taking
+        ),
+    )  # fmt: skip
+    yield "\n## Coverage of the calm ratio\n"
+    yield from table(
+        ("hour", "launches:", "intervals:", "of 95 % intervals:", "of 99 % intervals:"),
+        (
+            (each.hour, str(each.launches), str(each.intervals), f"{each.at_95:.1%}", f"{each.at_99:.1%}")
+            for each in study.coverage
+        ),
+    )
+    yield "\n## Half widths in a block of seven arms\n"
+    yield (
+        f"At 95 % together. *Strays*: launches that are {STRAY:.0%} slower for a cause that no probe sees, "
+        f"{STRAY_SHARE:.0%} of all.\n"
+    )
+    yield from table(
+        ("hour", "strays:", "launches:", "lead, median:", "lead, nine of ten:", "every arm, median:"),
+        (
+            (each.hour, f"{each.strays:.0%}", str(each.launches), _percent(each.lead), _percent(each.lead_9_of_10),
+             _percent(each.every))
+            for each in study.widths
+        ),
+    )  # fmt: skip
+    yield "\n## Identical arms in a ranking\n"
+    yield from table(
+        ("hour", "launches:", "blocks:", "a twin called different:", "any of seven identical arms:"),
+        (
+            (each.hour, str(each.launches), str(each.blocks), _percent(each.twins), _percent(each.any_of_seven))
+            for each in study.alarms
+        ),
+    )
+    yield "\n## Decisions of `ab`\n"
+    yield from table(
+        ("hour", "true change:", "strays:", "budget:", "trials:", "found:", "wrong:", "same:", "median time:"),
+        (
+            (each.hour, f"{each.effect:.0%}", f"{each.strays:.0%}", f"{each.budget_s:.0f} s", str(each.trials),
+             "–" if each.found is None else _percent(each.found), _percent(each.wrong), _percent(each.same),
+             f"{each.seconds:.0f} s")
+            for each in study.decisions
+        ),
+    )  # fmt: skip
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+@click.command(context_settings=commands.SETTINGS)
+@click.option("--seed", type=int, default=SEED, show_default=True, help="Of all draws.")
+@click.option("--runs", type=click.IntRange(100), default=3000, show_default=True, help="Simulated runs of a block.")
+@click.option("--only", type=click.Path(path_type=Path, exists=True), default=None, help="Render this record anew.")
+@commands.out_option
+def main(seed: int, runs: int, only: Path | None, out: Path | None) -> None:
+    """Simulate how often the rules err where the machine has two states."""
+    with commands.terminal() as listener:
+        path = out or only or commands.default_path(Simulated.TRIAL)
+        found = simulate(seed, runs) if only is None else commands.read(only, Simulated)
+        commands.write(found, path, markdown(found) + "\n")
+        listener.show(markdown(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+"""The questions that are answered by simulation, each under the very rules of the product."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+
+from studies.simulation.world import BUSY, QUIET, Arm, Measured, Schedule, Unit, measure
+from suite.compare.effects import from_pairs
+from suite.compare.types import Gate
+from suite.compare.verdicts import change_policy, judge
+from suite.statistics.arrays import Floats, without_missing
+from suite.statistics.ending import EndedBy
+from suite.statistics.ranking import rank
+from suite.statistics.student import FIRST_LOOK as FEWEST
+from suite.statistics.student import MIN_LAUNCHES, mean_of
+from suite.statistics.verdicts import Verdict
+
+HOURS = {"quiet": QUIET, "busy": BUSY}
+SEVEN = tuple(
+    Arm(*each)
+    for each in (
+        ("openvino", 0.0),
+        ("onnxruntime", 0.02),
+        ("torch-compile", 0.13),
+        ("tensorflow", 0.4),
+        ("tensorflow-xla", 0.45),
+        ("torch", 0.6),
+        ("jax", 0.7),
+    )
+)
+"""A block of a default run; times relative to one another about as on ResNet-50."""
+DEFAULT = Schedule(generations=12, measuring_s=4.0, apart_s=10.0)
+"""Three or four seconds of windows in a generation, and other cases between two."""
+PAIR = Schedule(generations=36, measuring_s=6.0, apart_s=4.0)
+"""`ab` of one case for six minutes: a generation begins every ten seconds."""
+FIRST_LOOK_S, GENERATION_S = 30.0, PAIR.measuring_s + PAIR.apart_s
+FIRST_LOOK = max(FEWEST, math.ceil(FIRST_LOOK_S / GENERATION_S))
+PAIRS = ((0, 1), (2, 3), (4, 5))
+"""Arms of `SEVEN` whose ratios share no launch."""
+UNITS: tuple[tuple[Unit, float], ...] = (
+    ("all windows", 0.0),
+    ("by window", 0.0),
+    ("by window", 0.03),
+    ("by round", 0.0),
+    ("by round", 0.03),
+)
+"""What is taken again, and by how much a window is slower whose arm spins on into the probe."""
+Draw: TypeAlias = Callable[[], np.random.Generator]
+STRAY_SHARE, STRAY = 0.02, 0.2
+"""Launches that are far off for no cause that a probe sees, and by how much; log scale."""
+
+
+class Taking(msgspec.Struct, frozen=True):
+    """What is taken again, at equal time: the ratio of ONNX Runtime, whose threads disturb the probe, to OpenVINO."""
+
+    hour: str
+    unit: Unit
+    spin_slows: float
+    bias: float
+    """Mean log ratio less the truth."""
+    sd: float
+    """Of the log ratio of a launch."""
+    missing: float
+    """Share of generations in which a launch of the pair has no value."""
+    misses: float
+    """Share of windows that counted though the machine was contended for more than half of them."""
+    half_width: float | None
+    """Median at 95 % of eight generations; None: most runs have fewer than five of them."""
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """Share of intervals of the calm ratio that hold it, of equal launches."""
+
+    hour: str
+    launches: int
+    intervals: int
+    at_95: float
+    at_99: float
+
+
+class Widths(msgspec.Struct, frozen=True):
+    """Half widths in a block of seven arms, at 95 % together."""
+
+    hour: str
+    strays: float
+    """Share of launches that are far off for a cause that no probe sees."""
+    launches: int
+    lead: float
+    """Of the second arm over the best: median."""
+    lead_9_of_10: float
+    """The quantile below which nine of ten runs are."""
+    every: float
+    """Of every arm over the best: median."""
+
+
+class Alarms(msgspec.Struct, frozen=True):
+    """Identical arms, ranked in a block."""
+
+    hour: str
+    launches: int
+    blocks: int
+    twins: float
+    """Blocks of six backends and a twin in which the twin and its original are called different."""
+    any_of_seven: float
+    """Blocks of seven identical arms in which any two are called different."""
+
+
+class Decisions(msgspec.Struct, frozen=True):
+    """`ab` of one case: what it says, and when."""
+
+    hour: str
+    strays: float
+    effect: float
+    budget_s: float
+    trials: int
+    found: float | None
+    """Share called slower; None: there is no effect."""
+    wrong: float
+    """Share called faster, or different where there is no effect."""
+    same: float
+    seconds: float
+    """Median time, that of undecided ones the whole budget."""
+
+
+class Study(msgspec.Struct, frozen=True):
+    """All answers."""
+
+    taking: tuple[Taking, ...]
+    coverage: tuple[Coverage, ...]
+    widths: tuple[Widths, ...]
+    alarms: tuple[Alarms, ...]
+    decisions: tuple[Decisions, ...]
+
+
+def answer(seed: int, runs: int) -> Study:
+    """Answer all questions, each hour by `runs` simulated runs."""
+    seeds = iter(np.random.SeedSequence(seed).spawn(100))
+
+    def draw() -> np.random.Generator:
+        return np.random.default_rng(next(seeds))
+
+    blocks = {hour: measure(draw(), runs, list(SEVEN), DEFAULT, contended=share) for hour, share in HOURS.items()}
+    return Study(
+        taking=tuple(_takings(draw, runs // 4)),
+        coverage=tuple(found for hour, block in blocks.items() for found in _coverages(hour, block)),
+        widths=tuple(found for hour, block in blocks.items() for found in _widths(draw(), hour, block)),
+        alarms=tuple(found for hour in HOURS for found in _alarms(draw(), hour, runs // 2)),
+        decisions=tuple(found for hour in HOURS for found in _decisions(draw(), hour, runs // 4)),
+    )
+
+
+def _takings(draw: Draw, runs: int) -> Iterator[Taking]:
+    pair = [Arm("onnxruntime"), Arm("openvino"), *SEVEN[2:]]
+    schedule = DEFAULT._replace(generations=8)
+    for hour, contended in HOURS.items():
+        for unit, spin_slows in UNITS:
+            found = measure(
+                draw(), runs, pair, schedule._replace(unit=unit), contended=contended, spin_slows=spin_slows
+            )
+            ratios = found.levels[:, :, 0] - found.levels[:, :, 1]
+            widths = [mean_of(values).half_width(0.95) for values in _present(ratios) if values.size >= MIN_LAUNCHES]
+            yield Taking(
+                hour=hour,
+                unit=unit,
+                spin_slows=spin_slows,
+                bias=float(np.nanmean(ratios)),
+                sd=float(np.nanstd(ratios)),
+                missing=float(np.isnan(ratios).mean()),
+                misses=found.misses,
+                half_width=float(np.median(widths)) if len(widths) > runs / 2 else None,
+            )
+
+
+def _present(ratios: Floats) -> Iterator[Floats]:
+    """Yield the ratios of each run that has some."""
+    return (without_missing(each) for each in ratios)
+
+
+def _coverages(hour: str, block: Measured) -> Iterator[Coverage]:
+    truth = [SEVEN[first].level - SEVEN[second].level for first, second in PAIRS]
+    runs = [
+        values - true
+        for (first, second), true in zip(PAIRS, truth, strict=True)
+        for values in _present(block.levels[:, :, first] - block.levels[:, :, second])
+    ]
+    for launches in range(MIN_LAUNCHES, DEFAULT.generations + 1):
+        means = [mean_of(values[:launches]) for values in runs if values.size >= launches]
+        if 2 * len(means) < len(runs):
+            return
+        held = [[abs(mean.value) <= mean.half_width(confidence) for mean in means] for confidence in (0.95, 0.99)]
+        yield Coverage(hour, launches, len(means), float(np.mean(held[0])), float(np.mean(held[1])))
+
+
+def _widths(rng: np.random.Generator, hour: str, block: Measured) -> Iterator[Widths]:
+    for strays, levels in ((0.0, block.levels), (STRAY_SHARE, _with_strays(rng, block.levels))):
+        ratios = levels[:, :, 1:] - levels[:, :, :1]
+        for launches in range(7, 11):
+            halves = np.array(
+                [
+                    [_half(column[:launches], levels.shape[2] - 1) for column in run.T]
+                    for run in ratios[: len(ratios) // 4]
+                ]
+            )
+            yield Widths(
+                hour=hour,
+                strays=strays,
+                launches=launches,
+                lead=float(np.nanmedian(halves[:, 0])),
+                lead_9_of_10=float(np.nanquantile(halves[:, 0], 0.9)),
+                every=float(np.nanmedian(halves)),
+            )
+
+
+def _with_strays(rng: np.random.Generator, levels: Floats) -> Floats:
+    return levels + np.where(rng.random(levels.shape) < STRAY_SHARE, STRAY, 0.0)
+
+
+def _half(ratios: Floats, comparisons: int) -> float:
+    values = without_missing(ratios)
+    return mean_of(values).half_width(0.95, comparisons=comparisons) if values.size >= MIN_LAUNCHES else math.nan
+
+
+def _alarms(rng: np.random.Generator, hour: str, blocks: int) -> Iterator[Alarms]:
+    twins = [*SEVEN[:6], SEVEN[0]]
+    equal = [Arm(arm.backend) for arm in SEVEN]
+    measured = [measure(rng, blocks, arms, DEFAULT, contended=HOURS[hour]).levels for arms in (twins, equal)]
+    for launches in (7, 8, 10):
+        called = [[rank(levels[:launches]) for levels in each] for each in measured]
+        pairs = [{(place.arm, fast) for place in block for fast in place.behind} for block in called[0]]
+        yield Alarms(
+            hour=hour,
+            launches=launches,
+            blocks=blocks,
+            twins=float(np.mean([bool(pair & {(0, 6), (6, 0)}) for pair in pairs])),
+            any_of_seven=float(np.mean([any(place.behind for place in block) for block in called[1]])),
+        )
+
+
+def _decisions(rng: np.random.Generator, hour: str, trials: int) -> Iterator[Decisions]:
+    twins = [Arm("onnxruntime"), Arm("onnxruntime")]
+    levels = measure(rng, trials, twins, PAIR, contended=HOURS[hour]).levels
+    astray = _with_strays(rng, levels)
+    cases = [(0.0, effect, levels) for effect in (0.0, 0.02, 0.05)] + [(STRAY_SHARE, 0.0, astray)]
+    for strays, effect, each in cases:
+        ends = [_decide(values + math.log1p(effect)) for values in each[:, :, 1] - each[:, :, 0]]
+        for budget_s in (90.0, 360.0):
+            verdicts = [verdict if at <= budget_s else Verdict.INCONCLUSIVE for verdict, at in ends]
+            yield Decisions(
+                hour=hour,
+                strays=strays,
+                effect=effect,
+                budget_s=budget_s,
+                trials=trials,
+                found=_share(verdicts, Verdict.SLOWER) if effect else None,
+                wrong=_share(verdicts, Verdict.FASTER) + (0.0 if effect else _share(verdicts, Verdict.SLOWER)),
+                same=_share(verdicts, Verdict.SAME),
+                seconds=float(np.median([min(at, budget_s) for _, at in ends])),
+            )
+
+
+def _share(verdicts: Sequence[Verdict], wanted: Verdict) -> float:
+    return float(np.mean([verdict is wanted for verdict in verdicts]))
+
+
+def _decide(ratios: Floats) -> tuple[Verdict, float]:
+    """Look after every generation from the first look on; return the verdict, and the time of it."""
+    policy = change_policy(Gate())
+    for generations in range(FIRST_LOOK, ratios.size + 1):
+        values = without_missing(ratios[:generations])
+        if values.size < FEWEST:
+            continue
+        (found,) = judge([from_pairs(mean_of(values, EndedBy.VERDICT))], policy)
+        if found.verdict is not Verdict.INCONCLUSIVE:
+            return found.verdict, generations * GENERATION_S - PAIR.apart_s
+    return Verdict.INCONCLUSIVE, math.inf
