@@ -46,7 +46,10 @@ def upgrade() -> None:
     help="Backend to measure twice in every boot, or auto; default: none. Boots are compared, so it only takes time.",
 )
 @click.option(
-    "--boots", type=click.IntRange(1, MOST_BOOTS), default=3, help="Boots of each phase: before, new and after."
+    "--boots",
+    type=click.IntRange(1, MOST_BOOTS),
+    default=3,
+    help="Boots of each phase (before, new and after): three or more.",
 )
 @click.option("--one-way", is_flag=True, help="There is no going back to the old stack: it is not measured again.")
 @click.option(

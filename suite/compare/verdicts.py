@@ -11,7 +11,9 @@ interval is shown at the confidence at which its verdict was reached, so that th
 * a change, at 1 − q·R/m, where R of m effects changed: of the intervals shown for changes, at most the share q miss
   (Benjamini & Yekutieli 2005), and each excludes 1;
 * an equivalence, at 1 − 2·q·E/m, where E of m are equivalent: each lies inside the margin;
-* anything else, at the wider of the two (with one for R or E where there is none): it includes 1 and leaves the margin.
+* anything else, at the wider of the two (with one for R or E where there is none): it includes 1 and leaves the margin;
+* so is a change whose interval would lie inside the margin, though it was not found equivalent: where many cases
+  changed by just the margin, *same* would else be said of more of them than q allows.
 
 `reproduce` judges each result by its own 95 % interval (`reproduction_policy`): all of it inside the allowance, all of
 it outside, or not decided. One run a side cannot say whether a stack became slower: between quiet runs of the same
@@ -140,9 +142,11 @@ def _levels(effects: Sequence[Effect], policy: Policy) -> Iterator[tuple[float, 
     equivalent = benjamini_hochberg([effect.p_equivalent(policy.margin) for effect in effects], q=policy.level)
     of_change = 1 - policy.level * max(sum(changed.found), 1) / len(effects)
     of_equivalence = 1 - min(2 * policy.level * max(sum(equivalent.found), 1) / len(effects), 0.5)
-    for differs, equal, adjusted in zip(changed.found, equivalent.found, changed.adjusted, strict=True):
-        confidence = of_equivalence if equal else of_change if differs else max(of_change, of_equivalence)
-        yield confidence, adjusted
+    found = zip(effects, changed.found, equivalent.found, changed.adjusted, strict=True)
+    for effect, differs, equal, adjusted in found:
+        inside = effect.p_equivalent(policy.margin) <= (1 - of_change) / 2
+        of_neither = max(of_change, of_equivalence)
+        yield of_equivalence if equal else of_change if differs and not inside else of_neither, adjusted
 
 
 def _judgement(effect: Effect, policy: Policy, confidence: float, adjusted: float) -> Judgement:

@@ -4,8 +4,11 @@ import msgspec
 import pytest
 
 from suite.analysis import analyse, scaling
+from suite.analysis.estimates import matrix
+from suite.analysis.launch_levels import launch_levels
 from suite.analysis.scaling import Scaling
 from suite.record.schema import Run
+from suite.statistics.ratios import ratio_interval
 from tests.records_builder import SCALING, make_run
 
 
@@ -37,21 +40,19 @@ def test_an_exact_record_gives_the_exact_speed_up() -> None:
             assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
-def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
-    held = asked = 0
-    for seed in range(12):
-        for curve in only(made(seed=seed)).curves:
-            for point in curve.points[1:]:
-                assert point.speed_up is not None
-                assert point.efficiency is not None
-                low, high = point.speed_up.low, point.speed_up.high
-                assert low is not None
-                assert high is not None
-                asked += 1
-                held += low < point.count**SCALING < high
-                assert point.efficiency.low == pytest.approx(low / point.count)
-                assert point.efficiency.high == pytest.approx(high / point.count)
-    assert held / asked > 0.85, "95 % was promised, of 48"
+def test_intervals_are_those_of_launches_paired_by_generation() -> None:
+    """`tests.statistics.test_ratios` simulates how often those hold the truth."""
+    run = made(seed=3)
+    levels = {block.case.threads: launch_levels(block) for block in run.blocks}
+    for curve in only(run).curves:
+        for point in curve.points[1:]:
+            logs = matrix({"few": levels[1][curve.arm], "many": levels[point.count][curve.arm]})
+            expected = ratio_interval(*logs.T)
+            assert point.speed_up is not None
+            assert point.efficiency is not None
+            assert (point.speed_up.low, point.speed_up.high) == pytest.approx((expected.low, expected.high))
+            assert point.efficiency.low == pytest.approx(expected.low / point.count)
+            assert point.efficiency.high == pytest.approx(expected.high / point.count)
 
 
 def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:

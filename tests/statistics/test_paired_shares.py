@@ -1,6 +1,5 @@
-import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, multinomial
 
 from suite.statistics.paired_shares import compare
 
@@ -20,13 +19,20 @@ def test_nothing_changed_is_not_certainty() -> None:
     assert found.low < 0 < found.high
 
 
-@pytest.mark.parametrize(("lose", "gain", "items"), [(0.05, 0.02, 100), (0.01, 0.01, 500), (0.2, 0.1, 40)])
-def test_the_interval_covers_the_true_difference(lose: float, gain: float, items: int) -> None:
-    rng = np.random.default_rng(1)
-    drawn = rng.multinomial(items, [lose, gain, 1 - lose - gain], 2000)
-    found = [compare(int(lost), int(gained), items) for lost, gained, _ in drawn]
-    covered = np.mean([each.low <= gain - lose <= each.high for each in found])
-    assert 0.93 <= covered <= 0.99
+@pytest.mark.parametrize(
+    ("lose", "gain", "items", "covers"), [(0.05, 0.02, 100, 0.972), (0.01, 0.01, 500, 0.976), (0.2, 0.1, 40, 0.959)]
+)
+def test_the_interval_covers_the_true_difference(lose: float, gain: float, items: int, covers: float) -> None:
+    """Its exact coverage: the probability of all counts whose interval holds the truth."""
+    covered = total = 0.0
+    for lost in range(41):
+        for gained in range(min(40, items - lost) + 1):
+            chance = float(multinomial.pmf([lost, gained, items - lost - gained], items, [lose, gain, 1 - lose - gain]))
+            found = compare(lost, gained, items)
+            total += chance
+            covered += chance * (found.low <= gain - lose <= found.high)
+    assert total == pytest.approx(1, abs=1e-6)
+    assert covered == pytest.approx(covers, abs=0.002)
 
 
 @pytest.mark.parametrize(("lost", "gained", "items"), [(1, 0, 0), (-1, 0, 5), (3, 3, 5)])

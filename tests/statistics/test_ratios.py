@@ -9,6 +9,7 @@ from suite.statistics.ending import EndedBy
 from suite.statistics.errors import InsufficientData, UnusableData
 from suite.statistics.levels import levels_of_windows
 from suite.statistics.ratios import level_interval, ratio_interval
+from tests.statistics.rates import check_rate
 
 
 def _blocks(
@@ -53,11 +54,11 @@ def test_drift_of_one_arm_from_launch_to_launch_is_not_covered() -> None:
     assert 0.5 < covered < 0.8
 
 
-def test_false_alarms_on_identical_arms_are_at_most_alpha() -> None:
+def test_false_alarms_on_identical_arms_are_as_frequent_as_alpha_says() -> None:
     levels = levels_of_windows(_blocks(4000, seed=11)).reshape(4000, 5, 2)
     p = np.array([ratio_interval(block[:, 0], block[:, 1]).mean.p_value for block in levels])
     for alpha in (0.01, 0.05, 0.2):
-        assert (p < alpha).mean() <= alpha + 2 * math.sqrt(alpha * (1 - alpha) / p.size)
+        check_rate(int((p < alpha).sum()), p.size, 0.7 * alpha, alpha)  # heavy tails make them somewhat rarer
 
 
 def test_level_intervals_cover_the_truth_at_five_launches() -> None:

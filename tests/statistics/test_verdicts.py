@@ -5,6 +5,7 @@ import pytest
 
 from suite.statistics.ratios import ratio_interval
 from suite.statistics.verdicts import Verdict, verdict_of
+from tests.statistics.rates import check_rate
 
 
 @pytest.mark.parametrize(
@@ -54,14 +55,14 @@ def test_what_is_no_margin_is_refused(margin: float) -> None:
         verdict_of(0.9, 1.1, margin=margin)
 
 
-def test_same_is_wrongly_said_of_a_difference_at_the_margin_at_most_as_often_as_the_interval_misses() -> None:
+def test_same_is_wrongly_said_of_a_difference_at_the_margin_as_often_as_a_bound_misses() -> None:
     rng = np.random.default_rng(9)
     values = math.log(1.02) + 1e-9 + 0.004 * rng.standard_normal((4000, 5))
     wrong = 0
     for row in values:
         found = ratio_interval(row, np.zeros(5))
         wrong += verdict_of(found.low, found.high) is Verdict.SAME
-    assert wrong / 4000 <= 0.025 + 2 * math.sqrt(0.025 * 0.975 / 4000)
+    check_rate(wrong, 4000, 0.025)
 
 
 @pytest.mark.parametrize(

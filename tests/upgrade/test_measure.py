@@ -96,6 +96,14 @@ def last_line(machine: Machine) -> str:
     return machine.out.strip().splitlines()[-1]
 
 
+def test_fewer_than_three_boots_are_refused_unless_it_is_a_smoke_run(tmp_path: Path) -> None:
+    chosen = Options(selection=Selection(models=("mlp",)), reports=tmp_path, launcher="host")
+    with pytest.raises(LevelfieldError, match="takes 3 boots a phase") as caught:
+        measure.begin("up", chosen, Console(quiet=True), boots=2)
+    assert "--profile smoke" in caught.value.fix
+    assert not list(tmp_path.iterdir())
+
+
 def test_old_new_old_over_boots(machine: Machine) -> None:
     machine.begin()
     machine.next()

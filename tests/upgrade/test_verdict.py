@@ -196,3 +196,7 @@ def test_json_is_read_again() -> None:
     found = json.loads(WRITERS["json"](upgraded(LOST)))
     assert (found["kind"], found["exit_code"], found["settings"][0]["meant"]) == ("upgrade", 3, "not meant")
     assert found["rows"][0]["drift"]["value"] == pytest.approx(1.0, rel=0.02)
+
+
+def test_the_method_says_what_its_rate_supposes() -> None:
+    assert "boots come up in two modes" in upgraded().method
