@@ -580,6 +580,7 @@ LABELS = {
     "emulated": "The processor was emulated: no time in this report says anything about a real one.",
     "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
     "ab": "Two arms were compared with each other: the comparison shows what differs between them.",
+    "so-far": "A first ranking, of two backends: the images of the others were not there yet.",
     "demonstration": "A demonstration: not to be cited as a result.",
 }
 

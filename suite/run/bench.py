@@ -110,9 +110,9 @@ def run_bench(options: Options, console: Console) -> Done:
         launcher, _ = choose(options.launcher, base=options.base)
         first, rest = first_ranking.choose(chosen, launcher, options.base)
         if first and until is None:
-            _rank_first(first, rest, options, console)
+            _rank_first(chosen, first, rest, options, console)
         elif first:
-            options = first_ranking.narrowed(options, first)
+            options = first_ranking.narrowed(options, chosen, first)
             chosen = _planned(options)
     folder = conduct(chosen, options, console, resumed=resumed, until=until)
     return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
@@ -134,10 +134,12 @@ def _in_short(options: Options) -> Options:
     return msgspec.structs.replace(options, selection=msgspec.structs.replace(options.selection, scenarios=scenarios))
 
 
-def _rank_first(arms: tuple[str, ...], rest: tuple[str, ...], options: Options, console: Console) -> None:
+def _rank_first(
+    chosen: plan.Plan, arms: tuple[str, ...], rest: tuple[str, ...], options: Options, console: Console
+) -> None:
     """Measure two arms and show their ranking, while the wheels of the other images are fetched."""
     first = msgspec.structs.replace(
-        first_ranking.narrowed(options, arms), by_clock=False, budget_seconds=None, precision_target=None
+        first_ranking.narrowed(options, chosen, arms), by_clock=False, budget_seconds=None, precision_target=None
     )
     beside = Prefetch(rest)
     console.print(f"First [bold]{escape(' and '.join(arms))}[/]; {len(rest)} images are fetched meanwhile.")

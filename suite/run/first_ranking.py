@@ -13,11 +13,15 @@ from suite.plan.types import answers, file_key
 from suite.record.references import suffix
 from suite.record.schema import Arm
 from suite.run.options import Options
+from suite.zoo import models
 
 LABEL = "so-far"
 """Of the run that holds the first ranking."""
 WORTH_S = 60.0
 """Making the other images has to take so long; else they are not waited for."""
+SMALL = 50_000_000
+"""Parameters of a model at the most, where others are larger: making, exporting and loading the weights of BERT takes
+longer than to measure ResNet-50."""
 _MADE = ("docker", "venv")
 """Launchers that make what workers run in; the third takes the interpreter that runs this tool."""
 
@@ -82,17 +86,20 @@ def quickest(images: Mapping[str, frozenset[str]], seconds: Mapping[str, float])
     return min(pairs, key=lambda pair: sum(seconds[each] for each in images[pair[0]] | images[pair[1]]), default=())
 
 
-def narrowed(options: Options, arms: tuple[str, ...]) -> Options:
-    """Return the options of a run of these arms alone, on latency.
+def narrowed(options: Options, chosen: Plan, arms: tuple[str, ...]) -> Options:
+    """Return the options of a run of these arms alone, on the latency of models that are soon made.
 
     Parameters
     ----------
-    options
+    options, chosen
         Of the whole run.
     arms
         As `choose` found them.
     """
     selection = msgspec.structs.replace(options.selection, backends=arms, scenarios=("latency",), control="none")
+    if chosen.own is None:
+        small = tuple(name for name in chosen.models if models.get(name).parameter_count <= SMALL)
+        selection = msgspec.structs.replace(selection, models=small or chosen.models)
     return msgspec.structs.replace(options, selection=selection, labels=(*options.labels, LABEL))
 
 

@@ -160,7 +160,16 @@ class Generations:
             for group in self._groups(case, arms, seed):
                 self.keep([])
                 with self._phase("peak memory"):
-                    outcomes = peak_memory(self._resources, block, group, index, seed, self._journal, self._listener)
+                    outcomes = peak_memory(
+                        self._resources,
+                        block,
+                        group,
+                        index,
+                        seed,
+                        self._journal,
+                        self._listener,
+                        expected_ns=self._expected_ns(case, group),
+                    )
                 self.keep(outcomes)
                 for outcome in outcomes:
                     self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
@@ -219,9 +228,6 @@ class Generations:
             min_calls=self._profile.min_calls,
             repeats=max(1, self._profile.rounds // 2),
         )
-        expected_ns = {
-            arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns
-        }
         with self._phase("loading"):
             outcomes = bring_up(
                 self._resources,
@@ -230,7 +236,7 @@ class Generations:
                 verify=not case.trains,
                 launch_measured=False,
                 running=self._live,
-                expected_ns=expected_ns,
+                expected_ns=self._expected_ns(case, arms),
                 padding_bytes=padding.draw(arms, seed),
             )
         self.keep(outcomes)
@@ -318,6 +324,10 @@ class Generations:
         """Remember how long a fresh launch took to load, so that the longest can begin first."""
         if launch.startup is not None and not launch.served:
             self._load_ns[case.model, launch.arm] = launch.startup.import_ns + launch.startup.load_ns
+
+    def _expected_ns(self, case: Case, arms: Sequence[Arm]) -> dict[str, float]:
+        """Return how long these arms took to load last time, where that is known."""
+        return {arm.id: self._load_ns[case.model, arm.id] for arm in arms if (case.model, arm.id) in self._load_ns}
 
     def _record_launch(self, block: str, index: int, outcome: Outcome) -> None:
         self._journal.write(LaunchDone(block, index, outcome.launch))

@@ -130,7 +130,9 @@ class RunInProgress:
         """
         began = time.monotonic()
         settings = self._run.settings
-        apart_s = self._profile.apart_seconds if len(made.groups) > 1 or not settings.ends_on_verdict else 0.0
+        until_known = settings.ends_on_verdict or settings.precision_target is not None
+        # Of one case alone, pauses would be most of the time that a user waits for an answer.
+        apart_s = 0.0 if until_known and len(made.groups) == 1 else self._profile.apart_seconds
         for number, group in enumerate(made.groups):
             if number and may_break and settings.budget_seconds is not None and self._spent_s() > self._clock.seconds:
                 return False

@@ -1,7 +1,7 @@
 """Launches that are measured as a whole: cold starts, one at a time, and peak memory."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from suite.record.journal import Journal, LaunchDone
 from suite.record.schema import Arm, Block
@@ -66,6 +66,8 @@ def peak_memory(
     seed: int,
     journal: Journal,
     listener: ProgressListener,
+    *,
+    expected_ns: Mapping[str, float],
 ) -> list[Outcome]:
     """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified.
 
@@ -84,6 +86,8 @@ def peak_memory(
         Of the order of launches, and of their padding.
     journal, listener
         Each launch is written, and shown, when it has been read.
+    expected_ns
+        How long an arm took to load last time, by arm id: the longest begin first.
 
     Returns
     -------
@@ -92,7 +96,12 @@ def peak_memory(
 
     """
     outcomes = bring_up(
-        resources, block.case, shuffled(arms, seed), verify=False, padding_bytes=padding.draw(arms, seed)
+        resources,
+        block.case,
+        shuffled(arms, seed),
+        verify=False,
+        expected_ns=expected_ns,
+        padding_bytes=padding.draw(arms, seed),
     )
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):

@@ -39,12 +39,15 @@ def test_two_forms_of_one_framework_are_no_choice() -> None:
     assert first_ranking.quickest({"jax": IMAGES["jax"]}, SECONDS) == ()
 
 
-def test_the_first_run_is_of_latency_and_has_no_control() -> None:
-    asked = Selection(models=("mlp", "bert"), backends=("jax", "torch", "openvino"))
-    found = first_ranking.narrowed(Options(selection=asked, labels=("mine",)), ("jax", "torch"))
+@pytest.mark.parametrize(
+    ("models", "expected"), [(("mlp", "bert", "resnet50"), ["mlp", "resnet50"]), (("bert",), ["bert"])]
+)
+def test_the_first_run_is_of_latency_and_has_no_control(models: tuple[str, ...], expected: list[str]) -> None:
+    asked = Options(selection=Selection(models=models, backends=("jax", "torch", "openvino")), labels=("mine",))
+    found = first_ranking.narrowed(asked, make(asked.selection, available=CPUS), ("jax", "torch"))
     assert found.labels == ("mine", "so-far")
     blocks = make(found.selection, available=CPUS).blocks
-    assert [block.case.scenario for block in blocks] == ["latency", "latency"]
+    assert [(block.case.model, block.case.scenario) for block in blocks] == [(name, "latency") for name in expected]
     assert {arm.id for block in blocks for arm in block.arms} == {"jax", "torch"}
 
 

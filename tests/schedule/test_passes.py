@@ -31,7 +31,7 @@ def settings(budget_s: float | None = None, clock_s: float | None = None) -> Set
     return msgspec.structs.replace(SETTINGS, budget_seconds=budget_s, clock_seconds=clock_s)
 
 
-@pytest.mark.parametrize(("pass_s", "expected"), [(1.0, 15), (30.0, 11), (45.0, 7), (66.0, 5), (100.0, 5)])
+@pytest.mark.parametrize(("pass_s", "expected"), [(1.0, 12), (30.0, 11), (45.0, 7), (66.0, 5), (100.0, 5)])
 def test_a_default_run_has_the_passes_that_fit_and_five_at_least(pass_s: float, expected: int) -> None:
     assert passes(clock(STANDARD, settings(clock_s=330), [block("latency", 0)]), pass_s) == expected
 
