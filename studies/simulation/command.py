@@ -47,9 +47,9 @@ def _lines(found: Simulated) -> Iterator[str]:
     yield "# Simulation of the rules on a machine with two states\n"
     yield (
         f"{found.runs} runs of a block of seven arms for each hour, seed {found.seed}. The machine is contended "
-        f"{world.QUIET:.0%} of the time in a *quiet* hour and {world.BUSY:.0%} in a *busy* one; stretches last about a "
-        f"second, one in ten 5 to 15 s. Launches scatter by {world.LAUNCH_SD:.1%} and windows by {world.WINDOW_SD:.1%} "
-        "(Student's t3). A window is calm where both of its probes lie below "
+        f"{_whole(world.QUIET)} of the time in a *quiet* hour and {_whole(world.BUSY)} in a *busy* one; stretches last "
+        f"about a second, one in ten 5 to 15 s. Launches scatter by {_percent(world.LAUNCH_SD)} and windows by "
+        f"{_percent(world.WINDOW_SD)} (Student's t3). A window is calm where both of its probes lie below "
         f"{world.LIMIT:.2f} of the low mode. Identical commands give identical figures.\n"
     )
     yield "## Effects, from published records\n"
@@ -66,7 +66,7 @@ def _lines(found: Simulated) -> Iterator[str]:
         ("hour", "taken again", "spinning slows its window by:", "bias:", "sd of a launch's ratio:", "without a value:",
          "contended windows that count:", "95 % half width, 8 generations:"),
         (
-            (each.hour, {"all windows": "nothing, all count"}.get(each.unit, each.unit), f"{each.spin_slows:.0%}",
+            (each.hour, {"all windows": "nothing, all count"}.get(each.unit, each.unit), _whole(each.spin_slows),
              f"{100 * each.bias:+.2f} %", _percent(each.sd), _percent(each.missing), f"{100 * each.misses:.2f} %",
              "–" if each.half_width is None else _percent(each.half_width))
             for each in study.taking
@@ -76,19 +76,19 @@ def _lines(found: Simulated) -> Iterator[str]:
     yield from table(
         ("hour", "launches:", "intervals:", "of 95 % intervals:", "of 99 % intervals:"),
         (
-            (each.hour, str(each.launches), str(each.intervals), f"{each.at_95:.1%}", f"{each.at_99:.1%}")
+            (each.hour, str(each.launches), str(each.intervals), _percent(each.at_95), _percent(each.at_99))
             for each in study.coverage
         ),
     )
     yield "\n## Half widths in a block of seven arms\n"
     yield (
-        f"At 95 % together. *Strays*: launches that are {STRAY:.0%} slower for a cause that no probe sees, "
-        f"{STRAY_SHARE:.0%} of all.\n"
+        f"At 95 % together. *Strays*: launches that are {_whole(STRAY)} slower for a cause that no probe sees, "
+        f"{_whole(STRAY_SHARE)} of all.\n"
     )
     yield from table(
         ("hour", "strays:", "launches:", "lead, median:", "lead, nine of ten:", "every arm, median:"),
         (
-            (each.hour, f"{each.strays:.0%}", str(each.launches), _percent(each.lead), _percent(each.lead_9_of_10),
+            (each.hour, _whole(each.strays), str(each.launches), _percent(each.lead), _percent(each.lead_9_of_10),
              _percent(each.every))
             for each in study.widths
         ),
@@ -101,16 +101,33 @@ def _lines(found: Simulated) -> Iterator[str]:
             for each in study.alarms
         ),
     )
+    yield "\n## A slow mode\n"
+    yield (
+        f"JAX's MLP over torch's, quiet: {_whole(world.SLOW_MODE_SHARE)} of its launches take "
+        f"{world.SLOW_MODE_FACTOR:.1f} × as long ({found.modes.slow} of {found.modes.launches} in {effects.MODES}).\n"
+    )
+    yield from table(
+        ("launches:", "intervals:", "hold the usual mode's ratio:", "95 % half width, median:", "nine of ten:"),
+        (
+            (str(each.launches), str(each.intervals), _percent(each.holds), _percent(each.half_width),
+             _percent(each.half_width_9_of_10))
+            for each in study.modes
+        ),
+    )  # fmt: skip
     yield "\n## Decisions of `ab`\n"
     yield from table(
         ("hour", "true change:", "strays:", "budget:", "trials:", "found:", "wrong:", "same:", "median time:"),
         (
-            (each.hour, f"{each.effect:.0%}", f"{each.strays:.0%}", f"{each.budget_s:.0f} s", str(each.trials),
+            (each.hour, _whole(each.effect), _whole(each.strays), f"{each.budget_s:.0f} s", str(each.trials),
              "–" if each.found is None else _percent(each.found), _percent(each.wrong), _percent(each.same),
              f"{each.seconds:.0f} s")
             for each in study.decisions
         ),
     )  # fmt: skip
+
+
+def _whole(value: float) -> str:
+    return f"{100 * value:.0f} %"
 
 
 def _percent(value: float) -> str:

@@ -108,6 +108,18 @@ class Alarms(msgspec.Struct, frozen=True):
     """Blocks of seven identical arms in which any two are called different."""
 
 
+class Modes(msgspec.Struct, frozen=True):
+    """An arm of which some launches are in a slow mode, over one without: intervals at 95 %."""
+
+    launches: int
+    intervals: int
+    holds: float
+    """Share that holds the ratio of the usual mode."""
+    half_width: float
+    """Median."""
+    half_width_9_of_10: float
+
+
 class Decisions(msgspec.Struct, frozen=True):
     """`ab` of one case: what it says, and when."""
 
@@ -133,6 +145,7 @@ class Study(msgspec.Struct, frozen=True):
     widths: tuple[Widths, ...]
     alarms: tuple[Alarms, ...]
     decisions: tuple[Decisions, ...]
+    modes: tuple[Modes, ...]
 
 
 def answer(seed: int, runs: int) -> Study:
@@ -149,6 +162,7 @@ def answer(seed: int, runs: int) -> Study:
         widths=tuple(found for hour, block in blocks.items() for found in _widths(draw(), hour, block)),
         alarms=tuple(found for hour in HOURS for found in _alarms(draw(), hour, runs // 2)),
         decisions=tuple(found for hour in HOURS for found in _decisions(draw(), hour, runs // 4)),
+        modes=tuple(_modes(draw(), runs)),
     )
 
 
@@ -236,6 +250,22 @@ def _alarms(rng: np.random.Generator, hour: str, blocks: int) -> Iterator[Alarms
             blocks=blocks,
             twins=float(np.mean([bool(pair & {(0, 6), (6, 0)}) for pair in pairs])),
             any_of_seven=float(np.mean([any(place.behind for place in block) for block in called[1]])),
+        )
+
+
+def _modes(rng: np.random.Generator, runs: int) -> Iterator[Modes]:
+    levels = measure(rng, runs, [Arm("jax", modes=True), Arm("torch")], DEFAULT, contended=QUIET).levels
+    ratios = list(_present(levels[:, :, 0] - levels[:, :, 1]))
+    for launches in (5, 7, 8, 10):
+        means = [mean_of(values[:launches]) for values in ratios if values.size >= launches]
+        halves = np.array([mean.half_width(0.95) for mean in means])
+        held = np.abs([mean.value for mean in means]) <= halves
+        yield Modes(
+            launches=launches,
+            intervals=len(means),
+            holds=float(held.mean()),
+            half_width=float(np.median(halves)),
+            half_width_9_of_10=float(np.quantile(halves, 0.9)),
         )
 
 

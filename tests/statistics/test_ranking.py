@@ -6,9 +6,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from studies.simulation import world
 from suite.statistics.errors import UnusableData
 from suite.statistics.ranking import ArmRank, most_equal_pairs, rank
 from suite.statistics.ratios import ratio_interval
+from suite.statistics.student import trimmed
 from suite.statistics.verdicts import Verdict
 from tests.statistics import blocks as simulated
 from tests.statistics.rates import check_rate
@@ -120,7 +122,20 @@ def test_paired_intervals_from_windows_cover_what_they_say(arms: int, generation
     for confidence in (0.95, 0.99):
         found = (ratio_interval(*levels.T[:2], confidence=confidence) for levels in blocks)
         missed = np.mean([not each.low <= 1 <= each.high for each in found])
-        assert 1 - at_most(confidence, experiments) <= missed <= at_most(1 - confidence, experiments)
+        nominal = 1 - confidence + 0.007 * bool(trimmed(generations))  # normal noise is the worst case of trimming
+        assert 1 - at_most(confidence, experiments) <= missed <= at_most(nominal, experiments)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("contended", [world.QUIET, world.BUSY])
+def test_on_a_machine_with_two_states_equal_arms_have_a_false_rank_in_at_most_one_block_in_twenty(
+    contended: float,
+) -> None:
+    arms = [world.Arm(backend) for backend in world.FACTORS]
+    schedule = world.Schedule(generations=10, measuring_s=4.0, apart_s=10.0)
+    blocks = world.measure(np.random.default_rng(7), 600, arms, schedule, contended=contended).levels
+    wrong = np.mean([any(place.behind for place in rank(levels)) for levels in blocks])
+    assert wrong <= at_most(0.05, 600)
 
 
 def test_ranks_follow_the_estimates_and_say_no_more_than_is_shown() -> None:
