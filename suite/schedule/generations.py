@@ -309,6 +309,7 @@ class Generations:
             clock=self.clock,
             listener=self._listener,
             states=self._states if on_cpu else ON_A_GPU,
+            budget_s=self._generation_s,
             device=self._device if case.device != "cpu" else None,
             next_round=first_round,
             watch=self._resources.watch,

@@ -10,6 +10,7 @@ What waiting and repeating may take has a limit for each window and one for each
 windows last longer than a calm spell is measured all the same.
 """
 
+import math
 import random
 import statistics
 import time
@@ -66,6 +67,8 @@ CALM_SHARE = 1.0
 """What waits and repeated windows of a generation may take, as a share of what its rounds are expected to take."""
 VAIN_SHARE = 0.2
 """The same after a generation in which repeating was in vain, as on a machine that is contended all the time."""
+BUDGET_SHARE = 0.25
+"""The most of a generation's share of the budget that waits and repeated windows take."""
 LEAST_CALM_S = 3.0
 """The same where the rounds are shorter than that: one state of the machine lasts for a second or so."""
 PROBES_NS = 8_000_000
@@ -277,6 +280,8 @@ class RoundScheduler:
     listener: ProgressListener
     states: MachineStates | Absent = NO_CANARY
     """What probes the machine around windows; absent with the reason where nothing does."""
+    budget_s: float = math.inf
+    """Share of the run's budget that this generation has; infinite: there is no budget."""
     device: Device | None = None
     next_round: int = 0
     """Index of the round that comes next; a generation may be measured in several groups, one after the other."""
@@ -296,7 +301,8 @@ class RoundScheduler:
         """Take all rounds, repeating disturbed ones as often as the pace allows; return the turns that failed."""
         expected_s = pace.rounds * round_ns(list(self.outcomes.values()), pace) / 1e9
         vain = not isinstance(self.states, Absent) and self.states.repeating_was_in_vain()
-        self._calm_s = VAIN_SHARE * expected_s if vain else max(LEAST_CALM_S, CALM_SHARE * expected_s)
+        wanted_s = VAIN_SHARE * expected_s if vain else max(LEAST_CALM_S, CALM_SHARE * expected_s)
+        self._calm_s = min(wanted_s, BUDGET_SHARE * self.budget_s)
         done = 0
         spare = pace.repeats
         repeats = 0

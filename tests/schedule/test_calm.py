@@ -1,5 +1,6 @@
 """Windows wait until the machine is calm, and are taken again where it was not; workers answer by a script."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -75,7 +76,9 @@ def states(then: Iterator[int | WorkerError]) -> MachineStates:
     return made
 
 
-def measured(tmp_path: Path, where: MachineStates | Absent, arm: Arm, pace: Pace = PACE) -> tuple[list[Turn], float]:
+def measured(
+    tmp_path: Path, where: MachineStates | Absent, arm: Arm, pace: Pace = PACE, budget_s: float = math.inf
+) -> tuple[list[Turn], float]:
     """Take one round of one arm; return the turns in the journal, and what is left for waits and repeated windows."""
     path = tmp_path / "journal.jsonl"
     with Journal(path) as written, Signals((0,)) as signals:
@@ -89,6 +92,7 @@ def measured(tmp_path: Path, where: MachineStates | Absent, arm: Arm, pace: Pace
             clock=SupervisorClock(),
             listener=SilentListener(),
             states=where,
+            budget_s=budget_s,
         )
         made.measure_rounds(pace)
     events = journal.read(path)
@@ -146,6 +150,12 @@ def test_a_machine_that_stays_contended_costs_a_bounded_number_of_attempts(
 def test_what_a_generation_may_wait_and_repeat_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds, "LEAST_CALM_S", 0.02)
     turns, left_s = measured(tmp_path, states(script(always=BUSY)), ARM)
+    assert 1 <= len(turns) <= 2
+    assert left_s <= 0
+
+
+def test_no_more_than_a_quarter_of_a_generations_budget_is_waited(tmp_path: Path) -> None:
+    turns, left_s = measured(tmp_path, states(script(always=BUSY)), ARM, budget_s=0.04)
     assert 1 <= len(turns) <= 2
     assert left_s <= 0
 

@@ -105,7 +105,7 @@ def test_a_whole_run(reports: Path) -> None:
     for generation in latency.generations:
         assert len([each for each in generation.rounds if not each.repeats]) >= 2
         for each in generation.rounds:
-            turns = [turn.arm for turn in each.turns]
+            turns = list(dict.fromkeys(turn.arm for turn in each.turns))
             assert turns == order(turns, generation.seed, each.index)
             assert set(turns) == {FIRST.id, SECOND.id, "canary"}
             for turn in each.turns:
@@ -197,7 +197,7 @@ def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
     (half,) = cut.blocks[0].generations
     assert not half.complete
     assert len(half.rounds) == 1
-    assert len(half.rounds[0].turns) == 3
+    assert len({turn.arm for turn in half.rounds[0].turns}) == 3
 
     run = harness.measure(resumed=True)
     assert run.finished
