@@ -85,7 +85,7 @@ def _repeat(plan: Plan, resources: RunResources) -> Repeat:
     own = msgspec.structs.replace(resources, caches=scratch.make_folder())
     began = time.monotonic()
     try:
-        run_folder = start_run(plan, RunOptions(seed=secrets.randbits(63), reports=folder), own)
+        run_folder = start_run(plan, RunOptions(seed=secrets.randbits(63), reports=folder, by_clock=False), own)
         RunInProgress(run_folder, own, SilentListener()).measure()
         record = journal.fold(journal.read(run_folder / JOURNAL))
     finally:
