@@ -167,7 +167,9 @@ class RunInProgress:
         try:
             for block, index in group:
                 began = time.monotonic()
-                self._generations.measure(block, index, last=(block, index) == group[-1], closing=closing)
+                # Passes beyond the plan hold timed cases alone.
+                ends = closing or (not block.case.timed and index + 1 >= block.planned_generations)
+                self._generations.measure(block, index, last=(block, index) == group[-1], closing=ends)
                 self._ended[block.case.id] = time.monotonic()
                 self._seconds[block.case.id] = self._ended[block.case.id] - began
                 self._ahead = self._ahead[1:]
