@@ -51,6 +51,21 @@ class Clock(msgspec.Struct, frozen=True):
         slow_s = SLOWER * pass_s
         return not self.another(taken + 1, spent_s + slow_s, slow_s)
 
+    def rest_s(self, taken: int, spent_s: float, pass_s: float, *, planned_s: float) -> float:
+        """Return how long the rest of a run may take, in seconds.
+
+        Parameters
+        ----------
+        taken, spent_s, pass_s
+            As for `another`; the pass that has begun counts.
+        planned_s
+            What is left of the passes that were planned.
+        """
+        left_s = max(0.0, self.seconds - spent_s)
+        if self.most is not None:
+            left_s = min(left_s, (self.most - taken) * pass_s)
+        return max(left_s, planned_s) if self.fewest > 1 else left_s
+
 
 def clock(profile: Profile, settings: Settings, blocks: Sequence[Block]) -> Clock:
     """Return the clock of a run.

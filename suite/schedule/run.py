@@ -55,6 +55,8 @@ class RunInProgress:
         self._clock = passes.clock(self._profile, self._run.settings, self._run.blocks)
         self._pass_s = math.inf
         """What the last pass took; before the first, nothing is known."""
+        self._passes = 0
+        """How many were begun."""
         self._ahead: LaunchGroup = []
         """What is planned and not made."""
         self._planned = sum(len(group) for each in remaining_passes(self._run.blocks) for group in each.groups)
@@ -129,17 +131,25 @@ class RunInProgress:
             Whether it was made to its end.
         """
         began = time.monotonic()
-        settings = self._run.settings
-        until_known = settings.ends_on_verdict or settings.precision_target is not None
-        # Of one case alone, pauses would be most of the time that a user waits for an answer.
-        apart_s = 0.0 if until_known and len(made.groups) == 1 else self._profile.apart_seconds
+        self._passes = made.number + 1
+        budget_s, apart_s = self._run.settings.budget_seconds, self._apart_s(made)
         for number, group in enumerate(made.groups):
-            if number and may_break and settings.budget_seconds is not None and self._spent_s() > self._clock.seconds:
+            if number and may_break and budget_s is not None and self._spent_s() > budget_s:
                 return False
             self._pause(group, apart_s)
             self._measure(group, closing=closing)
         self._pass_s = time.monotonic() - began
         return True
+
+    def _apart_s(self, made: Pass) -> float:
+        """Return how far apart the generations of a case lie: of one case alone, pauses must not cost its verdict."""
+        settings, apart_s = self._run.settings, self._profile.apart_seconds
+        if len(made.groups) > 1:
+            return apart_s
+        if settings.ends_on_verdict or settings.precision_target is not None:
+            return 0.0
+        needed_s = self._profile.generations * (sum(self._seconds.values()) + apart_s)
+        return apart_s if settings.budget_seconds is None or needed_s <= settings.budget_seconds else 0.0
 
     def _pause(self, group: LaunchGroup, apart_s: float) -> None:
         """Wait until the last generations of these cases ended so many seconds ago."""
@@ -157,7 +167,9 @@ class RunInProgress:
         try:
             for block, index in group:
                 began = time.monotonic()
-                self._generations.measure(block, index, last=(block, index) == group[-1], closing=closing)
+                # Passes beyond the plan hold timed cases alone.
+                ends = closing or (not block.case.timed and index + 1 >= block.planned_generations)
+                self._generations.measure(block, index, last=(block, index) == group[-1], closing=ends)
                 self._ended[block.case.id] = time.monotonic()
                 self._seconds[block.case.id] = self._ended[block.case.id] - began
                 self._ahead = self._ahead[1:]
@@ -230,7 +242,7 @@ class RunInProgress:
             self._share = max(self._share, 1 - len(self._ahead) / max(1, self._planned))
         else:
             spent_s = self._spent_s()
-            rest_s = max(rest_s, self._by_clock - spent_s, 0.0)
+            rest_s = self._clock.rest_s(self._passes, spent_s, self._pass_s, planned_s=rest_s)
             self._share = max(self._share, spent_s / (spent_s + rest_s))
         self._listener.done(self._share, rest_s)
 

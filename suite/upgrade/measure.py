@@ -227,6 +227,7 @@ def _options(begun: Begun, reports: Path, field_outputs: Sequence[FieldOutput] =
         launcher=how.launcher,
         base=how.base,
         budget_seconds=how.budget_seconds,
+        by_clock=how.budget_seconds is not None,  # a run is one value here: more launches of it are worth little
         precision_target=how.precision_target,
         margin=how.margin,
         identify=how.identify,

@@ -58,6 +58,15 @@ def test_a_pass_may_be_the_last_where_a_slower_one_leaves_no_time_for_another() 
     assert not Clock(math.inf, fewest=1, most=4).may_be_last(2, 0.0, math.inf)
 
 
+def test_how_long_the_rest_may_take() -> None:
+    default, bought = Clock(330.0, fewest=5, most=12), Clock(100.0, fewest=1, most=None)
+    assert default.rest_s(1, 10.0, math.inf, planned_s=40.0) == 320
+    assert default.rest_s(10, 100.0, 10.0, planned_s=0.0) == 20, "two passes more at the most"
+    assert default.rest_s(4, 320.0, 80.0, planned_s=90.0) == 90, "five are made in any case"
+    assert bought.rest_s(1, 60.0, 60.0, planned_s=300.0) == 40
+    assert bought.rest_s(2, 120.0, 60.0, planned_s=300.0) == 0
+
+
 def test_the_pass_that_a_run_was_cut_off_in_is_completed() -> None:
     found = completed([block("latency", 7), block("throughput", 6), block("cold-start", 1, planned=1)])
     assert [each.planned_generations for each in found] == [7, 7, 1]

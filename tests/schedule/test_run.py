@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from suite.errors import LevelfieldError
-from suite.plan import CANARY
-from suite.plan.profiles import SMOKE, STANDARD
+from suite.plan import CANARY, Plan
+from suite.plan.profiles import PROFILES, SMOKE, STANDARD
 from suite.record.schema import Arm, Case, Run
 from suite.run.options import Options
 from suite.schedule import launches, padding
@@ -303,23 +303,29 @@ def test_the_budget_ends_what_has_no_verdict_and_says_what_is_known(
     reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "FIRST_LOOK_S", 0.0)
-    options = Options(seed=1, ends_on_verdict=True, budget_seconds=25.0)
-    harness = Harness(plan("latency"), reports, options=options)
+    options = Options(seed=1, ends_on_verdict=True, budget_seconds=15.0)
+    harness = Harness(planned(plan("latency"), 1), reports, options=options)
     run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "1.00 (0.90-1.10)"})
     (warning,) = [each for each in run.warnings if each.code == "not-decided"]
     assert warning.about == run.blocks[0].case.id
     assert "1.00 (0.90-1.10)" in warning.message
-    assert len(run.blocks[0].generations) >= 2
+    assert run.blocks[0].generations
     again = harness.measure(resumed=True, undecided=lambda _: {})
     assert len(again.blocks[0].generations) == len(run.blocks[0].generations)
 
 
+def planned(made: Plan, generations: int) -> Plan:
+    blocks = tuple(msgspec.structs.replace(block, planned_generations=generations) for block in made.blocks)
+    return msgspec.structs.replace(made, blocks=blocks)
+
+
 @pytest.mark.extended
-def test_the_clock_alone_says_how_many_launches_every_arm_has(reports: Path) -> None:
+def test_the_clock_alone_says_how_many_launches_every_arm_has(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = msgspec.structs.replace(STANDARD, clock_seconds=60, most_generations=3, apart_seconds=6)
+    monkeypatch.setitem(PROFILES, "standard", short)
     slow = Arm(CANARY, CANARY, ordinal=4, inject="900%")
-    made = msgspec.structs.replace(plan("latency", "throughput", arms=(*ARMS, slow)), profile=STANDARD)
-    blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in made.blocks)
-    made = msgspec.structs.replace(made, blocks=blocks)
+    made = planned(plan("latency", "throughput", arms=(*ARMS, slow)), 1)
+    made = msgspec.structs.replace(made, profile=short)
     shares: list[float] = []
 
     class Watching(SilentListener):
@@ -327,8 +333,8 @@ def test_the_clock_alone_says_how_many_launches_every_arm_has(reports: Path) -> 
             assert seconds_left is not None
             shares.append(share)
 
-    run = Harness(made, reports, options=Options(seed=1, budget_seconds=45.0)).measure(listener=Watching())
-    assert run.settings.clock_seconds == 45
+    run = Harness(made, reports).measure(listener=Watching())
+    assert run.settings.clock_seconds == 60
     assert shares == sorted(shares), "what is done never becomes less"
     counts = {
         (block.case.id, arm.id): sum(arm.id == each.arm for made in block.generations for each in made.launches)
@@ -336,9 +342,9 @@ def test_the_clock_alone_says_how_many_launches_every_arm_has(reports: Path) -> 
         for arm in block.arms
     }
     assert len(set(counts.values())) == 1
-    assert min(counts.values()) > 1, "more than was planned"
+    assert 1 < min(counts.values()) <= 3, "more than was planned"
     assert run.time_spent_s is not None
-    assert run.time_spent_s["pausing"] > 9
+    assert run.time_spent_s["pausing"] > 5
     for block in run.blocks:
         assert all(each.parity_after for each in block.generations[-1].launches if each.arm != CANARY)
 

@@ -58,7 +58,11 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
     if options.selection.inject is not None:
         amount, arm = options.selection.inject
         yield "slowed down on purpose", f"{arm} by {amount}"
-    yield "launches of each arm", _numbers(sorted({block.planned_generations for block in plan.blocks}))
+    launches = _numbers(sorted({block.planned_generations for block in plan.blocks}))
+    yield (
+        "launches of each arm",
+        launches + (" or more, by the clock" if run.settings.clock_seconds is not None else ""),
+    )
     settings = run.settings
     yield "time budget", "none" if options.budget_seconds is None else units.duration(options.budget_seconds)
     if options.precision_target is not None:

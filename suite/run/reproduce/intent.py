@@ -111,6 +111,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         ),
         budget_seconds=settings.budget_seconds if budget_seconds is None else budget_seconds,
         precision_target=_target(settings),
+        by_clock=settings.clock_seconds is not None or settings.races,
         margin=settings.margin,
         loadgen_test_s=settings.loadgen_test_s,
         latency_target_ms=settings.latency_target_ms,
