@@ -20,18 +20,19 @@ from suite.record.schema import Arm, Run
 from suite.report import sentences, states, units
 from suite.statistics.ending import EndedBy
 from suite.statistics.stopping import decide
-from suite.statistics.student import LOOK_COST
+from suite.statistics.student import LOOK_COST, TRIMMED_FROM
 
 LABEL = "ab"
 """Of the runs that `ab` makes."""
 
 _NOT_MEASURED = {Verdict.FAILED, Verdict.MISSING, Verdict.UNEQUAL}
 """Verdicts that further launches do not change."""
+_TRIMMED = f" Of {TRIMMED_FROM} ratios or more, a tenth (at least one) is left out at either end."
 _ENDS = {
-    EndedBy.PLAN: "",
+    EndedBy.PLAN: _TRIMMED,
     EndedBy.PRECISION: " They are widened for having ended the run as soon as they were narrow enough.",
-    EndedBy.VERDICT: " A case was finished with its verdict, for which there was a look after every generation: that "
-    f"after n has 1 / ({LOOK_COST:g} n) of the level, so that all looks together keep it.",
+    EndedBy.VERDICT: f"{_TRIMMED} A case was finished with its verdict, for which there was a look after every "
+    f"generation: that after n has 1 / ({LOOK_COST:g} n) of the level, so that all looks together keep it.",
 }
 METHOD = (
     "Both arms were alive together and took turns in random order; every generation launched both anew and gives one "
