@@ -9,6 +9,7 @@ import hashlib
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from suite.analysis.states import CALM_ARITHMETIC, LEAST_SHARE, knowledge
 from suite.machine.fingerprint import SAME_MACHINE
@@ -48,7 +49,8 @@ def key_of(machine: Fingerprint, image: Image, cpus: int) -> str:
         That are probed.
     """
     facts = {group: machine.get(group, {}) for group in SAME_MACHINE}
-    content = (PROBE, cpus, image.launcher, image.lock_sha256, image.python, facts)
+    inside = image.lock_sha256 or np.__version__  # what is not locked is what this process has
+    content = (PROBE, cpus, image.launcher, inside, image.python, facts)
     return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
 
 

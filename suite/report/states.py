@@ -63,7 +63,7 @@ def _where(states: BlockStates) -> str:
             )
         case "two states seen":
             if not states.calm:
-                return f"None of {units.plural(windows, 'window')} was calm from before to after."
+                return f"None of {units.plural(windows, 'window')} was calm from before to after, so all are used."
             again = f", {units.count(states.taken_again)} of them taken again" if states.taken_again else ""
             return f"Measured while the machine was calm: {states.calm} of {units.plural(windows, 'window')}{again}."
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 
 from suite.analysis.states import Judgement, excess, is_calm, judge, levels
+from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
 from suite.machine import states
 from suite.record.schema import Absent, MachineLevels, MachineProbe, Turn
@@ -131,8 +132,15 @@ class MachineStates:
         return self.levels, looked
 
     def close(self) -> bool:
-        """Keep what this run saw for the next ones; return whether there was something to keep."""
-        return states.keep(self._machine, levels(self._probes))
+        """Keep what this run saw for the next ones; return whether there was something to keep. Safe to call twice."""
+        probes, self._probes = self._probes, []
+        try:
+            return states.keep(self._machine, levels(probes))
+        except (
+            OSError,
+            LevelfieldError,
+        ):  # a full or read-only disk costs the next run its start, and this one nothing
+            return False
 
     def _learn(self) -> None:
         self.levels = levels(self._probes, self._kept)

@@ -123,7 +123,6 @@ class Generations:
     def close(self) -> None:
         """End every worker and free what was held; safe to call twice."""
         try:
-            self._states.close()
             self.keep([])
             if self._canary is not None:
                 end_workers([self._canary])
@@ -132,6 +131,7 @@ class Generations:
             self._signals.close()
             if self._device is not None:
                 self._device.close()
+            self._states.close()
 
     def keep(self, outcomes: Iterable[Outcome]) -> None:
         """Keep these workers for the model's next case, and end the others."""

@@ -203,10 +203,17 @@ def test_on_a_gpu_nothing_is_probed_and_the_turn_says_why(tmp_path: Path) -> Non
 def test_what_a_run_saw_is_known_to_the_next_one() -> None:
     first = states(script())
     assert first.close()
+    assert not first.close()
     second = states(cast("Iterator[Any]", iter([BUSY] * 200)))
     assert second.levels is not None
     assert second.levels.kept
     assert second.levels.arithmetic_ns == CALM
+
+
+def test_a_run_whose_cache_cannot_be_written_ends_as_any_other(tmp_path: Path) -> None:
+    made = states(script())
+    (tmp_path / "machine-levels.json").mkdir()
+    assert not made.close()
 
 
 def test_a_run_that_is_resumed_knows_its_earlier_probes() -> None:
