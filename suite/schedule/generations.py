@@ -3,6 +3,7 @@
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -44,6 +45,11 @@ from suite.schedule.whole_launch import cold_starts, peak_memory, work
 
 GIVE_UP_AFTER = 2
 """Failures of an arm in one block after which it is not launched again there."""
+
+
+TRAININGS_VERIFIED = 2
+"""Launches of an arm whose training is compared with the reference: one that compiles, and one that loads what it kept.
+Later ones load the same; to compare them too took an eighth of a default run, since steps of another batch compile."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -101,6 +107,8 @@ class Generations:
         budget_s = run.settings.budget_seconds
         self._generation_s = math.inf if budget_s is None else budget_s / max(self._planned, 1)
         """Share of the budget that each planned generation has."""
+        self._trainings_verified: Counter[tuple[str, str]] = Counter()
+        """By case and arm."""
         self._costs: dict[str, Cost] = {}
         """By case, as its last generation showed."""
         for block in run.blocks:
@@ -236,6 +244,13 @@ class Generations:
         self._journal.write(TimeSpent(self._resources.watch.take()))
         self._journal.write(GenerationDone(case.id, index))
 
+    def _verify_trainings(self, case: Case, outcomes: Sequence[Outcome]) -> None:
+        """Compare the trainings of arms that have fewer than `TRAININGS_VERIFIED` equal ones so far."""
+        verified = self._trainings_verified
+        todo = [each for each in outcomes if verified[case.id, each.arm.id] < TRAININGS_VERIFIED]
+        verify_trainings(self._resources, case, todo)
+        verified.update((case.id, each.arm.id) for each in todo if each.launch.parity and each.launch.parity.equal)
+
     def _interleaved(
         self, block: Block, arms: Sequence[Arm], index: int, seed: int, first_round: int, *, closing: bool
     ) -> int:
@@ -270,7 +285,7 @@ class Generations:
                     self._probe(outcome)
         if case.trains:
             with self._phase("verifying"):
-                verify_trainings(self._resources, case, outcomes)
+                self._verify_trainings(case, outcomes)
         with self._phase("timed inputs"):
             rotate(self._resources, case, outcomes)
         with self._phase("warming up"):

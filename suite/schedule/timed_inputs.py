@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from suite.plan.decoding import call_of
 from suite.prepare.own_model import store
 from suite.record.schema import Case
+from suite.schedule import parallel
 from suite.schedule.launches import require_same
 from suite.schedule.outcomes import Outcome, ask
 from suite.schedule.resources import RunResources
@@ -49,7 +51,7 @@ def sets_of(resources: RunResources, case: Case) -> int:
 
 
 def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
-    """Have every worker make the inputs of its timed calls; a worker that cannot is ended.
+    """Have every worker make the inputs of its timed calls, several at once; a worker that cannot is ended.
 
     Parameters
     ----------
@@ -63,18 +65,21 @@ def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> 
     sets = sets_of(resources, case)
     if sets == 1:
         return
-    for outcome in outcomes:
+    _digest(resources, case, sets)  # made once, before several look for it
+
+    def rotate_one(outcome: Outcome) -> None:
         rotated = ask(outcome, "load", Rotate(sets), Rotated, TIMEOUT_S)
         if rotated is None:
-            continue
+            return
         expected = (
             _digest(resources, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
         )
-        if not require_same(outcome, "timed inputs", rotated.sha256, expected):
-            continue
-        outcome.launch = msgspec.structs.replace(
-            outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
-        )
+        if require_same(outcome, "timed inputs", rotated.sha256, expected):
+            outcome.launch = msgspec.structs.replace(
+                outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
+            )
+
+    parallel.run([partial(rotate_one, outcome) for outcome in outcomes], at_once=case.threads)
 
 
 def _batch_bytes(resources: RunResources, case: Case) -> int:
