@@ -18,7 +18,9 @@ from tests.worker.conversation import CANARY
 def session() -> Session:
     options = Options(threads=1)
     backend = registry.create("canary", options)
-    return Session(CANARY, backend, options, None, first_call=False, since_ns=time.perf_counter_ns())
+    return Session(
+        CANARY, backend, options, None, messages.Load(CANARY, launch_measured=False), since_ns=time.perf_counter_ns()
+    )
 
 
 def test_a_first_call_that_is_not_asked_for_is_not_timed(session: Session) -> None:
