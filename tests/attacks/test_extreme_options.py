@@ -42,6 +42,8 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--on": ("local:0", "ray://x", LONG),
     "--variant": ("cpu", LONG),
     "--gpu": ("0", "-1", "9" * 400, LONG),
+    "--until": ("0.0001s", f"{LONGEST_S + 1:.0f}s", "9" * 400),
+    "--so-far": ("",),
     "--budget": ("0.0001s", f"{LONGEST_S:.0f}s", f"{LONGEST_S + 1:.0f}s", "9" * 400),
     "--precision-target": ("1e-300", "99.999999%", "1e-400", "inf"),
     "--margin": ("1e-300", "99.999999%", "nan"),

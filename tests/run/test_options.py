@@ -11,4 +11,4 @@ from suite.run.options import Options
 def test_a_command_without_options_has_the_defaults_of_the_types() -> None:
     typed = options_of(bench.make_context("bench", []).params)
     selection = Selection(variant="auto")
-    assert msgspec.structs.replace(typed, command=()) == Options(selection=selection)
+    assert msgspec.structs.replace(typed, command=()) == Options(selection=selection, so_far=True)

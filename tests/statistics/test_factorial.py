@@ -66,7 +66,7 @@ def test_intervals_cover_and_nothing_is_found_where_nothing_differs(axes: int) -
         wrong += bool(_found(levels, axes))
     for each in missed:
         check_rate(int(each), EXPERIMENTS, 0.05)
-    check_rate(wrong, EXPERIMENTS, 0.01)
+    check_rate(wrong, EXPERIMENTS, 0.01, 0.014)  # trimmed intervals of normal noise cover 98.8 to 99 %
 
 
 def test_a_main_effect_is_found_and_little_else() -> None:
