@@ -23,7 +23,7 @@ from suite.run import ab
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"
-DEFAULT = "20261124-213024-standard-a2f1"
+DEFAULT = "20261127-183111-standard-cf07"
 """The run that the README shows: the default profile, images there, on a quiet machine."""
 CONVERGENCE = "20261122-041102-standard-212d"
 DECODER = "20261125-202352-standard-4444"

@@ -31,7 +31,7 @@ class Picture(msgspec.Struct, frozen=True):
     height: int
 
 
-PICTURES = (Picture("example.png", "20261124-213024-standard-a2f1", 1200, 1180),)
+PICTURES = (Picture("example.png", "20261127-183111-standard-cf07", 1200, 1180),)
 
 
 def take(picture: Picture, folder: Path) -> Path:
