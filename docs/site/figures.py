@@ -343,7 +343,7 @@ def _ab_on_gpu(path: Path) -> str:
 
 def _states_on_gpu(path: Path) -> str:
     record = commands.read(path, States)
-    told = []
+    texts = []
     for case in record.cases:
         chosen = calm.calm(case.windows)
         spreads = [
@@ -352,10 +352,10 @@ def _states_on_gpu(path: Path) -> str:
             if found is not None
         ]
         counted = f"{len(chosen)} of {len(case.windows)} windows within {calm.CALM:.2f}"
-        told.append(
+        texts.append(
             f"{case.model}: {counted}, correlation {calm.correlation(case.windows):.2f}; {'; those: '.join(spreads)}"
         )
-    return ". ".join(told)
+    return ". ".join(texts)
 
 
 def _decoder_on_gpu(path: Path) -> str:
@@ -400,10 +400,10 @@ def _own_on_gpu(path: Path) -> str:
 
 def _rows_on_gpu(run: Run, figure: Callable[[Case, Row], str]) -> str:
     """Say what each arm did that gave a result."""
-    told = [(block.case, row, figure(block.case, row)) for block in analyse(run).timed for row in block.rows]
+    texts = [(block.case, row, figure(block.case, row)) for block in analyse(run).timed for row in block.rows]
     return "; ".join(
         f"{row.arm.removesuffix('@cuda')}, {case.scenario}, {case.precision}: {text}"
-        for case, row, text in told
+        for case, row, text in texts
         if text
     )
 

@@ -141,11 +141,11 @@ def markdown(cases: Sequence[Case]) -> str:
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for case in cases:
-        told = f"{correlation(case.windows):.2f}" if case.windows else ""
+        text = f"{correlation(case.windows):.2f}" if case.windows else ""
         choices = [("all", case.windows), *((f"probe ≤ {limit:.2f}", calm(case.windows, limit)) for limit in LIMITS)]
         for name, chosen in choices:
             found = spread(chosen)
-            lines.append(f"| {' | '.join((case.model, str(len(chosen)), name, *_figures(found), told))} |")
+            lines.append(f"| {' | '.join((case.model, str(len(chosen)), name, *_figures(found), text))} |")
     return "\n".join(lines) + "\n"
 
 
