@@ -19,7 +19,19 @@ _ELSEWHERE = "Set LEVELFIELD_CACHE to a folder that you can write to."
 _OWNED = ".owned"
 """Ending of the file beside a temporary folder that its process holds a lock on."""
 CACHE_FOLDERS = (
-    *("artifacts", "bases", "debs", "downloads", "fleets", "locks", "machines", "temporary", "venvs", "wheels"),
+    *(
+        "artifacts",
+        "bases",
+        "compiled",
+        "debs",
+        "downloads",
+        "fleets",
+        "locks",
+        "machines",
+        "temporary",
+        "venvs",
+        "wheels",
+    ),
     "worker",
 )
 """All folders of the cache, which `levelfield clean` deletes."""

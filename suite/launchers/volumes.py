@@ -114,7 +114,7 @@ class Volumes:
 
     def _cache(self, folder: Path, image: str) -> str:
         marker = folder / _VOLUME
-        if not marker.is_file():
+        if not marker.is_file() or folder not in self._caches:
             self._remove(self._caches.pop(folder, ""))
             self._caches[folder] = self._writable(CACHE, image)
             marker.write_text(self._caches[folder])
@@ -202,6 +202,8 @@ class Volumes:
 
     def close(self) -> None:
         """Remove all volumes; one that a worker still uses is left to a later run (`DockerLauncher.sweep`)."""
+        for folder in self._caches:
+            (folder / _VOLUME).unlink(missing_ok=True)  # it may be kept, and what it stood for is gone
         for name in list(self._made):
             self._remove(name)
 

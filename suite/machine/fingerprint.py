@@ -1,9 +1,12 @@
 """The fingerprint of a machine: all that may explain why its numbers are what they are."""
 
 import getpass
+import hashlib
 import platform
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from suite.machine import nvidia_smi
 from suite.machine.control_groups import limits
@@ -99,6 +102,12 @@ def same_machine(before: Fingerprint, now: Fingerprint) -> bool:
     """
     first, second = ({group: each.get(group, {}) for group in SAME_MACHINE} for each in (before, now))
     return not changed(first, second)
+
+
+def machine_sha256(machine: Fingerprint) -> str:
+    """Return a name for a machine: a digest of the facts that `same_machine` compares."""
+    facts = {group: machine.get(group, {}) for group in SAME_MACHINE}
+    return hashlib.sha256(msgspec.json.encode(facts, order="sorted")).hexdigest()
 
 
 def _shown(fact: Fact | None) -> str:

@@ -89,13 +89,13 @@ SMOKE = Profile(
 )
 STANDARD = Profile(
     name="standard",
-    says="the default: equal launches of everything, five at least, for some six minutes on two cores; ranked with "
-    "intervals, the MLP's throughput and training among it",
-    scenarios=("latency", "throughput", "training", "cold-start", "memory"),
+    says="the default: inference, equal launches of everything, five at least, for some six minutes on two cores; ranked "
+    "with intervals",
+    scenarios=("latency", "throughput", "memory"),
     generations=5,
-    rounds=2,
+    rounds=6,
     rounds_ns=7_000_000_000,
-    window_ns=100_000_000,
+    window_ns=50_000_000,
     min_calls=1,
     launches_alone=1,
     batches=_batches("standard"),
@@ -106,7 +106,7 @@ STANDARD = Profile(
     clock_seconds=330,
     most_generations=12,
     apart_seconds=10,
-    trained=_SMALL,
+    trained=(),
     training_batches=_training_batches("standard"),
 )
 FULL = Profile(

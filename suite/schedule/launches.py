@@ -2,6 +2,7 @@
 
 import functools
 import math
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Mem
 from suite.schedule import hashed
 from suite.schedule.computed import remember_computed
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
-from suite.schedule.output_verification import verify_outputs
+from suite.schedule.output_verification import verify_all
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.worker.messages import AllReduce, AllReduced, Load, Loaded, Probe, Probed
 from suite.zoo import models
@@ -47,7 +48,7 @@ def bring_up(
     expected_ns: Mapping[str, float] = {},
     padding_bytes: Mapping[str, int] = {},
 ) -> list[Outcome]:
-    """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
+    """Launch every arm, load as many at once as there are CPUs, then verify them so.
 
     Parameters
     ----------
@@ -88,9 +89,7 @@ def bring_up(
         _end_disagreeing(resources, case, outcomes)
         if verify:
             with resources.watch.phase("verifying"):
-                for outcome in outcomes:
-                    if outcome.launch.parity is None:
-                        verify_outputs(resources, case, outcome)
+                verify_all(resources, case, [outcome for outcome in outcomes if outcome.launch.parity is None])
     except BaseException:
         end_workers([*outcomes, *running.values()])
         raise
@@ -124,6 +123,7 @@ def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int
         return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
     cache = cache_folder(resources, case, arm)
     cache.mkdir(parents=True, exist_ok=True)
+    os.utime(cache)  # it is in use
     launch = Launch(arm=arm.id, started=utc_now(), environment_padding_bytes=padding_bytes, cache_warm=_is_warm(cache))
     return Outcome(arm, case, launch)
 

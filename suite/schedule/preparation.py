@@ -15,6 +15,7 @@ from suite.launchers.credible import Amounts
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.machine import devices, topology, worker_memory
+from suite.machine.fingerprint import fingerprint
 from suite.plan import CANARY, Plan
 from suite.plan.decoding import call_of
 from suite.plan.types import FileKey
@@ -139,7 +140,7 @@ def prepare(
             topology=arranged,
             memory_unbound=unbound,
             memory_bytes=worker_memory.limit_bytes(arranged.least_memory_bytes(() if unbound else nodes)),
-            caches=scratch.make_folder(),
+            caches=_caches(plan),
             gpu=gpu,
             launchers=dict(launchers),
             own=_own(plan, {"": launcher, **launchers}, images, listener),
@@ -151,6 +152,12 @@ def prepare(
             watch=watch,
             amounts=Amounts(len({arm.id for block in plan.blocks for arm in block.arms})),
         )
+
+
+def _caches(plan: Plan) -> Path:
+    """Return the folder of compile caches: an empty one where cold starts are measured, or a user's model is compiled."""
+    cold = any(block.case.definition.sample == "cold start" for block in plan.blocks)
+    return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
 
 
 def _loadgen(

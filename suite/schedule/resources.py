@@ -1,5 +1,6 @@
 """What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -106,7 +107,7 @@ class RunResources(msgspec.Struct, frozen=True):
 
 
 def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
-    """Return the compile cache of an arm and model: shared by all its launches in this run.
+    """Return the compile cache of an arm and model in its image: shared by its launches.
 
     Parameters
     ----------
@@ -116,7 +117,9 @@ def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
         Of the case, only model, precision and threads matter.
     """
     name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
-    return resources.caches / f"{name}-{case.launched_for}-{case.precision}-t{case.threads}"
+    image = resources.images.get((arm.launcher, arm.image, arm.variant, arm.version))
+    made = hashlib.sha256(image.tag.encode()).hexdigest()[:12] if image is not None else "none"
+    return resources.caches / f"{name}-{made}-{case.launched_for}-{case.precision}-t{case.threads}"
 
 
 def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: WorkerPaths) -> Task:

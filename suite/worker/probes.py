@@ -20,9 +20,8 @@ _KEPT = re.compile(
 )
 """Variables that may change speed or numbers; no other variable is recorded."""
 _UUID = re.compile(r"GPU-[0-9a-fA-F-]{8,}")
-_RUN_FOLDER = re.compile(r"[^\s:]*/levelfield-run-\w+")
-"""Where a launcher without containers keeps a run's compile caches: another folder in every run."""
-"""The identifier of one GPU."""
+_CACHES = re.compile(r"[^\s:]*/(levelfield-run-\w+|compiled/[0-9a-f]{16})")
+"""Where a launcher without containers keeps compile caches: another folder in every run, or one of the user's."""
 _PRIVATE = re.compile(
     r"TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL|(CUDA|TRITON)_CACHE_|TF_(CLI|VAR|LOG|DATA|STATE|WORKSPACE|REGISTRY|PLUGIN)|"
     r"LEVELFIELD_PADDING",
@@ -154,7 +153,7 @@ def environment(variables: dict[str, str]) -> dict[str, str]:
     home = variables.get("HOME", "")
     folders = {sys.prefix: "{python}"} | ({home: "~"} if len(home) > 1 else {})
     return {
-        name: _UUID.sub("GPU-…", _without(folders, _RUN_FOLDER.sub("{run}", value)))
+        name: _UUID.sub("GPU-…", _without(folders, _CACHES.sub("{run}", value)))
         for name, value in sorted(variables.items())
         if _KEPT.fullmatch(name) and not _PRIVATE.search(name)
     }

@@ -105,7 +105,6 @@ def test_own_images_are_trained_on_in_fp32_alone(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(type(site), "goal", lambda *_: own)
     with Signals((0,)) as signals:
         outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
-    site.caches.rmdir()
     for outcome in outcomes:
         assert outcome.worker is None
         assert outcome.launch.failure is not None
@@ -134,7 +133,6 @@ def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monk
     site = canaries.site(canaries.plan("latency"))
     with Signals((0,)) as signals:
         outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
-    site.caches.rmdir()
     assert {outcome.arm.id for outcome in outcomes} == {"jax", "torch"}
     for outcome in outcomes:
         assert outcome.worker is None

@@ -38,7 +38,6 @@ def test_arms_have_compile_caches_of_their_own(reports: Path) -> None:
     }
     assert len(folders) == 6
     assert all(folder.parent == site.caches for folder in folders)
-    site.caches.rmdir()
 
 
 def test_a_task_names_files_as_the_worker_sees_them() -> None:
@@ -49,7 +48,6 @@ def test_a_task_names_files_as_the_worker_sees_them() -> None:
     assert task.weights_path.startswith("/artifacts/weights/mlp-")
     assert task.cache_path == "/cache"
     assert task.file_path is None
-    site.caches.rmdir()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +65,6 @@ def test_on_a_gpu_the_arrays_of_an_operator_stay_there(scenario: ScenarioName, d
     paths = WorkerPaths(artifacts="/artifacts", cache="/cache", export=None)
     assert task_for(site, case, Arm("jax", "jax"), paths).scenario == loaded
     assert case.stays_on_device == (loaded == "latency-device")
-    site.caches.rmdir()
 
 
 def test_every_arm_lives_where_it_says(reports: Path) -> None:

@@ -1,6 +1,5 @@
 """The batches of inputs that timed calls take in turn."""
 
-import shutil
 import statistics
 from pathlib import Path
 
@@ -48,7 +47,6 @@ def test_other_timed_inputs_cost_their_worker(monkeypatch: pytest.MonkeyPatch) -
         assert outcomes[0].worker is None
     finally:
         end_workers(outcomes)
-        shutil.rmtree(site.caches)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +68,6 @@ def test_other_timed_inputs_cost_their_worker(monkeypatch: pytest.MonkeyPatch) -
 def test_how_many_batches_are_taken_in_turn(model: str, scenario: str, batch: int, sets: int) -> None:
     site = canaries.site(canaries.plan("latency"))
     assert timed_inputs.sets_of(site, msgspec.convert(_case(model, scenario, batch), Case)) == sets
-    shutil.rmtree(site.caches)
 
 
 def _case(model: str, scenario: str, batch: int) -> dict[str, str | int]:

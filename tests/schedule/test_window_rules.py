@@ -4,7 +4,6 @@ Each test has a real worker that breaks the rule; none of its kind would be noti
 """
 
 import itertools
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +149,6 @@ def test_an_unequal_answer_is_not_asked_for_again() -> None:
         assert outcome.launch.parity_after is None
     finally:
         end_workers([outcome])
-        shutil.rmtree(site.caches)
 
 
 def test_a_wait_is_kept_as_it_was() -> None:

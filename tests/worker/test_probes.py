@@ -113,6 +113,11 @@ def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:
     }
 
 
+def test_the_folder_of_kept_caches_is_not_reported() -> None:
+    found = environment({"TORCHINDUCTOR_CACHE_DIR": "/var/c/compiled/0123456789abcdef/torch-compile-mlp"})
+    assert found == {"TORCHINDUCTOR_CACHE_DIR": "{run}/torch-compile-mlp"}
+
+
 def test_distributions_have_one_spelling() -> None:
     found = distributions()
     assert found["msgspec"] == importlib.metadata.version("msgspec")
