@@ -89,8 +89,8 @@ SMOKE = Profile(
 )
 STANDARD = Profile(
     name="standard",
-    says="the default: inference, equal launches of everything, five at least, for some six minutes on two cores; ranked "
-    "with intervals",
+    says="the default: inference, equal launches of everything, five at least, for some six minutes on two cores; "
+    "ranked with intervals",
     scenarios=("latency", "throughput", "memory"),
     generations=5,
     rounds=6,

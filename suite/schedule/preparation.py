@@ -155,7 +155,7 @@ def prepare(
 
 
 def _caches(plan: Plan) -> Path:
-    """Return the folder of compile caches: an empty one where cold starts are measured, or a user's model is compiled."""
+    """Return the folder of compile caches: empty where cold starts are measured, or a user's model is compiled."""
     cold = any(block.case.definition.sample == "cold start" for block in plan.blocks)
     return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
 
