@@ -2,12 +2,15 @@
 
 import itertools
 import json
+import math
 import re
+import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -18,13 +21,17 @@ from suite.analysis import analyse
 from suite.analysis.types import Analysis, Row, TimedBlock
 from suite.record import files
 from suite.record.schema import Case, Run
-from suite.report import loadgen, sentences, terminal, units
+from suite.report import loadgen, sentences, separation, terminal, units
+from suite.report.separation import Relation
 from suite.run import ab
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"
 DEFAULT = "20261127-183111-standard-cf07"
 """The run that the README shows: the default profile, images there, on a quiet machine."""
+DEFAULTS = (DEFAULT,)
+"""All published runs of the default profile by the present rules, in the order of time."""
+SAME_BEST = "best arm the same, or not separated, in all runs"
 CONVERGENCE = "20261122-041102-standard-212d"
 DECODER = "20261125-202352-standard-4444"
 KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
@@ -136,6 +143,84 @@ def verdict() -> None:
     """Print the default run's sentence on ResNet-50's latency."""
     blocks = [block for block in _analysis(DEFAULT).timed if block.case.scenario == "latency"]
     print(f"> {sentences.verdict(_block(DEFAULT, 'latency', 'resnet50'), blocks)}")
+
+
+class Goal(NamedTuple):
+    """A figure of default runs with the limit that was set for it."""
+
+    what: str
+    limit: float
+    values: list[float]
+    """Of the runs that have it."""
+    write: Callable[[float], str] = units.percent
+
+    @property
+    def is_missed(self) -> bool:
+        return any(value > self.limit for value in self.values)
+
+
+def goals(runs: Sequence[str] = DEFAULTS) -> None:
+    """Print the goals of the default run, and what its published records show."""
+    found, first = _goals(runs), _first(runs)
+    rows = [[goal.what, f"≤ {goal.write(goal.limit)}", _span(goal, len(runs))] for goal in found]
+    same = f"{sum(map(bool, first.values()))} of {units.plural(len(first), 'case')}" if first else "not known: one run"
+    rows.append([SAME_BEST, "all cases", same])
+    show(["goal", "limit", f"measured (min–max over {units.plural(len(runs), 'run')})"], rows)
+    missed = [goal.what for goal in found if goal.is_missed]
+    missed += [f"{SAME_BEST}: {title}" for title, arms in first.items() if not arms]
+    records = sentences.join([f"[{name[-4:]}](../reports/{name}/report.html)" for name in runs])
+    print(f"\nNot met: {'; '.join(missed) or 'none'}. Records: {records}.")
+
+
+def _goals(runs: Sequence[str]) -> list[Goal]:
+    seconds = [
+        (datetime.fromisoformat(run.finished) - datetime.fromisoformat(run.started)).total_seconds()
+        for run in map(_run, runs)
+        if run.finished is not None
+    ]
+    timed = [_analysis(name).timed for name in runs]
+    widths = [[width for block in blocks for width in _half_widths(block)] for blocks in timed]
+    of_mlp = [
+        [width for block in blocks if block.case.model == "mlp" for width in _half_widths(block)] for blocks in timed
+    ]
+    leads: dict[str, list[float]] = {}
+    for block in itertools.chain.from_iterable(timed):
+        leads.setdefault(sentences.title(block.case), []).extend(_half_widths(block)[:1])
+    return [
+        Goal("time", 360, seconds, units.duration),
+        Goal("half width, median", 0.04, [*map(statistics.median, filter(None, widths))]),
+        Goal("half width, largest", 0.10, [*map(max, filter(None, widths))]),
+        Goal("half width, largest of the MLP", 0.06, [*map(max, filter(None, of_mlp))]),
+        *(Goal(f"lead: {title}", 0.025, values) for title, values in leads.items()),
+    ]
+
+
+def _half_widths(block: TimedBlock) -> list[float]:
+    """Return the half width of each arm's ratio to the best as a share, in the order of the ratios."""
+    found = [
+        (row.ratio.value, math.expm1(row.half_width))
+        for row in block.rows
+        if row.ratio is not None and row.half_width is not None and row.arm != block.best
+    ]
+    return [width for _, width in sorted(found)]
+
+
+def _span(goal: Goal, runs: int) -> str:
+    if not goal.values:
+        return units.NO_VALUE
+    texts = dict.fromkeys(goal.write(pick(goal.values)) for pick in (min, max))
+    some = "" if len(goal.values) == runs else f" ({len(goal.values)} of {runs} runs)"
+    return " – ".join(texts) + some
+
+
+def _first(runs: Sequence[str]) -> dict[str, set[str]]:
+    """Return the arms of each case that are the best, or not separated from it, in each of two or more runs."""
+    first: dict[str, list[set[str]]] = {}
+    for block in itertools.chain.from_iterable(_analysis(name).timed for name in runs):
+        tied = (row.arm for row in block.rows if separation.relation(row) in (Relation.EQUAL, Relation.NOT_SEPARATED))
+        if block.best is not None:
+            first.setdefault(sentences.title(block.case), []).append({block.best, *tied})
+    return {title: set.intersection(*arms) for title, arms in first.items() if len(arms) > 1}
 
 
 def trainings() -> None:

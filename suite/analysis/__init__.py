@@ -7,6 +7,7 @@ from suite.analysis import (
     eligibility,
     identical_arms,
     insights,
+    machine,
     timed_windows,
     whole_launch,
 )
@@ -41,6 +42,7 @@ def analyse(run: Run) -> Analysis:
         exit_code=_exit_code(status),
         identical=identical_arms.pool(run, blocks),
         insights=insights.derive(run, blocks),
+        states=machine.of_run(run, blocks),
     )
 
 

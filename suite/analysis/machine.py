@@ -1,20 +1,21 @@
 """In which states of the machine a block was measured, and what another state does to its ratios."""
 
-from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
 
 from suite.analysis import collect, estimates, ranks
 from suite.analysis.collect import ArmSummary
+from suite.analysis.estimates import LaunchLevels
 from suite.analysis.launch_levels import Reduction, States
-from suite.analysis.states import contended_share, judge, knowledge, levels_of
-from suite.analysis.types import BlockStates, Row, WindowsOf
-from suite.record.schema import Block, Turn
+from suite.analysis.states import judge, knowledge, levels_of, probes_of
+from suite.analysis.types import BlockAnalysis, BlockStates, Estimate, Row, TimedBlock, WindowsOf
+from suite.record.schema import Absent, Block, Run
 from suite.statistics.ending import EndedBy
 
 FEWEST_CONTENDED = 2
-"""Launches with contended windows of both arms, below which nothing is said of their ratio then."""
+"""Launches with contended windows of both arms, below which nothing is said of their ratio then; or with windows of an
+arm in both states, below which nothing is said of what contention does to it."""
 
 
 def windows_of(block: Block, found: States, arm: str) -> WindowsOf:
@@ -53,7 +54,7 @@ def left_out(found: Reduction, summary: ArmSummary) -> tuple[tuple[int, int, int
 
 
 def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockStates | None:
-    """Count the windows of a block by state; None where nothing probed the machine.
+    """Return what is known of the machine's states in a block; None where nothing probed it.
 
     Parameters
     ----------
@@ -65,36 +66,33 @@ def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockState
     known = levels_of(block)
     if known is None:
         return None
-    states: Counter[str] = Counter()
-    firsts: list[Turn] = []
-    again = 0
-    tried: set[tuple[int, int, str]] = set()
-    for generation, round_, turn in collect.turns(block):
-        if turn.arm == block.canary or turn.window is None:
-            continue
-        judged = judge(turn, known)
-        states[judged.state if judged is not None else "unknown"] += 1
-        key = generation.index, round_.index, turn.arm
-        if key in tried:
-            again += 1
-        else:
-            firsts.append(turn)
-        tried.add(key)
+    turns = (turn for *_, turn in collect.turns(block) if turn.arm != block.canary and turn.window is not None)
+    judged = [judge(turn, known) for turn in turns]
     return BlockStates(
         knowledge=knowledge(known),
-        calm=states["calm"],
-        contended=states["contended"],
-        unsettled=states["unsettled"],
-        unknown=states["unknown"],
-        taken_again=again,
+        calm=sum(each is not None and each.state == "calm" for each in judged),
+        probes=known.probes,
         low_share=known.low_share,
-        contended_share=contended_share(firsts, known),
         ranks_differ=tuple(row.arm for row in rows if row.arm != best and _is_faster_when_contended(row)),
     )
 
 
+def of_run(run: Run, blocks: Iterable[BlockAnalysis]) -> BlockStates | Absent | None:
+    """Return the states by most of a run's probes, or why none is known; None: nothing was timed here in windows."""
+    known = [block.states for block in blocks if isinstance(block, TimedBlock) and block.states is not None]
+    if known:
+        return max(known, key=lambda each: each.probes)
+    timed = [turn for block in run.blocks for *_, turn in collect.turns(block) if turn.window is not None]
+    if not timed or run.imported is not None:
+        return None
+    around = (probe for turn in timed for probe in (turn.probed_before, turn.probed_after))
+    failed = next((probe for probe in around if isinstance(probe, Absent)), None)
+    few = Absent("its probes are too few") if probes_of(timed) else Absent("an earlier version did not probe it")
+    return failed or few
+
+
 def with_contended(ranking: "ranks.Ranking[Row]", found: States, ended: EndedBy) -> "ranks.Ranking[Row]":
-    """Return a ranking whose rows have their ratio to the leading arm when the machine was contended, beside it.
+    """Return a ranking whose rows say what contention does: to their ratio to the leading arm, and to their own cost.
 
     Parameters
     ----------
@@ -106,19 +104,24 @@ def with_contended(ranking: "ranks.Ranking[Row]", found: States, ended: EndedBy)
         What was allowed to end the block.
     """
     best = ranking["best"]
-    if found.contended is None or best is None:
+    if found.contended is None:
         return ranking
-    levels = found.contended.compared
-    rows = []
-    for row in ranking["rows"]:
-        both = levels[row.arm].keys() & levels[best].keys()
-        if row.rank is not None and row.arm != best and len(both) >= FEWEST_CONTENDED:
-            ratio = estimates.ratio(levels[row.arm], levels[best], ended=ended)
-            rows.append(msgspec.structs.replace(row, contended=ratio))
-        else:
-            rows.append(row)
+    contended, calm = found.contended.compared, found.calm.compared
+
+    def over(numerator: LaunchLevels, denominator: LaunchLevels) -> Estimate | None:
+        if len(numerator.keys() & denominator.keys()) < FEWEST_CONTENDED:
+            return None
+        return estimates.ratio(numerator, denominator, ended=ended)
+
+    def with_both(row: Row) -> Row:
+        of_best = contended[best] if best is not None and row.rank is not None and row.arm != best else {}
+        slowed = over(contended[row.arm], calm[row.arm])
+        return msgspec.structs.replace(
+            row, contended=over(contended[row.arm], of_best), slowed=slowed.value if slowed is not None else None
+        )
+
     return ranks.Ranking(
-        rows=tuple(rows),
+        rows=tuple(map(with_both, ranking["rows"])),
         best=best,
         also_first=ranking["also_first"],
         unranked_reason=ranking["unranked_reason"],

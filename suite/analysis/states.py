@@ -154,23 +154,3 @@ def levels_of(block: Block) -> MachineLevels | None:
     if recorded:
         return recorded[-1]
     return levels(probes_of(turn for each in block.generations for round_ in each.rounds for turn in round_.turns))
-
-
-def contended_share(turns: Iterable[Turn], known: MachineLevels) -> float | None:
-    """Return the share of moments in which the machine was not calm; None where none was looked at.
-
-    Looked at is the first probe of each window: those after a wait were waited for.
-
-    Parameters
-    ----------
-    turns
-        First attempts alone: a window is taken again where the machine was not calm a moment before.
-    known
-        Low modes.
-    """
-    seen = [
-        bool(turn.polled_ns or turn.outside or excess(turn.probed_before, known))
-        for turn in turns
-        if isinstance(turn.probed_before, MachineProbe)
-    ]
-    return sum(seen) / len(seen) if seen else None

@@ -80,17 +80,10 @@ class BlockStates(msgspec.Struct, frozen=True):
     knowledge: Knowledge
     calm: int
     """Windows of all arms in this state, each attempt."""
-    contended: int
-    unsettled: int
-    """From before to after they differ."""
-    unknown: int
-    """A probe failed."""
-    taken_again: int
-    """Attempts that followed another one of the same window."""
+    probes: int
+    """Of the run until the end of the block."""
     low_share: float
-    """Of the probes of the run, in the low mode of arithmetic."""
-    contended_share: float | None
-    """Of the moments in which a window was to begin; None where none was looked at."""
+    """Of these probes, in the low mode of arithmetic."""
     ranks_differ: tuple[str, ...] = ()
     """Arms that are faster than the leading one when a neighbour is busy, for certain where there are intervals."""
 
@@ -184,6 +177,9 @@ class Row(RankedRow, frozen=True, kw_only=True):
     contended: Estimate | None = None
     """Cost relative to the arm that leads the case, both by windows in which the machine was contended; without an
     interval where launches are too few. None: there are no such launches, or it leads."""
+    slowed: float | None = None
+    """Its cost when the machine was contended over its cost when calm, launch by launch. None: launches with windows in
+    both states are too few."""
     not_calm: tuple[tuple[int, int, int], ...] = ()
     """Windows that were left out since the machine was not calm: generation, round, and number of the attempt."""
 
@@ -676,6 +672,8 @@ class Analysis(msgspec.Struct, frozen=True):
     identical: PooledControls | None = None
     """None: neither this run nor one before it has a control."""
     insights: Insights = Insights()
+    states: BlockStates | Absent | None = None
+    """Of the block that was probed last; None: nothing was timed here in windows."""
 
     @property
     def timed(self) -> tuple[TimedBlock, ...]:

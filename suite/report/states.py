@@ -1,30 +1,56 @@
-"""In which state of the machine a case was measured, and what another state would do, in words."""
+"""In which state of the machine a run measured, and what contention would do, in words."""
 
-import math
+from suite.analysis.types import Analysis, BlockStates, Estimate, RankedRow, Row, TimedBlock
+from suite.record.schema import Absent
+from suite.report import names, sentences, units
 
-from suite.analysis.types import BlockStates, Estimate, RankedRow, Row, TimedBlock
-from suite.report import sentences, units
-
-SHOWN = 0.05
-"""A ratio that contention changes by less is not named in the sentence; its column has it."""
+SLOWED = 1.05
+"""Arms are not named where contention makes none of them slower by more."""
 
 
-def sentence(block: TimedBlock) -> str:
-    """Say in which state of the machine a case was measured, and what contention does to it; empty: nothing probed it.
+def sentence(analysis: Analysis) -> str:
+    """Say in which state of the machine a run measured, and what contention would do; empty: it timed no windows.
 
-    `Measured while the machine was calm: 112 of 161 windows. The machine was contended 31 % of the time; then torch
-    takes 2.20× the time of openvino, not 1.70×.`
+    `Measured while no neighbour was busy (90 % of 2 341 probes); when one is, onnxruntime takes up to 1.65× as long
+    (MLP, throughput), openvino 1.11×.`
+    """
+    found = analysis.states
+    if found is None:
+        return ""
+    if isinstance(found, Absent):
+        return f"The state of the machine during this run is not known: {found.reason.rstrip('.')}."
+    probes = units.plural(found.probes, "probe")
+    share = f"{units.percent(found.low_share)} of {probes}"
+    unlike = ", except where a case says otherwise" if _any_unlike(analysis) else ""
+    match found.knowledge:
+        case "contended throughout":
+            return (
+                f"Contended throughout: only {share} were calm, so all windows are used{unlike}; what the machine does "
+                "when calm is not known."
+            )
+        case "one state seen":
+            return (
+                f"Measured in the one state of the machine that {probes} saw{unlike}: neither whether a neighbour was "
+                "busy nor what contention would do is known."
+            )
+        case "two states seen" if _was_calm(analysis):
+            return f"Measured while no neighbour was busy ({share}){unlike}; {_contention(analysis)}."
+        case "two states seen":
+            return (
+                f"Measured whatever neighbours did ({share} were calm): no window was calm from before to after, so "
+                f"all are used{unlike}."
+            )
+
+
+def of_case(block: TimedBlock, analysis: Analysis) -> str:
+    """Say of a case what the run's sentence does not; empty where nothing is left to be said.
 
     Parameters
     ----------
-    block
-        A case with its rows.
+    block, analysis
+        A case with its rows, and the analysis that it is of.
     """
-    states = block.states
-    if states is None:
-        return ""
-    parts = [_where(states), _starved(block), _contended(block, states), _differ(block, states)]
-    return " ".join(filter(None, parts))
+    return " ".join(filter(None, (_unlike(block, analysis), _starved(block), _differ(block))))
 
 
 def contended(row: RankedRow) -> str:
@@ -48,24 +74,53 @@ def not_calm(row: Row) -> str:
     return " ".join(f"{generation}:{round_}:{attempt}" for generation, round_, attempt in row.not_calm)
 
 
-def _where(states: BlockStates) -> str:
-    windows = states.calm + states.contended + states.unsettled + states.unknown
+def _was_calm(analysis: Analysis) -> bool:
+    return any(block.states is not None and block.states.calm for block in analysis.timed)
+
+
+def _any_unlike(analysis: Analysis) -> bool:
+    return any(_unlike(block, analysis) or _starved(block) for block in analysis.timed)
+
+
+def _contention(analysis: Analysis) -> str:
+    """Say what contention does to the arm that it slows most, and to the one that it slows least, each at its worst."""
+    worst: dict[str, tuple[float, str]] = {}
+    for block in analysis.timed:
+        where = f"{sentences.named(block, analysis.timed)}, {names.scenario_title(block.case).lower()}"
+        for row in block.rows:
+            if row.slowed is not None and row.standing in {"ranked", "shown"}:
+                worst[row.arm] = max(worst.get(row.arm, (0.0, "")), (row.slowed, where))
+    if not worst:
+        return "what contention would do is not known"
+    by_factor = sorted(worst, key=worst.__getitem__)
+    (most, where), (least, _) = worst[by_factor[-1]], worst[by_factor[0]]
+    if most <= SLOWED:
+        return f"when one is, no arm takes more than {_multiple(max(most, 1.0))} as long"
+    other = f", {by_factor[0]} {_multiple(least)}" if len(worst) > 1 else ""
+    return f"when one is, {by_factor[-1]} takes up to {_multiple(most)} as long ({where}){other}"
+
+
+def _multiple(factor: float) -> str:
+    return units.times(Estimate(factor))
+
+
+def _unlike(block: TimedBlock, analysis: Analysis) -> str:
+    """Say in which state a case was measured where it is not the run's."""
+    states, of_run = block.states, analysis.states
+    if not isinstance(of_run, BlockStates):
+        return ""
+    if states is None:
+        return "The machine was not probed here."
+    if states.knowledge == of_run.knowledge and (states.calm or not _was_calm(analysis)):
+        return ""
     match states.knowledge:
         case "contended throughout":
-            return (
-                f"Contended throughout: too few probes of the machine were calm, so all {units.count(windows)} windows "
-                "are used, whatever its state."
-            )
+            return "Contended throughout: too few probes until then were calm, so all windows are used."
         case "one state seen":
-            return (
-                f"Measured in the one state of the machine that was seen ({states.calm} of {windows} windows): whether "
-                "it was calm is not known."
-            )
+            return "Only one state of the machine was seen until then: whether it was calm is not known."
         case "two states seen":
-            if not states.calm:
-                return f"None of {units.plural(windows, 'window')} was calm from before to after, so all are used."
-            again = f", {units.count(states.taken_again)} of them taken again" if states.taken_again else ""
-            return f"Measured while the machine was calm: {states.calm} of {units.plural(windows, 'window')}{again}."
+            calm = "Measured while the machine was calm."
+            return calm if states.calm else "No window was calm from before to after, so all are used."
 
 
 def _starved(block: TimedBlock) -> str:
@@ -79,32 +134,9 @@ def _starved(block: TimedBlock) -> str:
     )
 
 
-def _contended(block: TimedBlock, states: BlockStates) -> str:
-    share = states.contended_share
-    if not share or states.knowledge != "two states seen":
+def _differ(block: TimedBlock) -> str:
+    arms = list(block.states.ranks_differ) if block.states is not None else []
+    if not arms:
         return ""
-    busy = f"The machine was contended {units.percent(share)} of the time"
-    changed = [row for row in block.rows if _change(row) > SHOWN]
-    if not changed:
-        return f"{busy}."
-    row = max(changed, key=_change)
-    ratio, when_calm = _multiple(row.contended), _multiple(row.ratio)
-    return f"{busy}; then {row.arm} takes {ratio} the time of {block.best}, not {when_calm}."
-
-
-def _change(row: Row) -> float:
-    if row.contended is None or row.ratio is None:
-        return 0.0
-    return abs(math.log(row.contended.value / row.ratio.value))
-
-
-def _multiple(ratio: Estimate | None) -> str:
-    return units.times(Estimate(ratio.value)) if ratio is not None else units.NO_VALUE
-
-
-def _differ(block: TimedBlock, states: BlockStates) -> str:
-    if not states.ranks_differ:
-        return ""
-    arms = sentences.join(list(states.ranks_differ))
-    is_are = "is" if len(states.ranks_differ) == 1 else "are"
-    return f"When a neighbour is busy, {arms} {is_are} faster than {block.best}."
+    is_are = "is" if len(arms) == 1 else "are"
+    return f"When a neighbour is busy, {sentences.join(arms)} {is_are} faster than {block.best}."

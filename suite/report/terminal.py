@@ -115,6 +115,8 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
         yield text(sentences.label(name), "bold yellow")
     yield text(sentences.where_measured(run), "bold yellow" if loud else "dim")
     yield text(sentences.overall(analysis), "bold")
+    if states.sentence(analysis):
+        yield text(states.sentence(analysis), "dim")
     if sentences.parity(analysis) not in sentences.overall(analysis):
         yield text(sentences.parity(analysis), _parity_style(analysis))
     if analysis.status.rounds_disturbed:
@@ -148,8 +150,8 @@ def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderab
         if names.note(block.case):
             yield text(names.note(block.case), "dim")
         yield text(sentences.verdict(block, analysis.timed), "dim")
-        if states.sentence(block):
-            yield text(states.sentence(block), "dim")
+        if states.of_case(block, analysis):
+            yield text(states.of_case(block, analysis), "dim")
     for trained in analysis.convergence:
         yield Text()
         yield _convergence(trained, analysis, sentences.images(run), narrow=columns < NARROW_CONVERGENCE)

@@ -61,33 +61,33 @@ def test_the_ratio_when_contended_stands_beside_it() -> None:
     assert contended.low is not None
     assert by_arm["jax"].contended == pytest.approx(by_arm["jax"].contended)
     assert block.states is not None
-    assert (block.states.calm, block.states.contended, block.states.taken_again) == (54, 27, 27)
-    assert block.states.contended_share == pytest.approx(0.5)
-
-
-def test_the_page_says_in_which_state_it_measured_and_what_contention_would_do() -> None:
-    (block,) = analyse(probed(run(), alternating, {"torch": 1.5})).timed
-    said = words.sentence(block)
-    assert said.startswith("Measured while the machine was calm: 54 of 81 windows, 27 of them taken again.")
-    assert "The machine was contended 50\u202f% of the time; then torch takes" in said.replace("\u00a0", "\u202f")
-    torch = next(row for row in block.rows if row.arm == "torch")
-    assert words.contended(torch).startswith("3.31× (")
+    assert block.states.calm == 54
+    assert words.contended(by_arm["torch"]).startswith("3.31× (")
     assert words.has_contended(block)
+
+
+def test_what_contention_does_to_an_arm_is_of_its_own_times() -> None:
+    by_arm = rows(analyse(probed(run(), alternating, {"openvino": 1.1, "torch": 1.65})))
+    slowed = {arm: row.slowed for arm, row in by_arm.items()}
+    assert slowed == pytest.approx({"openvino": 1.1, "jax": 1.0, "torch": 1.65}, rel=1e-4)
 
 
 def test_a_contended_ratio_of_one_launch_is_none() -> None:
     def once(generation: int, number: int, _arm: str) -> tuple[State, ...]:
         return ("contended", "calm") if (generation, number) == (0, 0) else ("calm",)
 
-    assert rows(analyse(probed(run(), once)))["torch"].contended is None
+    torch = rows(analyse(probed(run(), once)))["torch"]
+    assert (torch.contended, torch.slowed) == (None, None)
 
 
 def test_arms_that_are_faster_when_contended_are_named() -> None:
-    (block,) = analyse(probed(run(), alternating, {"openvino": 9.0})).timed
+    analysis = analyse(probed(run(), alternating, {"openvino": 9.0}))
+    (block,) = analysis.timed
     assert block.best == "openvino"
     assert block.states is not None
     assert set(block.states.ranks_differ) == {"jax", "torch"}
-    assert "When a neighbour is busy, jax and torch are faster than openvino." in words.sentence(block)
+    assert words.of_case(block, analysis) == "When a neighbour is busy, jax and torch are faster than openvino."
+    assert "except" not in words.sentence(analysis)
 
 
 def long_windows(generation: int, number: int, arm: str) -> tuple[State, ...]:
@@ -104,8 +104,9 @@ def test_an_arm_without_calm_windows_is_ranked_by_all_windows_and_the_page_says_
     # Of all windows of both: torch's are 1.2 times as long, the best's in a third of them.
     mixed = by_arm["torch"].ratio.value / TRUE["torch"].ratio.value  # type: ignore[union-attr]
     assert 1.0 < mixed < 1.2
-    said = words.sentence(analysis.timed[0])
-    assert "torch was not measured in the calm state in enough launches" in said
+    said = words.of_case(analysis.timed[0], analysis)
+    assert said.startswith("torch was not measured in the calm state in enough launches")
+    assert "probes), except where a case says otherwise;" in words.sentence(analysis)
 
 
 def test_two_arms_are_never_compared_across_states() -> None:
@@ -163,28 +164,24 @@ def test_a_machine_that_is_contended_all_the_time_is_called_so_and_everything_co
     assert row.windows_of == "contended throughout"
     assert row.counts.windows == 18
     assert row.ratio.value == pytest.approx(1.2 * TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
-    assert words.sentence(found.timed[0]).startswith("Contended throughout")
 
 
 def test_a_run_that_saw_one_state_never_says_calm() -> None:
     found = analyse(probed(run(), lambda *_: ("calm",), looked=(CALM,) * 90))
     assert rows(found)["torch"].windows_of == "one state"
-    said = words.sentence(found.timed[0])
-    assert "one state" in said
-    assert "while the machine was calm" not in said
+    assert "calm" not in words.sentence(found)
 
 
 def test_a_run_in_the_contended_state_alone_is_told_so_by_earlier_ones() -> None:
     found = analyse(probed(run(), lambda *_: ("contended",), looked=(BUSY,) * 90, kept=CALM))
     assert rows(found)["torch"].windows_of == "all"
-    assert words.sentence(found.timed[0]).startswith("None of 54 windows was calm")
 
 
 def test_without_probes_everything_is_as_it_was() -> None:
     found = analyse(run())
     assert found.timed[0].states is None
     assert {row.windows_of for row in TRUE.values()} == {""}
-    assert words.sentence(found.timed[0]) == ""
+    assert found.states == Absent("an earlier version did not probe it")
     assert not words.has_contended(found.timed[0])
 
 
@@ -195,6 +192,7 @@ def test_probes_that_failed_leave_todays_rule() -> None:
         for round_ in generation["rounds"]:
             for turn in round_["turns"]:
                 turn |= {"probed_before": msgspec.to_builtins(absent), "probed_after": msgspec.to_builtins(absent)}
+    assert analyse(msgspec.convert(found, Run)).states == absent
     by_arm: dict[str, Row] = rows(analyse(msgspec.convert(found, Run)))
     assert by_arm["torch"].ratio == TRUE["torch"].ratio
     assert by_arm["torch"].windows_of == ""

@@ -9,7 +9,6 @@ from suite.analysis.states import (
     FEWEST_PROBES,
     Knowledge,
     State,
-    contended_share,
     judge,
     knowledge,
     levels,
@@ -128,12 +127,6 @@ def test_a_few_probes_show_no_level_unless_one_is_known() -> None:
     assert levels(few) is None
     assert levels(few, kept=LOW) is not None
     assert levels([], kept=LOW) is None
-
-
-def test_the_share_of_the_time_is_of_moments_that_were_not_waited_for() -> None:
-    waited = turn(probe(), probe(), polled_ns=(1_500_000, 1_400_000))
-    assert contended_share([waited, turn(probe(), probe()), turn(probe(1.5), probe()), waited], KNOWN) == 0.75
-    assert contended_share([turn(None, None)], KNOWN) is None
 
 
 def test_the_limit_of_arithmetic_lies_between_the_modes() -> None:

@@ -2,43 +2,159 @@
 
 import re
 
+import msgspec
 import pytest
 
 from suite.analysis import analyse
 from suite.analysis.states import State
-from suite.record.schema import Run
-from suite.report import html
+from suite.record.schema import Absent, MachineProbe, Run
+from suite.report import html, states
 from tests.analysis.changed import exact
-from tests.analysis.probed import probed
+from tests.analysis.probed import BUSY, CALM, probed
+from tests.records_builder import make_run
 from tests.report.plain import plain
 from tests.report.test_terminal import shown
+
+SLOWED = {"jax": 1.65, "openvino": 1.11}
+BOTH = (CALM,) * 90 + (BUSY,) * 10
+HARDLY_CALM = (CALM,) * 20 + (BUSY,) * 80
 
 
 def attempts(generation: int, number: int, _arm: str) -> tuple[State, ...]:
     return ("contended", "calm") if (generation + number) % 2 else ("calm",)
 
 
+def made() -> Run:
+    return exact(backends=("openvino", "jax"), scenarios=("latency",), rounds=3)
+
+
+def all_in(state: State, looked: tuple[MachineProbe, ...], kept: MachineProbe | None = None) -> Run:
+    return probed(made(), lambda *_: (state,), looked=looked, kept=kept)
+
+
 @pytest.fixture(scope="module")
 def run() -> Run:
-    made = exact(backends=("openvino", "jax"), scenarios=("latency",), rounds=3)
-    return probed(made, attempts, {"jax": 1.65, "openvino": 1.1})
+    return probed(made(), attempts, SLOWED, looked=BOTH)
 
 
-SENTENCE = "Measured while the machine was calm: 30 of 44 windows, 14 of them taken again."
+def not_probed(reason: str) -> Run:
+    """Return a run in which each probe failed."""
+    found = msgspec.to_builtins(made())
+    for generation in found["blocks"][0]["generations"]:
+        for round_ in generation["rounds"]:
+            for turn in round_["turns"]:
+                turn |= {name: msgspec.to_builtins(Absent(reason)) for name in ("probed_before", "probed_after")}
+    return msgspec.convert(found, Run)
 
 
-def test_the_page_says_the_state_and_shows_both_ratios(run: Run) -> None:
-    page = plain(html.render(run, analyse(run)))
-    assert SENTENCE in page
+def said(found: Run) -> tuple[str, list[str]]:
+    """Return the sentence of a run, and those of its cases."""
+    analysis = analyse(found)
+    cases = [states.of_case(block, analysis) for block in analysis.timed]
+    return plain(states.sentence(analysis)), cases
+
+
+SENTENCE = (
+    "Measured while no neighbour was busy (90 % of 100 probes); when one is, jax takes up to 1.65× as long (ResNet-50, "
+    "latency), openvino 1.11×."
+)
+
+
+def test_two_states_and_what_contention_does(run: Run) -> None:
+    assert said(run) == (SENTENCE, [""])
+
+
+@pytest.mark.parametrize(
+    ("slowed", "words"),
+    [
+        ({"jax": 1.03, "openvino": 1.02}, "when one is, no arm takes more than 1.03× as long."),
+        ({"jax": 0.9, "openvino": 0.9}, "when one is, no arm takes more than 1.00× as long."),
+    ],
+)
+def test_two_states_that_hardly_differ(slowed: dict[str, float], words: str) -> None:
+    assert said(probed(made(), attempts, slowed))[0].endswith(words)
+
+
+def test_nothing_was_measured_when_contended() -> None:
+    sentence = "Measured while no neighbour was busy (90 % of 100 probes); what contention would do is not known."
+    assert said(all_in("calm", BOTH)) == (sentence, [""])
+
+
+def test_no_window_was_calm() -> None:
+    sentence = (
+        "Measured whatever neighbours did (90 % of 100 probes were calm): no window was calm from before to after, so "
+        "all are used."
+    )
+    assert said(all_in("unsettled", BOTH)) == (sentence, [""])
+
+
+def test_one_state_is_never_called_calm() -> None:
+    sentence = (
+        "Measured in the one state of the machine that 90 probes saw: neither whether a neighbour was busy nor what "
+        "contention would do is known."
+    )
+    assert said(all_in("calm", (CALM,) * 90)) == (sentence, [""])
+
+
+def test_contended_throughout() -> None:
+    sentence = (
+        "Contended throughout: only 20 % of 100 probes were calm, so all windows are used; what the machine does when "
+        "calm is not known."
+    )
+    assert said(all_in("contended", HARDLY_CALM)) == (sentence, [""])
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (made(), "an earlier version did not probe it"),
+        (not_probed("the arms compute on a GPU"), "the arms compute on a GPU"),
+        (
+            probed(exact(backends=("jax",), scenarios=("latency",), rounds=1), attempts, looked=()),
+            "its probes are too few",
+        ),
+    ],
+)
+def test_no_state_is_known(found: Run, reason: str) -> None:
+    assert said(found) == (f"The state of the machine during this run is not known: {reason}.", [""])
+
+
+def test_nothing_is_said_of_a_run_without_windows() -> None:
+    assert said(make_run(scenarios=("memory",))) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        (all_in("calm", (CALM,) * 90), "Only one state of the machine was seen until then"),
+        (all_in("contended", HARDLY_CALM[10:60]), "Contended throughout: too few probes until then"),
+        (all_in("unsettled", BOTH), "No window was calm from before to after"),
+        (made(), "The machine was not probed here."),
+    ],
+)
+def test_a_case_says_where_it_differs_from_the_run(first: Run, words: str) -> None:
+    whole = probed(made(), attempts, SLOWED, looked=BOTH * 2)
+    case = msgspec.structs.replace(first.blocks[0].case, batch=8)
+    other = msgspec.structs.replace(first.blocks[0], case=case)
+    sentence, cases = said(msgspec.structs.replace(whole, blocks=(other, *whole.blocks)))
+    assert sentence.startswith("Measured while no neighbour was busy (90 % of 200 probes), except where a case says")
+    assert cases[0].startswith(words)
+    assert cases[1] == ""
+
+
+def test_the_page_says_it_once_below_its_headline_and_shows_both_ratios(run: Run) -> None:
+    page = plain(html.render(run, analyse(run))).replace("\u2060", "")
+    assert page.count(SENTENCE) == 1
+    assert page.index("</h1>") < page.index(SENTENCE) < page.index("Can it be trusted?")
     assert "When a neighbour is busy" in page
     row = next(each for each in re.findall(r"<tr class=\"is-ranked\".*?</tr>", page, re.DOTALL) if "jax" in each)
     assert 'data-not-calm="0:1:0 1:0:0 1:2:0' in row
 
 
 def test_the_terminal_says_so_too(run: Run) -> None:
-    text = plain(shown(run, 140))
-    assert SENTENCE in text
-    assert "neighbour" in text
+    text = plain(shown(run, 200))
+    assert text.count(SENTENCE) == 1
+    assert "is busy" in text
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -49,5 +165,4 @@ def test_no_figure_is_cut_off_beside_the_column_of_the_busy_machine(run: Run, wi
 
 
 def test_a_page_without_probes_has_no_such_column() -> None:
-    made = exact(backends=("openvino", "jax"), scenarios=("latency",))
-    assert "When a neighbour is busy" not in html.render(made, analyse(made))
+    assert "When a neighbour is busy" not in html.render(made(), analyse(made()))

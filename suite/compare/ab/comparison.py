@@ -157,12 +157,10 @@ def _notes(run: Run, old: Arm, new: Arm) -> tuple[str, ...]:
 
 
 def _states(run: Run) -> list[str]:
-    """Say in which state of the machine each case was measured; nothing where nothing probed it."""
-    timed = analysis.analyse(run).timed
-    said = [(sentences.named(block, timed), states.sentence(block)) for block in timed]
-    if len(said) == 1:
-        return [sentence for _, sentence in said if sentence]
-    return [f"{name}: {sentence}" for name, sentence in said if sentence]
+    """Say in which state of the machine the run measured, and which case in another one."""
+    found = analysis.analyse(run)
+    said = [(f"{sentences.named(block, found.timed)}: ", states.of_case(block, found)) for block in found.timed]
+    return [*filter(None, [states.sentence(found)]), *(name + sentence for name, sentence in said if sentence)]
 
 
 def _widest(run: Run) -> float | None:
