@@ -73,6 +73,12 @@ def simulation(session: nox.Session) -> None:
 
 
 @nox.session
+def default_runs(session: nox.Session) -> None:
+    """Add default runs, by their folders, to the record of runs at different hours."""
+    study(session, "studies.default_runs", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the studies; options go to pytest."""
     study(session, "pytest", "studies/tests", "-m", "not framework", *session.posargs)

@@ -6,7 +6,6 @@ import math
 import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -14,23 +13,21 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from studies import commands
+from studies import commands, default_runs
+from studies.default_runs import Seen
 from studies.gpu import calm
 from studies.gpu.states import States
 from suite.analysis import analyse
 from suite.analysis.types import Analysis, Row, TimedBlock
 from suite.record import files
 from suite.record.schema import Case, Run
-from suite.report import loadgen, sentences, separation, terminal, units
-from suite.report.separation import Relation
+from suite.report import loadgen, sentences, terminal, units
 from suite.run import ab
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"
 DEFAULT = "20261127-183111-standard-cf07"
 """The run that the README shows: the default profile, images there, on a quiet machine."""
-DEFAULTS = (DEFAULT,)
-"""All published runs of the default profile by the present rules, in the order of time."""
 SAME_BEST = "best arm the same, or not separated, in all runs"
 CONVERGENCE = "20261122-041102-standard-212d"
 DECODER = "20261125-202352-standard-4444"
@@ -159,8 +156,9 @@ class Goal(NamedTuple):
         return any(value > self.limit for value in self.values)
 
 
-def goals(runs: Sequence[str] = DEFAULTS) -> None:
-    """Print the goals of the default run, and what its published records show."""
+def goals(runs: Sequence[Seen] | None = None) -> None:
+    """Print the goals of the default run, and what runs at different hours show."""
+    runs = default_runs.read() if runs is None else runs
     found, first = _goals(runs), _first(runs)
     rows = [[goal.what, f"≤ {goal.write(goal.limit)}", _span(goal, len(runs))] for goal in found]
     same = f"{sum(map(bool, first.values()))} of {units.plural(len(first), 'case')}" if first else "not known: one run"
@@ -168,41 +166,29 @@ def goals(runs: Sequence[str] = DEFAULTS) -> None:
     show(["goal", "limit", f"measured (min–max over {units.plural(len(runs), 'run')})"], rows)
     missed = [goal.what for goal in found if goal.is_missed]
     missed += [f"{SAME_BEST}: {title}" for title, arms in first.items() if not arms]
-    records = sentences.join([f"[{name[-4:]}](../reports/{name}/report.html)" for name in runs])
-    print(f"\nNot met: {'; '.join(missed) or 'none'}. Records: {records}.")
+    inside, intervals = default_runs.held(list(runs))
+    if intervals:
+        print(f"\n{inside} of {intervals} intervals hold the mean of the other runs' ratios.")
+    print(f"\nNot met: {'; '.join(missed) or 'none'}. Record: `reports/trials/{default_runs.RECORD.name}`.")
 
 
-def _goals(runs: Sequence[str]) -> list[Goal]:
-    seconds = [
-        (datetime.fromisoformat(run.finished) - datetime.fromisoformat(run.started)).total_seconds()
-        for run in map(_run, runs)
-        if run.finished is not None
-    ]
-    timed = [_analysis(name).timed for name in runs]
-    widths = [[width for block in blocks for width in _half_widths(block)] for blocks in timed]
-    of_mlp = [
-        [width for block in blocks if block.case.model == "mlp" for width in _half_widths(block)] for blocks in timed
-    ]
+def _goals(runs: Sequence[Seen]) -> list[Goal]:
+    widths = [[ratio.half_width for case in run.cases for ratio in case.ratios] for run in runs]
+    of_mlp = [[ratio.half_width for case in run.cases if case.model == "mlp" for ratio in case.ratios] for run in runs]
     leads: dict[str, list[float]] = {}
-    for block in itertools.chain.from_iterable(timed):
-        leads.setdefault(sentences.title(block.case), []).extend(_half_widths(block)[:1])
+    for case in itertools.chain.from_iterable(run.cases for run in runs):
+        leads.setdefault(case.title, []).extend(ratio.half_width for ratio in case.ratios[:1])
     return [
-        Goal("time", 360, seconds, units.duration),
-        Goal("half width, median", 0.04, [*map(statistics.median, filter(None, widths))]),
-        Goal("half width, largest", 0.10, [*map(max, filter(None, widths))]),
-        Goal("half width, largest of the MLP", 0.06, [*map(max, filter(None, of_mlp))]),
-        *(Goal(f"lead: {title}", 0.025, values) for title, values in leads.items()),
+        Goal("time", 360, [run.seconds for run in runs], units.duration),
+        Goal("half width, median", 0.04, _shares(map(statistics.median, filter(None, widths)))),
+        Goal("half width, largest", 0.10, _shares(map(max, filter(None, widths)))),
+        Goal("half width, largest of the MLP", 0.06, _shares(map(max, filter(None, of_mlp)))),
+        *(Goal(f"lead: {title}", 0.025, _shares(values)) for title, values in leads.items()),
     ]
 
 
-def _half_widths(block: TimedBlock) -> list[float]:
-    """Return the half width of each arm's ratio to the best as a share, in the order of the ratios."""
-    found = [
-        (row.ratio.value, math.expm1(row.half_width))
-        for row in block.rows
-        if row.ratio is not None and row.half_width is not None and row.arm != block.best
-    ]
-    return [width for _, width in sorted(found)]
+def _shares(logarithms: Iterable[float]) -> list[float]:
+    return [math.expm1(value) for value in logarithms]
 
 
 def _span(goal: Goal, runs: int) -> str:
@@ -213,13 +199,12 @@ def _span(goal: Goal, runs: int) -> str:
     return " – ".join(texts) + some
 
 
-def _first(runs: Sequence[str]) -> dict[str, set[str]]:
+def _first(runs: Sequence[Seen]) -> dict[str, set[str]]:
     """Return the arms of each case that are the best, or not separated from it, in each of two or more runs."""
     first: dict[str, list[set[str]]] = {}
-    for block in itertools.chain.from_iterable(_analysis(name).timed for name in runs):
-        tied = (row.arm for row in block.rows if separation.relation(row) in (Relation.EQUAL, Relation.NOT_SEPARATED))
-        if block.best is not None:
-            first.setdefault(sentences.title(block.case), []).append({block.best, *tied})
+    for case in itertools.chain.from_iterable(run.cases for run in runs):
+        if case.first:
+            first.setdefault(case.title, []).append(set(case.first))
     return {title: set.intersection(*arms) for title, arms in first.items() if len(arms) > 1}
 
 

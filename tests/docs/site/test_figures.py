@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from docs.site import figures
-from suite.analysis import analyse
-from suite.record.schema import Run
+from studies import default_runs
 from tests.records_builder import make_run
 
 ERRORS = "rigor-2026-11-21"
@@ -49,15 +48,6 @@ def test_a_table_ends_with_its_lines(capsys: pytest.CaptureFixture[str]) -> None
     assert len(printed(capsys)) == 12
 
 
-@pytest.fixture
-def records(monkeypatch: pytest.MonkeyPatch) -> dict[str, Run]:
-    """Records by name, in the place of those of reports/."""
-    found: dict[str, Run] = {}
-    monkeypatch.setattr(figures, "_run", found.__getitem__)
-    monkeypatch.setattr(figures, "_analysis", lambda name: analyse(found[name]))
-    return found
-
-
 def test_goals_of_the_published_default_runs(capsys: pytest.CaptureFixture[str]) -> None:
     figures.goals()
     head, _, time, *rows, _, missed = printed(capsys)
@@ -66,39 +56,32 @@ def test_goals_of_the_published_default_runs(capsys: pytest.CaptureFixture[str])
     assert len([row for row in rows if "lead: " in row]) == 5
     assert rows[-1].startswith(f"| {figures.SAME_BEST} | all cases | ")
     assert missed.startswith("Not met: ")
-    assert f"../reports/{figures.DEFAULTS[-1]}/report.html" in missed
+    assert missed.endswith("Record: `reports/trials/default-runs.json`.")
 
 
-def test_goals_that_are_met(records: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
+def test_goals_that_are_met(capsys: pytest.CaptureFixture[str]) -> None:
     started, finished = "2026-11-27T10:00:00Z", "2026-11-27T10:05:00Z"
     run = make_run(models=("mlp",), scenarios=("latency",), noise_scale=0.0)
-    records["run-1"] = msgspec.structs.replace(run, started=started, finished=finished)
-    figures.goals(["run-1"])
+    figures.goals([default_runs.seen(msgspec.structs.replace(run, started=started, finished=finished))])
     rows = printed(capsys)
     assert "| time | ≤ 6 min | 5 min |" in rows
     assert rows[-3] == f"| {figures.SAME_BEST} | all cases | not known: one run |"
-    assert rows[-1].startswith("Not met: none. Records: [un-1]")
+    assert rows[-1].startswith("Not met: none. ")
 
 
-def test_goals_over_runs_of_which_one_lacks_cases(records: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
-    records["run-1"] = make_run(models=("mlp", "resnet50"), scenarios=("latency",))
-    records["run-2"] = make_run(models=("resnet50",), scenarios=("latency",), backends=("jax", "torch"))
-    records["run-3"] = msgspec.structs.replace(make_run(models=("mlp",), scenarios=("memory",)), finished=None)
-    figures.goals(list(records))
+def test_goals_over_runs_of_which_one_lacks_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    both = make_run(models=("mlp", "resnet50"), scenarios=("latency",))
+    one = make_run(models=("resnet50",), scenarios=("latency",), backends=("jax", "torch"))
+    figures.goals([default_runs.seen(run) for run in (both, one)])
     rows = printed(capsys)
-    assert "over 3 runs" in rows[0]
+    assert "over 2 runs" in rows[0]
     by_goal = {row.split(" | ")[0].removeprefix("| "): row for row in rows}
-    assert by_goal["lead: MLP, latency, batch 1"].endswith("(1 of 3 runs) |")
-    assert by_goal["lead: ResNet-50, latency, batch 1"].endswith("(2 of 3 runs) |")
-    assert by_goal["time"].endswith("(2 of 3 runs) |")
+    assert by_goal["lead: MLP, latency, batch 1"].endswith("(1 of 2 runs) |")
     assert by_goal[figures.SAME_BEST].endswith("| 0 of 1 case |")
-    assert f"{figures.SAME_BEST}: ResNet-50, latency, batch 1. Records: " in rows[-1]
+    assert f"{figures.SAME_BEST}: ResNet-50, latency, batch 1. Record: " in rows[-1]
 
 
-def test_goals_of_a_run_without_any_ratio_are_not_known(
-    records: dict[str, Run], capsys: pytest.CaptureFixture[str]
-) -> None:
-    records["run-1"] = make_run(models=("mlp",), scenarios=("memory",))
-    figures.goals(["run-1"])
+def test_goals_of_a_run_without_any_ratio_are_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    figures.goals([default_runs.seen(make_run(models=("mlp",), scenarios=("memory",)))])
     assert "| half width, largest | ≤ 10" in (rows := printed(capsys))[4].replace("\u00a0", " ")
     assert rows[4].endswith("| – |")
