@@ -73,6 +73,12 @@ def simulation(session: nox.Session) -> None:
 
 
 @nox.session
+def streams(session: nox.Session) -> None:
+    """Measure how often `ab` errs, on many pairs of arms at once: twenty minutes, a quiet machine."""
+    study(session, "studies.streams.command", *session.posargs)
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the studies; options go to pytest."""
     study(session, "pytest", "studies/tests", "-m", "not framework", *session.posargs)
