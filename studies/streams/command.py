@@ -20,32 +20,32 @@ from suite.schedule.run import RunInProgress
 
 BACKENDS = ("onnxruntime", "openvino")
 INJECTED = ("", "1%", "2%", "5%")
+"""Into the second arm of a pair."""
 
 
 def planned(model: str) -> plan.Plan:
-    """Plan pairs of arms: of every backend one for each slowdown, none first."""
+    """Plan the pairs, neighbours in the order of the arms."""
     chosen = [
         msgspec.structs.replace(arms.parse(backend), inject=amount)
         for backend in BACKENDS
-        for slowdown in INJECTED
-        for amount in ("", slowdown)
+        for injected in INJECTED
+        for amount in ("", injected)
     ]
     selected = plan.Selection(models=(model,), scenarios=("latency",))
     return plan.with_timed_launches(plan.several(selected, chosen), 1)
 
 
 def measure(chosen: plan.Plan, seconds: float, seed: int, folder: Path, terminal: commands.Terminal) -> None:
-    """Measure generations for some time, and leave the journal of the run in a folder of its own."""
+    """Measure generations for some time, and leave the run's journal in a folder of its own."""
     options = Options(reports=folder, budget_seconds=seconds, ends_on_verdict=True, seed=seed)
     with commands.prepared(chosen, terminal) as (_, resources):
         begun = start_run(chosen, options, resources)
-        RunInProgress(
-            begun, resources, terminal, undecided=lambda run: {run.blocks[0].case.id: "a stream is judged afterwards"}
-        ).measure()
+        never = {block.case.id: "a stream is judged afterwards" for block in chosen.blocks}
+        RunInProgress(begun, resources, terminal, undecided=lambda _: never).measure()
 
 
 def collect(record: Streams, folder: Path, out: Path) -> Streams:
-    """Add the runs in a folder to a record, finished or cut off, write it, and remove them."""
+    """Add the runs in a folder to a record, finished or cut off; write it, and remove them."""
     known = {stream.run for stream in record.streams}
     for path in sorted(folder.glob(f"*/{JOURNAL}")):
         with journal.Journal(path):  # refused where another process is measuring
@@ -59,14 +59,12 @@ def collect(record: Streams, folder: Path, out: Path) -> Streams:
 
 
 @click.command(context_settings=commands.SETTINGS)
-@click.option(
-    "--minutes", type=click.FloatRange(0), default=20, show_default=True, help="0: only write the tables anew."
-)
+@click.option("--minutes", type=click.FloatRange(0), default=20, show_default=True, help="0: only write the tables.")
 @click.option("--model", default="resnet50", show_default=True, help="Its latency is measured.")
 @commands.seed_option
 @commands.out_option
 def main(minutes: float, model: str, seed: int, out: Path | None) -> None:
-    """Measure a stream of pairs, and add it to the record; what was interrupted before is added first."""
+    """Measure a stream of pairs and add it to the newest record, after what an interrupted one has left."""
     with commands.terminal() as terminal:
         out = out or max(commands.FOLDER.glob("streams-*.json"), default=commands.default_path(Streams.TRIAL))
         chosen = planned(model)

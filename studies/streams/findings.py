@@ -20,10 +20,7 @@ from suite.statistics.student import FIRST_LOOK, MIN_LAUNCHES, mean_of
 from suite.statistics.verdicts import Verdict
 
 BUDGET = 36
-"""Generations: those of `ab` within six minutes in the simulation."""
-FOUND = 0.05
-"""The effect that has to be found in `GOAL` of all decisions."""
-GOAL = 0.95
+"""Generations of a decision: those of `ab` within six minutes in the simulation."""
 
 
 class Decision(NamedTuple):
@@ -36,15 +33,7 @@ class Decision(NamedTuple):
     """None: too few generations had both arms."""
 
 
-class Findings(NamedTuple):
-    """All decisions on the pairs of one backend and effect."""
-
-    decisions: tuple[Decision, ...]
-    cut_off: int
-    """Decisions that the end of a stream cut off."""
-
-
-def decisions(pair: Pair, *, states: bool) -> tuple[tuple[Decision, ...], bool]:
+def decisions(pair: Pair, *, states: bool) -> tuple[list[Decision], bool]:
     """Return the decisions on a pair, and whether the end of the stream cut one off.
 
     Parameters
@@ -57,11 +46,10 @@ def decisions(pair: Pair, *, states: bool) -> tuple[tuple[Decision, ...], bool]:
     made: list[Decision] = []
     first = 0
     for end in range(1, len(pair.generations) + 1):
-        found = decide(pair.generations[first:end], states=states)
-        if found is not None:
+        if found := decide(pair.generations[first:end], states=states):
             made.append(found)
             first = end
-    return tuple(made), first < len(pair.generations)
+    return made, first < len(pair.generations)
 
 
 def decide(taken: Sequence[Taken], *, states: bool) -> Decision | None:
@@ -87,36 +75,26 @@ def decide(taken: Sequence[Taken], *, states: bool) -> Decision | None:
 
 
 def _ratios(taken: Sequence[Taken], *, states: bool) -> list[float]:
-    calm = states and not any(map(_is_starved, zip(*((each.first, each.second) for each in taken), strict=True)))
-    both = [(each.first.calm, each.second.calm) if calm else (each.first.every, each.second.every) for each in taken]
-    return [second - first for first, second in both if first is not None and second is not None]
+    arms = [each.first for each in taken], [each.second for each in taken]
+    calm = states and not any(map(_is_starved, arms))
+    levels = ((one.calm if calm else one.every for one in each) for each in zip(*arms, strict=True))
+    return [second - first for first, second in levels if first is not None and second is not None]
 
 
 def _is_starved(launches: Sequence[Level]) -> bool:
-    """Return whether an arm lacks calm launches, as `suite.analysis.launch_levels` says it."""
+    """Return whether an arm lacks calm launches, by the rule of `suite.analysis.launch_levels`."""
     measured = [each for each in launches if each.windows]
     calm = sum(each.calm_windows > 0 for each in measured)
     return calm < MIN_LAUNCHES <= len(measured) or (calm == 0 and bool(measured))
 
 
 def is_wrong(verdict: Verdict, effect: float) -> bool:
-    """Return whether a verdict is false: within the margin an effect may be called *same* or *slower*."""
-    match verdict:
-        case Verdict.SAME:
-            return effect >= Gate().margin
-        case Verdict.SLOWER:
-            return effect == 0
-        case _:
-            return verdict is Verdict.FASTER
-
-
-def find(record: Streams, backend: str, effect: float, *, states: bool) -> Findings:
-    """Return the decisions on all pairs of a backend and an effect."""
-    pairs = [
-        pair for stream in record.streams for pair in stream.pairs if (pair.backend, pair.effect) == (backend, effect)
-    ]
-    found = [decisions(pair, states=states) for pair in pairs]
-    return Findings(tuple(each for made, _ in found for each in made), sum(cut_off for _, cut_off in found))
+    """Return whether a verdict is false: an effect within the margin may be called *same* or *slower*."""
+    return (
+        verdict is Verdict.FASTER
+        or (verdict is Verdict.SLOWER and effect == 0)
+        or (verdict is Verdict.SAME and effect >= Gate().margin)
+    )
 
 
 def markdown(record: Streams) -> str:
@@ -127,58 +105,56 @@ def markdown(record: Streams) -> str:
 def _lines(record: Streams) -> Iterator[str]:
     yield f"# Decisions of `ab` in streams: {record.case}\n"
     yield (
-        "A stream is one run of pairs of arms, all alive together; the second arm of a pair is the same thing, slowed "
-        "down by the effect in every call. The rule of `ab` is applied after each generation. The next decision begins "
-        f"with the generation after a verdict, or after {BUDGET} generations: no two share a launch. A decision's "
-        "seconds are its pair's share of the time that all pairs took; what the end of a stream cuts off is no "
-        "decision.\n"
+        "The rule of `ab` is applied to each pair after every generation. The next decision begins with the generation "
+        f"after a verdict, or after {BUDGET} generations; what the end of a stream cuts off is none. Seconds are the "
+        "pair's share of the time that all pairs took.\n"
     )
     yield "## Streams\n"
     yield from table(
         ("started", "processor", "minutes:", "generations:", "calm probes:", "states"),
         (
             (
-                stream.started,
-                str(stream.machine.get("cpu", {}).get("model", "unknown")),
-                f"{sum(each.seconds for pair in stream.pairs for each in pair.generations) / 60:.0f}",
-                str(len(stream.pairs[0].generations)),
-                "–" if stream.calm_share is None else f"{100 * stream.calm_share:.0f} %",
-                stream.knowledge,
+                each.started,
+                str(each.machine.get("cpu", {}).get("model", "unknown")),
+                f"{sum(one.seconds for pair in each.pairs for one in pair.generations) / 60:.0f}",
+                str(len(each.pairs[0].generations)),
+                "–" if each.calm_share is None else f"{100 * each.calm_share:.0f} %",
+                each.knowledge,
             )
-            for stream in record.streams
+            for each in record.streams
         ),
     )
-    kinds = sorted({(pair.backend, pair.effect) for stream in record.streams for pair in stream.pairs})
-    cells = {(states, *kind): find(record, *kind, states=states) for states, kind in product((True, False), kinds)}
+    pairs = [pair for stream in record.streams for pair in stream.pairs]
+    kinds = sorted({(pair.backend, pair.effect) for pair in pairs})
+    found = {
+        (states, *kind): [decisions(pair, states=states) for pair in pairs if (pair.backend, pair.effect) == kind]
+        for states, kind in product((True, False), kinds)
+    }
+    made = {key: [each for one, _ in of_pairs for each in one] for key, of_pairs in found.items()}
     yield "\n## Decisions\n"
     yield from table(
         ("windows", "backend", "effect:", "decisions:", "same:", "slower:", "faster:", "inconclusive:", "wrong:",
          "cut off:", "generations, median:", "seconds, median:", "mean error:"),
         (
-            ("calm" if states else "all", backend, f"{100 * effect:.0f} %", *_cells(found, effect))
-            for (states, backend, effect), found in cells.items()
+            ("calm" if states else "all", backend, f"{100 * effect:.0f} %",
+             *_cells(made[states, backend, effect], effect, sum(cut_off for _, cut_off in of_pairs)))
+            for (states, backend, effect), of_pairs in found.items()
         ),
     )  # fmt: skip
     yield (
         f"\n*Wrong*: identical arms called different, an effect of the margin ({100 * Gate().margin:.0f} %) or more "
-        "called same, or any called faster.\n"
+        "called same, or any called faster. Goals, with calm windows and exact 95 % intervals:\n"
     )
-    calm = [
-        (effect, each.verdict) for (states, _, effect), found in cells.items() if states for each in found.decisions
-    ]
-    large = [verdict is Verdict.SLOWER for effect, verdict in calm if effect == FOUND]
-    alike = [is_wrong(verdict, effect) for effect, verdict in calm if effect == 0]
-    yield f"- {100 * FOUND:.0f} % found, in {100 * GOAL:.0f} % or more by the goal: {_share(large)}."
-    yield f"- Identical arms called different, none by the goal: {_share(alike)}."
+    calm = [(effect, each.verdict) for (states, _, effect), some in made.items() if states for each in some]
+    yield f"- 5 % called slower, at least 95 %: {_share([one is Verdict.SLOWER for e, one in calm if e == 0.05])}"
+    yield f"- Identical arms called different, none: {_share([is_wrong(one, e) for e, one in calm if e == 0])}"
 
 
-def _cells(found: Findings, effect: float) -> Iterator[str]:
-    made = found.decisions
+def _cells(made: Sequence[Decision], effect: float, cut_off: int) -> Iterator[str]:
     yield str(len(made))
     for verdict in (Verdict.SAME, Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE):
         yield str(sum(each.verdict is verdict for each in made))
-    yield str(sum(is_wrong(each.verdict, effect) for each in made))
-    yield str(found.cut_off)
+    yield from (str(sum(is_wrong(each.verdict, effect) for each in made)), str(cut_off))
     yield f"{statistics.median(each.generations for each in made):g}" if made else "–"
     yield f"{statistics.median(each.seconds for each in made):.0f}" if made else "–"
     errors = [each.log_ratio - math.log1p(effect) for each in made if each.log_ratio is not None]
@@ -187,6 +163,6 @@ def _cells(found: Findings, effect: float) -> Iterator[str]:
 
 def _share(hits: Sequence[bool]) -> str:
     if not hits:
-        return "no decision"
+        return "no decision."
     found = proportion(sum(hits), len(hits))
-    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)"
+    return f"{found.successes} of {found.trials} ({100 * found.low:.1f} to {100 * found.high:.1f} %)."

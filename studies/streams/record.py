@@ -1,4 +1,4 @@
-"""The record: of every launch its levels, in the calm state and over all windows, so that all can be judged again."""
+"""The record: levels of every launch, of calm windows and of all, so that everything can be judged again."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,19 +9,16 @@ from studies import commands
 from suite.analysis import machine
 from suite.analysis.launch_levels import by_state
 from suite.record.journal import GenerationDone, TimeSpent
-from suite.record.schema import Arm, Block, Fingerprint, Round, Run
-
-DIGITS = 6
-"""Of log levels: a millionth is far below any spread."""
+from suite.record.schema import Block, Fingerprint, Run
 
 
 class Level(msgspec.Struct, frozen=True, array_like=True):
-    """Of one launch: logs of nanoseconds."""
+    """Of one launch: logs of nanoseconds, and what they rest on."""
 
     calm: float | None
-    """Over its calm windows; None: none counts."""
+    """Of its calm windows; None: none counts."""
     every: float | None
-    """Over all windows, as if nothing had probed the machine."""
+    """Of all windows, as if nothing had probed the machine."""
     calm_windows: int
     windows: int
 
@@ -30,7 +27,7 @@ class Taken(msgspec.Struct, frozen=True, array_like=True):
     """One generation of a pair."""
 
     seconds: float
-    """The pair's share of the time that all pairs took together."""
+    """The pair's share of the time that all pairs took."""
     first: Level
     second: Level
 
@@ -44,7 +41,7 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Stream(msgspec.Struct, frozen=True, kw_only=True):
-    """One run."""
+    """What one run measured in its complete generations."""
 
     run: str
     """Its id."""
@@ -54,9 +51,9 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
     machine: Fingerprint
     images: tuple[str, ...]
     knowledge: str
-    """What is known of the machine's states, as `suite.analysis.states` says it."""
+    """What is known of the machine's states (`suite.analysis.states`)."""
     calm_share: float | None
-    """Share of windows before which the probe was calm at once; None: nothing was probed."""
+    """Share of windows before which the machine was calm at once; None: nothing probed it."""
     pairs: tuple[Pair, ...]
 
 
@@ -67,11 +64,6 @@ class Streams(commands.Record, frozen=True, kw_only=True):
 
     case: str
     streams: tuple[Stream, ...] = ()
-
-
-def pairs_of(arms: tuple[Arm, ...]) -> Iterator[tuple[Arm, Arm]]:
-    """Yield the pairs of a stream: neighbours."""
-    return zip(arms[::2], arms[1::2], strict=True)
 
 
 def generation_seconds(events: Iterable[object]) -> dict[int, float]:
@@ -87,13 +79,11 @@ def generation_seconds(events: Iterable[object]) -> dict[int, float]:
 
 
 def stream_of(run: Run, seconds: Mapping[int, float]) -> Stream | None:
-    """Reduce a run to its complete generations' levels; None where it has none."""
+    """Reduce a run to its levels; None where no generation is complete."""
     (block,) = run.blocks
-    whole = tuple(each for each in block.generations if each.complete)
-    if not whole:
+    block = msgspec.structs.replace(block, generations=tuple(each for each in block.generations if each.complete))
+    if not block.generations:
         return None
-    block = msgspec.structs.replace(block, generations=whole)
-    pairs = tuple(pairs_of(block.arms))
     states = machine.summarise(block, (), None)
     contended = states.contended_share if states is not None else None
     return Stream(
@@ -105,35 +95,18 @@ def stream_of(run: Run, seconds: Mapping[int, float]) -> Stream | None:
         images=tuple(image.tag for image in run.images),
         knowledge=states.knowledge if states is not None else "not probed",
         calm_share=None if contended is None else round(1 - contended, 4),
-        pairs=tuple(
-            _pair(block, pair, {index: spent / len(pairs) for index, spent in seconds.items()}) for pair in pairs
-        ),
+        pairs=tuple(_pairs(block, seconds)),
     )
 
 
-def _pair(block: Block, arms: tuple[Arm, Arm], seconds: Mapping[int, float]) -> Pair:
-    first, second = _levels(_alone(block, arms))
-    return Pair(
-        backend=arms[0].backend,
-        effect=float(arms[1].inject.removesuffix("%") or 0) / 100,
-        generations=tuple(
-            Taken(round(seconds[each.index], 3), *both)
-            for each, *both in zip(block.generations, first, second, strict=True)
-        ),
-    )
-
-
-def _alone(block: Block, arms: tuple[Arm, Arm]) -> Block:
-    """Return the block that `ab` of these two arms would have measured."""
-    kept = {arms[0].id, arms[1].id, block.canary}
-
-    def round_(found: Round) -> Round:
-        return msgspec.structs.replace(found, turns=tuple(turn for turn in found.turns if turn.arm in kept))
-
-    generations = tuple(
-        msgspec.structs.replace(each, rounds=tuple(map(round_, each.rounds))) for each in block.generations
-    )
-    return msgspec.structs.replace(block, arms=arms, generations=generations)
+def _pairs(block: Block, seconds: Mapping[int, float]) -> Iterator[Pair]:
+    """Yield neighbours, each pair reduced as if `ab` had measured it alone."""
+    pairs = list(zip(block.arms[::2], block.arms[1::2], strict=True))
+    shares = [round(seconds[each.index] / len(pairs), 3) for each in block.generations]
+    for arms in pairs:
+        taken = zip(shares, *_levels(msgspec.structs.replace(block, arms=arms)), strict=True)
+        effect = float(arms[1].inject.removesuffix("%") or 0) / 100
+        yield Pair(arms[0].backend, effect, tuple(Taken(*each) for each in taken))
 
 
 def _levels(block: Block) -> Iterator[list[Level]]:
@@ -141,17 +114,12 @@ def _levels(block: Block) -> Iterator[list[Level]]:
     states = by_state(block)
     for summary in states.everything.arms:
         calm, every = (found.compared[summary.arm.id] for found in (states.calm, states.everything))
-        windows = {launch.generation: launch.windows for launch in summary.launches}
+        windows = {launch.generation: [one.state for one in launch.windows] for launch in summary.launches}
         yield [
-            Level(
-                _log(calm.get(each.index)),
-                _log(every.get(each.index)),
-                sum(window.state == "calm" for window in windows.get(each.index, ())),
-                len(windows.get(each.index, ())),
-            )
-            for each in block.generations
+            Level(_log(calm.get(index)), _log(every.get(index)), found.count("calm"), len(found))
+            for index, found in ((each.index, windows.get(each.index, [])) for each in block.generations)
         ]
 
 
 def _log(level_ns: float | None) -> float | None:
-    return None if level_ns is None else round(math.log(level_ns), DIGITS)
+    return None if level_ns is None else round(math.log(level_ns), 6)

@@ -20,21 +20,20 @@ from tests.commands import ROOT
 from tests.compare.ab import pairs
 
 PUBLISHED = sorted((ROOT / "reports" / "trials").glob("streams-*.json"))
-SECONDS = 10.0
+SECONDS = dict.fromkeys(range(8), 10.0)
 
 
-def pair(ratios: list[float | None], effect: float = 0.0, *, seconds: float = SECONDS) -> Pair:
+def pair(ratios: list[float | None], seconds: float = 10.0) -> Pair:
     """Return a pair with these log ratios; None: the second arm has no calm window."""
     first = Level(10.0, 10.0, 2, 2)
     seconds_of = [Level(None, 10.2, 0, 2) if each is None else Level(10 + each, 10.2, 2, 2) for each in ratios]
-    return Pair("openvino", effect, tuple(Taken(seconds, first, second) for second in seconds_of))
+    return Pair("openvino", 0.0, tuple(Taken(seconds, first, second) for second in seconds_of))
 
 
-def measured(factor: float, generations: int = 8) -> Run:
-    """Return `ab` of two arms on a machine that is contended in every third window, and every launch of one arm."""
-    run = pairs.run(factor, spread=0.5, models=("mlp",), scenarios=("latency",), generations=generations)
+def measured(factor: float) -> Run:
+    """Return `ab` of two arms: a third of the windows is contended, and all of one launch."""
     run = probed(
-        run,
+        pairs.run(factor, spread=0.5, models=("mlp",), scenarios=("latency",), generations=8),
         lambda generation, number, arm: (
             "contended" if (generation + number) % 3 == 0 or (generation == 1 and arm == pairs.B.id) else "calm",
         ),
@@ -43,39 +42,35 @@ def measured(factor: float, generations: int = 8) -> Run:
     return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, ends_on_verdict=True))
 
 
-def first(run: Run, generations: int) -> Run:
+def cut(run: Run, generations: int) -> Run:
     (block,) = run.blocks
-    return msgspec.structs.replace(
-        run, blocks=(msgspec.structs.replace(block, generations=block.generations[:generations]),)
-    )
+    block = msgspec.structs.replace(block, generations=block.generations[:generations])
+    return msgspec.structs.replace(run, blocks=(block,))
 
 
 def test_every_slowdown_has_a_pair_of_its_own() -> None:
     (block,) = command.planned("mlp").blocks
     assert len({arm.id for arm in block.arms}) == len(block.arms) == 16
-    assert [arm.inject for arm in block.arms[:8]] == ["", "", "", "1%", "", "2%", "", "5%"]
-    assert [arm.id for arm in block.arms[:2]] == ["onnxruntime", "onnxruntime#2"]
+    assert [arm.inject for arm in block.arms[8:]] == ["", "", "", "1%", "", "2%", "", "5%"]
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.01, 1.02, 1.05])
 def test_a_decision_is_that_of_ab(factor: float) -> None:
     run = measured(factor)
-    stream = stream_of(run, dict.fromkeys(range(8), SECONDS))
+    stream = stream_of(run, SECONDS)
     assert stream is not None
-    assert stream.calm_share is not None
-    assert 0.5 < stream.calm_share < 0.8
-    (found,) = stream.pairs
     for generations in range(4, 9):
-        (row,) = judge_arms(first(run, generations), pairs.A, pairs.B, Gate())
-        decision = findings.decide(found.generations[:generations], states=True)
-        assert (decision.verdict if decision else Verdict.INCONCLUSIVE) == (
-            row.verdict.value if row.outcome != "undecided" else Verdict.INCONCLUSIVE
+        (row,) = judge_arms(cut(run, generations), pairs.A, pairs.B, Gate())
+        found = findings.decide(stream.pairs[0].generations[:generations], states=True)
+        assert (found.verdict if found else "undecided") == (
+            row.outcome if row.outcome == "undecided" else row.verdict.value
         )
 
 
 def test_without_states_contended_windows_count() -> None:
-    stream = stream_of(measured(1.0), dict.fromkeys(range(8), SECONDS))
+    stream = stream_of(measured(1.0), SECONDS)
     assert stream is not None
+    assert stream.calm_share == pytest.approx(2 / 3, abs=0.1)
     launch = stream.pairs[0].generations[0].second
     assert launch.calm is not None
     assert launch.every is not None
@@ -85,10 +80,10 @@ def test_without_states_contended_windows_count() -> None:
 
 def test_decisions_share_no_generation_and_the_last_may_be_cut_off() -> None:
     steady = [math.log(1.05) + 0.001 * (-1) ** number for number in range(10)]
-    made, cut_off = findings.decisions(pair(steady), states=True)
+    made, cut_off = findings.decisions(pair([*steady]), states=True)
     assert [(each.verdict, each.generations) for each in made] == [(Verdict.SLOWER, 4)] * 2
     assert cut_off
-    assert not findings.decisions(pair(steady[:8]), states=True)[1]
+    assert not findings.decisions(pair([*steady[:8]]), states=True)[1]
 
 
 def test_the_first_look_is_as_late_as_that_of_ab() -> None:
@@ -97,10 +92,8 @@ def test_the_first_look_is_as_late_as_that_of_ab() -> None:
 
 
 def test_a_spent_budget_ends_a_decision_without_a_verdict() -> None:
-    wild = [0.5 * (-1) ** number for number in range(findings.BUDGET + 1)]
-    (decision,), cut_off = findings.decisions(pair(wild), states=True)
+    (decision,), _ = findings.decisions(pair([0.5, -0.5] * (findings.BUDGET // 2)), states=True)
     assert (decision.verdict, decision.generations) == (Verdict.INCONCLUSIVE, findings.BUDGET)
-    assert cut_off
 
 
 def test_an_arm_without_calm_windows_is_judged_by_all() -> None:
@@ -108,55 +101,34 @@ def test_an_arm_without_calm_windows_is_judged_by_all() -> None:
     assert decision.log_ratio == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
-    ("effect", "false"),
-    [
-        (0.0, {Verdict.SLOWER, Verdict.FASTER}),
-        (0.01, {Verdict.FASTER}),
-        (0.02, {Verdict.SAME, Verdict.FASTER}),
-        (0.05, {Verdict.SAME, Verdict.FASTER}),
-    ],
-)
-def test_what_is_wrong(effect: float, false: set[Verdict]) -> None:
-    assert {verdict for verdict in Verdict if findings.is_wrong(verdict, effect)} == false
+@pytest.mark.parametrize(("effect", "false"), [(0.0, "slower faster"), (0.01, "faster"), (0.02, "same faster")])
+def test_what_is_wrong(effect: float, false: str) -> None:
+    assert {verdict for verdict in Verdict if findings.is_wrong(verdict, effect)} == set(false.split())
 
 
-def test_a_run_that_was_cut_off_is_added_once_with_its_complete_generations(tmp_path: Path) -> None:
-    run = first(measured(1.0), 3)
+def test_complete_generations_of_a_run_that_was_cut_off_are_added_once(tmp_path: Path) -> None:
+    run = cut(measured(1.0), 3)
     (block,) = run.blocks
-    folder = tmp_path / "streams.unfinished" / run.id
-    folder.mkdir(parents=True)
-    events: list[journal.Event] = [
-        journal.Started(
-            msgspec.structs.replace(run, finished=None, blocks=(msgspec.structs.replace(block, generations=()),))
-        )
-    ]
-    for generation in block.generations:
-        number = generation.index
-        events.append(journal.GenerationBegun(block.case.id, number, generation.seed))
-        events += [journal.LaunchDone(block.case.id, number, launch) for launch in generation.launches]
-        for one in generation.rounds:
-            events += [journal.TurnTaken(block.case.id, number, one.index, turn) for turn in one.turns]
-            events.append(journal.RoundDone(block.case.id, number, one.index))
-        assert generation.levels is not None
-        events.append(journal.LevelsKnown(block.case.id, number, generation.levels))
-        events.append(journal.TimeSpent({"preparing": 99.0, "windows": SECONDS}))
-        events.append(journal.GenerationDone(block.case.id, number))
-    with journal.Journal(folder / JOURNAL) as written:
-        for event in events[:-1]:
-            written.write(event)
-    out = tmp_path / "streams.json"
-    empty = Streams(schema=Streams.SCHEMA, case=block.case.id)
-    record = command.collect(empty, folder.parent, out)
-    assert not folder.parent.exists()
-    assert read(out, Streams) == record
+    folder, out = tmp_path / "streams.unfinished", tmp_path / "streams.json"
+    record = Streams(schema=Streams.SCHEMA, case=block.case.id)
+    for _ in range(2):
+        (folder / run.id).mkdir(parents=True)
+        with journal.Journal(folder / run.id / JOURNAL) as written:
+            written.write(journal.Started(cut(run, 0)))
+            for number, generation in enumerate(block.generations):
+                written.write(journal.GenerationBegun(block.case.id, number, generation.seed))
+                for one in generation.rounds:
+                    for turn in one.turns:
+                        written.write(journal.TurnTaken(block.case.id, number, one.index, turn))
+                    written.write(journal.RoundDone(block.case.id, number, one.index))
+                written.write(journal.TimeSpent({"preparing": 99.0, "windows": 10.0}))
+                if number < 2:
+                    written.write(journal.GenerationDone(block.case.id, number))
+        record = command.collect(record, folder, out)
+        assert not folder.exists()
+        assert read(out, Streams) == record
     (stream,) = record.streams
-    assert [each.seconds for each in stream.pairs[0].generations] == [SECONDS] * 2
-    folder.mkdir(parents=True)
-    with journal.Journal(folder / JOURNAL) as written:
-        written.write(events[0])
-    assert command.collect(record, folder.parent, out) == record
-    assert "2026" in out.with_suffix(".md").read_text(encoding="utf-8")
+    assert [each.seconds for each in stream.pairs[0].generations] == [10.0] * 2
 
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
