@@ -153,13 +153,16 @@ add_option = click.option("--add", is_flag=True, help="Add to the record that --
 
 
 class Terminal(SilentListener):
-    """Prints steps, warnings and findings, and nothing of rounds."""
+    """Prints steps, generations, warnings and findings, and nothing of rounds."""
 
     def __init__(self) -> None:
         self._console = terminals.console()
 
     def say(self, text: str) -> None:
         self._console.print(f"[dim]{escape(text)}[/]", highlight=False, soft_wrap=True)
+
+    def generation(self, case: str, index: int, planned: int) -> None:  # noqa: ARG002  (an interface)
+        self.say(f"{case}: generation {index + 1}")
 
     def warn(self, warning: Warning_) -> None:
         self.say(warning.message)
@@ -227,9 +230,11 @@ def _launcher(name: str) -> Launcher:
 
 
 @contextmanager
-def prepared(selected: Selection, listener: Terminal, launcher: str = "docker") -> Iterator[tuple[Plan, RunResources]]:
+def prepared(
+    selected: Selection | Plan, listener: Terminal, launcher: str = "docker"
+) -> Iterator[tuple[Plan, RunResources]]:
     """Make everything that a trial needs, and remove its compile caches afterwards."""
-    plan = make(selected)
+    plan = make(selected) if isinstance(selected, Selection) else selected
     chosen = _launcher(launcher)
     chosen.sweep()
     resources = prepare(plan, chosen, listener)

@@ -78,6 +78,11 @@ def default_runs(session: nox.Session) -> None:
     study(session, "studies.default_runs", *session.posargs)
 
 
+def streams(session: nox.Session) -> None:
+    """Measure how often `ab` errs, on many pairs of arms at once: twenty minutes, a quiet machine."""
+    study(session, "studies.streams.command", *session.posargs)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests of the studies; options go to pytest."""

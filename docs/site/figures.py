@@ -125,6 +125,20 @@ def items(name: str) -> None:
     print("\n".join(line for line in _section(name, "").splitlines() if line.startswith("- ")))
 
 
+def streams() -> None:
+    """Print what `ab` decided in the streams of the newest record."""
+    newest = max(TRIALS.glob("streams-*.md"), default=None)
+    if newest is None:
+        print("No stream has been measured yet.")
+        return
+    table(newest.stem, "Streams")
+    print()
+    table(newest.stem, "Decisions")
+    print()
+    items(newest.stem)
+    print(f"- [Record](../reports/trials/{newest.name}).")
+
+
 def result(model: str = "ResNet-50, latency, batch 1") -> None:
     """Print what `levelfield report` prints of the default run: what holds for all results, and one table."""
     printed = StringIO()

@@ -143,11 +143,6 @@ def _notes(stream: Stream) -> Iterator[str]:
         "share the machine's mood, so the interval is too narrow where a rule meets it; were each group one "
         f"observation: {_clustered(stream)}."
     )
-    yield (
-        "A row is named after the command that decides so. `ab` stops when the 95 % interval is ±1 %, and judges its "
-        "only case at a false discovery rate of 1 %: the interval that decides is one of 99 % for a difference, and of "
-        "98 % for *same*, and may be wider than ±1 %. `bench` judges by the 95 % interval."
-    )
     pairs = [pair for generation in stream.generations for one in generation.rounds for pair in one.pairs]
     yield (
         f"{sum(bool(pair.disturbed) for pair in pairs)} of {len(pairs)} rounds of a pair were disturbed from outside; "

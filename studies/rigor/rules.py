@@ -12,32 +12,11 @@ from suite.errors import LevelfieldError
 FOLDER = Path(__file__).parent / "rules"
 
 
-class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a pair has been measured enough."""
-
-    confidence: float
-    half_width: float
-    """Log scale."""
-    boundaries: int
-    fewest_launches: int
-    budget_s: float
-
-
-class VerdictLooks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a verdict ends the measurement of a pair."""
-
-    first_look: int
-    """Launches after which it may."""
-    look_cost: float
-    """The look after n launches has 1 / (look_cost n) of the level."""
-
-
-class Judge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Judge(msgspec.Struct, frozen=True):
     """What is said of a pair."""
 
     margin: float
     bench_confidence: float
-    ab_false_discovery_rate: float
 
 
 class Launches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,19 +26,12 @@ class Launches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """One file."""
+    """What is still judged of one file; `ab` and precision targets are not."""
 
     number: int
     effects: tuple[float, ...]
-    stop: Stop
     judge: Judge
     launches: Launches
-    count: dict[str, float]
-    """Limits by which the product counted windows when the file was written; it may count by others today."""
-    disturbed: dict[str, float]
-    """The same of the rule by which it called a round disturbed while it was measured."""
-    verdict: VerdictLooks | None = None
-    """None: precision ended `ab`, as in the first rules."""
 
 
 @cache

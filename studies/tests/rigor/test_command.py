@@ -23,7 +23,7 @@ def test_a_record_is_analysed_anew_without_measuring(tmp_path: Path) -> None:
     assert "pyperf" in done.output
     found = read(path, Stream)
     assert found.variance is not None
-    assert len(found.findings) >= 9
+    assert len(found.findings) == 7
     rows = [line for line in path.with_suffix(".md").read_text().splitlines() if line.startswith("|")]
     assert len(rows) == 2 + len(found.findings)
     assert len({row.count("|") for row in rows}) == 1

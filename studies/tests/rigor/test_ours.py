@@ -17,7 +17,6 @@ SHARED = Machine(rounds=0.04, walk=0.02)
 
 
 FROZEN = rigor_rules.newest()[1]
-BUDGET_S = FROZEN.stop.budget_s
 EFFECTS = FROZEN.effects
 
 
@@ -57,23 +56,6 @@ def test_power_is_what_the_variance_says(long: Table, effect: float) -> None:
     assert found.low <= most
 
 
-@pytest.mark.extended
-def test_until_precise_most_identical_pairs_end_as_same(long: Table) -> None:
-    for name, alpha in (("bench --precision-target", 0.05), ("ab", 0.01)):
-        finding = apply(rule_of(long, name), long)
-        still = tally(finding, 0.0)
-        assert still.wanted is not None
-        assert still.wanted.low <= alpha
-        assert still.same / still.decisions >= 0.8
-        assert finding.seconds_most is not None
-        assert finding.seconds_most <= BUDGET_S
-        two, five = tally(finding, 0.02).wanted, tally(finding, 0.05).wanted
-        assert two is not None
-        assert five is not None
-        assert two.share >= 0.9
-        assert five.share >= 0.99
-
-
 def test_decisions_share_no_launch() -> None:
     seen = table(Machine(), generations=23)
     for name, each in (("bench, 5 launches", 5), ("bench, 10 launches", 10)):
@@ -81,15 +63,6 @@ def test_decisions_share_no_launch() -> None:
         assert len(outcomes) == 6 * (23 // each)
         took = sum(outcome.seconds for outcome in outcomes)
         assert took == pytest.approx((23 // each) * each * 12 * (LAUNCH_S + 5 * WINDOW_S))
-
-
-def test_what_the_end_of_the_stream_cuts_off_is_no_decision() -> None:
-    seen = table(Machine(launch=0.5), generations=30)  # never precise: every decision lasts as long as the budget
-    most = int(BUDGET_S // generation_seconds(seen).mean())
-    outcomes = rule_of(seen, "ab").decide(seen, 1.0)
-    assert len(outcomes) == 6 * (30 // most)
-    assert all(outcome.seconds <= BUDGET_S for outcome in outcomes)
-    assert all(outcome.answer == "inconclusive" for outcome in outcomes)
 
 
 def test_an_effect_is_a_factor_on_the_second_arm() -> None:
