@@ -78,6 +78,7 @@ def default_runs(session: nox.Session) -> None:
     study(session, "studies.default_runs", *session.posargs)
 
 
+@nox.session
 def streams(session: nox.Session) -> None:
     """Measure how often `ab` errs, on many pairs of arms at once: twenty minutes, a quiet machine."""
     study(session, "studies.streams.command", *session.posargs)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from studies import commands
-from suite.analysis import machine
 from suite.analysis.launch_levels import by_state
+from suite.analysis.states import knowledge, levels_of
 from suite.record.journal import GenerationDone, TimeSpent
 from suite.record.schema import Block, Fingerprint, Run
 
@@ -53,7 +53,7 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
     knowledge: str
     """What is known of the machine's states (`suite.analysis.states`)."""
     calm_share: float | None
-    """Share of windows before which the machine was calm at once; None: nothing probed it."""
+    """Share of probes in the low mode; None: nothing probed it."""
     pairs: tuple[Pair, ...]
 
 
@@ -84,8 +84,7 @@ def stream_of(run: Run, seconds: Mapping[int, float]) -> Stream | None:
     block = msgspec.structs.replace(block, generations=tuple(each for each in block.generations if each.complete))
     if not block.generations:
         return None
-    states = machine.summarise(block, (), None)
-    contended = states.contended_share if states is not None else None
+    levels = levels_of(block)
     return Stream(
         run=run.id,
         started=run.started,
@@ -93,8 +92,8 @@ def stream_of(run: Run, seconds: Mapping[int, float]) -> Stream | None:
         seed=run.settings.seed,
         machine=run.machine,
         images=tuple(image.tag for image in run.images),
-        knowledge=states.knowledge if states is not None else "not probed",
-        calm_share=None if contended is None else round(1 - contended, 4),
+        knowledge=knowledge(levels) if levels is not None else "not probed",
+        calm_share=None if levels is None else round(levels.low_share, 4),
         pairs=tuple(_pairs(block, seconds)),
     )
 
