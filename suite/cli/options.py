@@ -275,7 +275,7 @@ REPORTS = click.option(
     "--reports",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("reports"),
-    help="Folder of runs, baselines and the history.",
+    help="Folder of runs and baselines.",
 )
 VARIANT = click.option(
     "--variant",

@@ -134,7 +134,7 @@ def bundle(content: bytes, folder: Path) -> None:
 def summary_of_run(content: bytes, folder: Path) -> None:
     (folder / summary.NAME).write_bytes(content)
     (folder / files.NAME).write_bytes(bytes(1000))
-    kept = summary.kept(folder, verify=False)
+    kept = summary.kept(folder)
     if kept is not None:
         summary.is_own(kept, b"a key")
 
