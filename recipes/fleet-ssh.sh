@@ -54,7 +54,7 @@ measure() { # HOST
             on "$1" "cat $remote/reports/$run/$file" >"$folder/$1/$run/$file" 2>/dev/null </dev/null ||
                 rm -f "$folder/$1/$run/$file"
         done
-        rmdir "$folder/$1/$run" 2>/dev/null || true # no run: the store of a history, a baseline
+        rmdir "$folder/$1/$run" 2>/dev/null || true # no run: a baseline
     done
     return "$code"
 }

@@ -270,3 +270,20 @@ def test_a_night(engine: docker.DockerClient, tmp_path: Path) -> None:
     assert "Runs so far: 1." in done.stdout
     assert (tmp_path / "site" / "index.html").is_file()
     assert len(list((tmp_path / "reports").glob("*/run.json"))) == 1
+
+
+def test_an_audit_asks_about_the_releases_of_all_locks_and_is_as_bad_as_the_worst(tmp_path: Path) -> None:
+    image = tmp_path / "images" / "torch"
+    image.mkdir(parents=True)
+    for name in ("cpu.lock", "cu13.lock"):
+        (image / name).write_text("# torch-2+cpu.whl\ntorch==2.13.0+cpu \\\n    --hash=sha256:00\n", encoding="utf-8")
+    audit = tmp_path / "audit"
+    audit.write_text('#!/bin/sh\ncat "$3"; echo "$4 $5"; exit "$(($(wc -l <asked) < 1))"\n', encoding="utf-8")
+    audit.chmod(0o755)
+    (tmp_path / "asked").touch()
+    done = recipe("audit.sh", "torch", "-s", "osv", folder=tmp_path, PIP_AUDIT="./audit")
+    assert done.returncode == 1
+    assert done.stdout == "# torch-2+cpu.whl\ntorch==2.13.0 \\\n    --hash=sha256:00\n-s osv\n" * 2
+    (tmp_path / "asked").write_text("\n", encoding="utf-8")
+    assert recipe("audit.sh", "torch", folder=tmp_path, PIP_AUDIT="./audit").returncode == 0
+    assert recipe("audit.sh", "jax", folder=tmp_path, PIP_AUDIT="./audit").returncode == 2

@@ -47,11 +47,9 @@ def apart_in(
     tuple of groups
         Those in which there are several values, each with its blocks in the order of the run.
     """
-    # With the processes, the hosts differ that they are spread over.
-    without = {name, "hosts"} if name == "processes" else {name}
     groups: dict[tuple[object, ...], list[Member]] = {}
     for block, found in zip(run.blocks, analysis.blocks, strict=True):
         if isinstance(found, TimedBlock):
-            rest = tuple(value for field, value in msgspec.structs.asdict(block.case).items() if field not in without)
+            rest = tuple(value for field, value in msgspec.structs.asdict(block.case).items() if field != name)
             groups.setdefault(rest, []).append(Member(block, found))
     return tuple(tuple(group) for group in groups.values() if len({getattr(each.case, name) for each in group}) > 1)

@@ -85,7 +85,7 @@ def at(run: Run, price: Price | None, carbon_g_per_kwh: float | None) -> Run:
     )
 
 
-def cost(time_ns: Estimate, price: Price, hosts: int = 1) -> Estimate:
+def cost(time_ns: Estimate, price: Price) -> Estimate:
     """Return what a time costs.
 
     Parameters
@@ -94,15 +94,13 @@ def cost(time_ns: Estimate, price: Price, hosts: int = 1) -> Estimate:
         Nanoseconds.
     price
         Of an hour of one machine.
-    hosts
-        Machines that are used at the same time.
 
     Examples
     --------
     >>> cost(Estimate(1.8e12), Price(1.2)).value
     0.6
     """
-    return time_ns.scaled(price.per_hour * hosts / NS_PER_HOUR)
+    return time_ns.scaled(price.per_hour / NS_PER_HOUR)
 
 
 def item_ns(row: Row, case: Case) -> Estimate | None:
@@ -129,7 +127,7 @@ def _timed(block: TimedBlock, recorded: Block, price: Price | None, carbon: floa
             CostRow(
                 arm=row.arm,
                 backend=row.backend,
-                cost=_cost(row, item_ns(row, block.case), ITEMS, block.case.hosts, price),
+                cost=_cost(row, item_ns(row, block.case), ITEMS, price),
                 carbon_g=_without_numbers(row) or _carbon(joules, carbon),
             )
         )
@@ -142,7 +140,7 @@ def _converging(block: ConvergenceBlock, price: Price | None, carbon: float | No
         CostRow(
             arm=row.arm,
             backend=row.backend,
-            cost=_cost(row, _whole_time_ns(row), 1, block.case.hosts, price),
+            cost=_cost(row, _whole_time_ns(row), 1, price),
             carbon_g=_without_numbers(row) or _carbon(energy_, carbon),
         )
         for row in block.rows
@@ -163,14 +161,14 @@ def _without_numbers(row: ArmRow) -> Absent | None:
     return Absent(f"not equal to the reference: {reason}" if row.standing == "unequal" else reason)
 
 
-def _cost(row: ArmRow, time_ns: Estimate | None, times: int, hosts: int, price: Price | None) -> Estimate | Absent:
+def _cost(row: ArmRow, time_ns: Estimate | None, times: int, price: Price | None) -> Estimate | Absent:
     if price is None:
         return Absent("no price was given")
     if missing := _without_numbers(row):
         return missing
     if time_ns is None:
         return Absent(row.reason.rstrip(". ") or "it has no time")
-    return cost(time_ns.scaled(times), price, hosts)
+    return cost(time_ns.scaled(times), price)
 
 
 def _carbon(joules: Estimate | Absent, g_per_kwh: float | None) -> Estimate | Absent:

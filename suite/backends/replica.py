@@ -3,7 +3,7 @@
 import msgspec
 
 LOOPBACK = "127.0.0.1"
-"""Where processes of one host meet: in a container of their own they have no other network."""
+"""Where they meet: in a container they have no other network."""
 
 
 class Replica(msgspec.Struct, frozen=True):
@@ -12,18 +12,13 @@ class Replica(msgspec.Struct, frozen=True):
     rank: int
     """0 … `processes` - 1; 0 is the one that the supervisor speaks with."""
     processes: int
-    endpoints: tuple[tuple[str, int], ...]
-    """IPv4 address and free port of each process."""
-
-    @property
-    def address(self) -> str:
-        """Address of this process's host, or of its loopback interface."""
-        return self.endpoints[self.rank][0]
+    ports: tuple[int, ...]
+    """Of each process, of the loopback interface."""
 
     @property
     def authorities(self) -> tuple[str, ...]:
         """`ADDRESS:PORT` of each process, as engines take them."""
-        return tuple(f"{address}:{port}" for address, port in self.endpoints)
+        return tuple(f"{LOOPBACK}:{port}" for port in self.ports)
 
     def share(self, items: int) -> slice:
         """Return which of a batch's items are this process's: shares are equal, so a mean of means is the mean.

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 COMMANDS: Mapping[str, Sequence[str]] = {
-    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "layers", "peer"),
+    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "layers"),
     "Compare and follow runs": ("compare", "baseline", "history", "import"),
     "Reports": ("report", "verify", "card", "export", "publish"),
     "Machine and images": ("doctor", "list", "build", "push", "lock", "contract", "bundle", "unbundle", "clean"),
@@ -34,7 +34,6 @@ OPTIONS: Mapping[str, Sequence[str]] = {
         *("strict", "bisect", "why"),
     ),
     "Machine": ("threads", "cpus", "processes", "gpu", "launcher", "base"),
-    "Several hosts": ("hosts", "peers", "on", "peer_key"),
     "Results": ("reports", "output", "as_json", "sign", "identify", "field_outputs", "price", "carbon_g_per_kwh"),
 }
 """Names of parameters by section."""

@@ -26,7 +26,7 @@ from suite.cli.help_sections import SectionedCommand, SectionedGroup
 from suite.cli.history import history
 from suite.cli.import_ import import_
 from suite.cli.layers import layers
-from suite.cli.measuring import on_nodes, options_of, selection
+from suite.cli.measuring import options_of, selection
 from suite.cli.options import (
     BASE,
     BUDGET,
@@ -40,10 +40,6 @@ from suite.cli.options import (
     LOADGEN_TEST,
     MARGIN,
     NAMES,
-    NODES,
-    ON_NODES,
-    PEER_KEY,
-    PEERS,
     PERCENT,
     PRICE,
     REPORTS,
@@ -52,7 +48,6 @@ from suite.cli.options import (
     SO_FAR,
     UNTIL,
 )
-from suite.cli.peer import peer
 from suite.cli.publish import card, publish
 from suite.cli.push import push
 from suite.cli.reproduce import reproduce
@@ -113,10 +108,6 @@ def cli(context: click.Context) -> None:
     shell_complete=completion.backends,
     help="With --repeat: also measure these backends as a second side; runs of both sides alternate.",
 )
-@NODES
-@PEERS
-@ON_NODES
-@PEER_KEY
 @click.option("--seed", type=SEED, help="Seed of the schedule (of the first run); it is stored in the record.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if something could not be ranked.")
 @FIELD_OUTPUT
@@ -138,8 +129,7 @@ def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each optio
     from suite.cli.answers.measured import measured
     from suite.run.bench import run_bench
 
-    with on_nodes(options_of(values), values["on"]) as options:
-        done = run_bench(options, terminals.console(stderr=as_json))
+    done = run_bench(options_of(values), terminals.console(stderr=as_json))
     if as_json:
         print_json(measured(done.folders, done.exit_code))
     sys.exit(done.exit_code)
@@ -157,7 +147,6 @@ for _command in (
         explain,
         contract,
         layers,
-        peer,
         export,
         fleet,
         history,

@@ -3,9 +3,8 @@
 An option's value has the name of the field of `Selection` or `Options` that it becomes.
 """
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -162,36 +161,3 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         ),
         command=("levelfield", *without_paths(sys.argv[1:])),
     )
-
-
-@contextlib.contextmanager
-def on_nodes(options: "Options", on: str | None) -> "Iterator[Options]":
-    """Let nodes of a Ray cluster wait for a run, and name them as its other hosts.
-
-    Parameters
-    ----------
-    options
-        Of the run.
-    on
-        The cluster; None: there is none, and the options stay as they are.
-
-    Raises
-    ------
-    LevelfieldError
-        Hosts are named too, none are needed, or the cluster cannot be used.
-    """
-    if on is None:
-        yield options
-        return
-    from suite.fleet.run import peers
-    from suite.launchers.choice import choose
-
-    needed = max(options.selection.hosts, default=1) - 1
-    if options.peers or not needed:
-        raise LevelfieldError(
-            "--on names the hosts that --nodes needs besides this one.",
-            fix="Leave --peers out." if needed else "Name --nodes 2 or more.",
-        )
-    launcher, _ = choose(options.launcher, base=options.base)
-    with peers.placed(on, needed, launcher.kind, options.base) as found:
-        yield msgspec.structs.replace(options, peers=found.addresses, peer_key=found.key)

@@ -275,7 +275,7 @@ REPORTS = click.option(
     "--reports",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("reports"),
-    help="Folder of runs, baselines and the history.",
+    help="Folder of runs and baselines.",
 )
 VARIANT = click.option(
     "--variant",
@@ -307,32 +307,6 @@ KV_CACHES = click.option(
     type=NAMES,
     default=(),
     help="Their cache of keys and values: static (of a fixed size, the default), growing, or both, ranked apart.",
-)
-NODES = click.option(
-    "--nodes",
-    "hosts",
-    type=NUMBERS,
-    default=(),
-    help="Hosts that train one model together, with one process on each, or several numbers; see --peers.",
-)
-PEERS = click.option(
-    "--peers",
-    type=NAMES,
-    default=(),
-    metavar="ADDRESS:PORT,…",
-    help="The other hosts, where `levelfield peer` waits.",
-)
-ON_NODES = click.option(
-    "--on",
-    metavar="CLUSTER",
-    help="Instead of --peers: a Ray cluster that this host is a node of, HOST:PORT, whose nodes train too; local:2 to "
-    "try it.",
-)
-PEER_KEY = click.option(
-    "--peer-key",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File with the key that all hosts share.",
 )
 SIGN = click.option(
     "--sign",
@@ -383,7 +357,7 @@ def _is_path(word: str) -> bool:
     return word.startswith(("/", "~", "./", "../"))
 
 
-_PRIVATE = ("--reports", "--sign", "--data", "--weights", "--on", "--peers", "--peer-key")
+_PRIVATE = ("--reports", "--sign", "--data", "--weights")
 _FILES = ("--model", "--module", "--input", "--field-output")
 
 

@@ -194,15 +194,7 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
 @click.option(
     "--find-links", metavar="PLACE", multiple=True, help="The same for a folder of wheels, or a page of links to some."
 )
-@click.option(
-    "--check", is_flag=True, help="Change nothing: list what is outdated, withdrawn or vulnerable in the locks."
-)
-@click.option(
-    "--advisories",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --check, look for vulnerabilities in this file of OSV's format, or archive of such files.",
-)
+@click.option("--check", is_flag=True, help="Change nothing: list what is outdated or withdrawn in the locks.")
 @JSON
 def lock(
     images: tuple[str, ...],
@@ -210,29 +202,28 @@ def lock(
     indexes: tuple[str, ...],
     find_links: tuple[str, ...],
     check: bool,
-    advisories: Path | None,
     as_json: bool,
 ) -> None:
     """Resolve the requirements of IMAGES again, and lock them.
 
     Default: everything. `onnxruntime@1.30.0` adds a lock of that version beside the current one, and
     `torch@2.14.1-cuda` one of its CUDA build, to be measured on the CPU. With --check the exit code is 1 if something
-    is outdated, withdrawn or vulnerable, and 2 if the package index gave no answer.
+    is outdated or withdrawn, and 2 if the package index gave no answer.
     """
     from suite.images.locks import relock
     from suite.images.registries import Places
     from suite.report.progress import steps
 
     if not check:
-        if advisories is not None or as_json:
-            raise LevelfieldError("--advisories and --json belong to --check.", fix="Add --check, or leave them out.")
+        if as_json:
+            raise LevelfieldError("--json belongs to --check.", fix="Add --check, or leave it out.")
         relock(images, places=Places(indexes, find_links), progress=steps(terminals.console()))
         return
     if indexes or find_links:
         raise LevelfieldError("--check asks your own indexes.", fix="Leave out --index and --find-links.")
     from suite.cli import lock_check
 
-    sys.exit(lock_check.run(images, advisories, as_json=as_json))
+    sys.exit(lock_check.run(images, as_json=as_json))
 
 
 @click.command(name="list")

@@ -48,7 +48,7 @@ def _by_shape(arms: Mapping[str, Arm], without: Mapping[str, str | None]) -> dic
 
 
 def similar_case(case: Case, others: Mapping[str, Case]) -> Case | None:
-    """Return the one case that differs from this by threads, processes, hosts, precision or device alone.
+    """Return the one case that differs from this by threads, processes, precision or device alone.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def describe_difference(old: Case, new: Case) -> str:
     Returns
     -------
     str
-        Threads, processes, hosts, depth, cache, precision and device, as far as they differ, separated by commas.
+        Threads, processes, depth, cache, precision and device, as far as they differ, separated by commas.
     """
     differences = []
     if old.threads != new.threads:
@@ -90,8 +90,6 @@ def describe_difference(old: Case, new: Case) -> str:
         differences.append(
             f"in {old.processes} process{'es' if old.processes > 1 else ''} before, in {new.processes} now"
         )
-    if old.hosts != new.hosts:
-        differences.append(f"on {old.hosts} host{'s' if old.hosts > 1 else ''} before, on {new.hosts} now")
     if old.depth != new.depth:
         differences.append(f"at a depth of {old.depth} before, of {new.depth} now")
     if old.growing_cache != new.growing_cache:

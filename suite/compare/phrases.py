@@ -90,7 +90,6 @@ def case(row: Row, *, brief: bool = False) -> str:
     """
     model = clean(names.network(row.case), 60)
     together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
-    together += f" on {row.case.hosts} hosts" if row.case.hosts > 1 else ""
     together += _tokens(row.case)
     if brief:
         return f"{model}, {metric(row.metric)}{names.batch(row.case)}{together}"

@@ -112,7 +112,7 @@ def _answers(run: Reduced) -> Iterator[tuple[Result, Answer]]:
     for (arm, case), answer in run.answers.items():
         yield Result(f"{arm}/{case}", arm, run.cases[case]), answer
     if run.canary is not None:
-        threads = max((case.threads * case.processes_here for case in run.cases.values()), default=1)
+        threads = max((case.threads * case.processes for case in run.cases.values()), default=1)
         yield Result(CANARY, CANARY, Case(CANARY, "latency", "fp32", 1, threads)), run.canary
 
 

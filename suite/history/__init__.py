@@ -1,1 +1,1 @@
-"""Results over time: a store of summaries, the trend of a result, and what differs where it changes."""
+"""Results over time: summaries of runs, the trend of a result, and what differs where it changes."""

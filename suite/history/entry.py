@@ -1,6 +1,5 @@
-"""The end of a run: its summary is written beside the record and entered in the store, whatever else happens."""
+"""The end of a run: its summary is written beside the record, whatever else happens."""
 
-from contextlib import closing
 from pathlib import Path
 
 from suite.analysis.types import Analysis
@@ -12,7 +11,7 @@ from suite.record.schema import Run
 
 
 def enter(folder: Path, run: Run, result: Analysis) -> str:
-    """Write the summary of a run that has just ended, and enter it in the store beside its folder.
+    """Write the summary of a run that has just ended, by which the history knows it.
 
     Parameters
     ----------
@@ -30,14 +29,9 @@ def enter(folder: Path, run: Run, result: Analysis) -> str:
     try:
         sha256, size = summary.digest(folder / files.NAME)
         made = summary.summarise(run, result, record_sha256=sha256, record_bytes=size)
-        made = summary.sealed(made, installation_key())
-        summary.write(made, folder)
-        from suite.history import store as stores  # the summary is there even where the database library is not
-
-        with closing(stores.Store(stores.address(None, folder.parent))) as store:
-            store.enter([made])
+        summary.write(summary.sealed(made, installation_key()), folder)
     except LevelfieldError as error:
         return f"This run is not in the history yet: {error.message}"
-    except Exception as error:  # noqa: BLE001  (hours of measuring must not end in an error of a database's driver)
-        return f"This run is not in the history yet: {error.__class__.__name__}: {error}."
+    except OSError as error:
+        return f"This run is not in the history yet: {error.strerror or error}."
     return ""

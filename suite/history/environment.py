@@ -46,8 +46,6 @@ _GIB = 2**30
 def environment(run: Run) -> Environment:
     """Return every fact of a record that may explain why its numbers are what they are."""
     found = _lasting(run.machine)
-    for number, other in enumerate(run.other_hosts, start=2):
-        found |= {f"host {number} {group}": facts for group, facts in _lasting(other).items()}
     found["tool"] = {"version": run.tool_version, "sources": run.tool_sha256}
     settings = run.settings
     found["settings"] = {

@@ -1,28 +1,32 @@
-"""Queries of the store: which results it holds, their series, and the environment of a run."""
+"""Queries of summaries: which results they hold, their series, and what differs between the environments of runs."""
 
 import difflib
 import fnmatch
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import msgspec
-from sqlalchemy import select
 
 from suite.errors import LevelfieldError
 from suite.history.environment import UNKNOWN, concerns
-from suite.history.store import Store
-from suite.history.tables import FactRow, GroupRow, ResultRow, RunGroupRow, RunRow
+from suite.history.summary import Result, Summary
 from suite.history.trend import Point, Series
 
+Runs: TypeAlias = Mapping[str, Summary]
+"""Runs by their ids, in order of time."""
 _SHOWN = 10
 _CLOSE = 0.6
 
 
-def results(store: Store) -> list[str]:
-    """Return every result id that is in the store, in alphabetical order."""
-    with store.reading() as connection:
-        return sorted(connection.execute(select(ResultRow.id).distinct()).scalars())
+def in_order(summaries: Iterable[Summary]) -> Runs:
+    """Return runs in order of time."""
+    return {one.id: one for one in sorted(summaries, key=lambda one: (one.started, one.id))}
+
+
+def results(runs: Runs) -> list[str]:
+    """Return every result id of the runs, in alphabetical order."""
+    return sorted({result.id for run in runs.values() for result in run.results})
 
 
 def matching(requested: str, known: Iterable[str]) -> list[str]:
@@ -33,7 +37,7 @@ def matching(requested: str, known: Iterable[str]) -> list[str]:
     requested
         A result id, a glob (with `*`, `?` or `[`) or a part of an id.
     known
-        Result ids of the store.
+        Result ids of the runs.
 
     Raises
     ------
@@ -78,51 +82,42 @@ def _close(requested: str, names: list[str]) -> list[str]:
     return [name for name in names if meant and all(word in name for word in meant)]
 
 
-def series(store: Store, names: Iterable[str], *, labelled: bool) -> list[Series]:
+def series(runs: Runs, names: Iterable[str], *, labelled: bool) -> list[Series]:
     """Return the series of these results, one for each machine and launcher they were measured with; newest last.
 
     Parameters
     ----------
-    store, names
-        An open store, and the ids of the results.
+    runs, names
+        The runs, and the ids of the results.
     labelled
         Whether runs with a label (smoke, injected, demonstrations) are included.
     """
-    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    with store.reading() as connection:
-        for name in names:
-            question = (
-                select(*_COLUMNS)
-                .join(RunRow, RunRow.number == ResultRow.run)
-                .where(ResultRow.id == name)
-                .order_by(RunRow.started, RunRow.number)
-            )
-            rows = connection.execute(question if labelled else question.where(RunRow.labels == ""))
-            for row in map(dict, rows.mappings()):
-                found.setdefault((name, row["machine"], row["launcher"], row["metric"]), []).append(row)
-    # The newest run tells of the whole series: an arm may come to run in another image.
-    return [msgspec.convert({**rows[-1], "points": rows}, Series) for rows in found.values()]
+    found: dict[tuple[str, ...], list[tuple[Summary, Result]]] = {}
+    included = [run for run in runs.values() if labelled or not run.labels]
+    answers = [(run, {result.id: result for result in run.results}) for run in included]
+    for name in names:
+        for run, results_of in answers:
+            if (result := results_of.get(name)) is not None:
+                found.setdefault((name, run.machine, run.launcher, result.metric), []).append((run, result))
+    return [_series(measured) for measured in found.values()]
 
 
-_COLUMNS = (
-    RunRow.number,
-    RunRow.id.label("run"),
-    RunRow.started,
-    RunRow.labels,
-    RunRow.machine,
-    RunRow.machine_title,
-    RunRow.launcher,
-    ResultRow.id.label("result"),
-    ResultRow.arm,
-    ResultRow.image,
-    ResultRow.metric,
-    ResultRow.unit,
-    ResultRow.standing,
-    ResultRow.estimate,
-    ResultRow.low,
-    ResultRow.high,
-)
-"""Named as the fields of `Series` and `Point`."""
+def _series(measured: list[tuple[Summary, Result]]) -> Series:
+    run, result = measured[-1]  # the newest run tells of the whole series: an arm may come to run in another image
+    return Series(
+        result=result.id,
+        arm=result.arm,
+        image=result.image,
+        metric=result.metric,
+        unit=result.unit,
+        machine=run.machine,
+        machine_title=run.machine_title,
+        launcher=run.launcher,
+        points=tuple(
+            Point(one.id, one.started, of.standing, ",".join(one.labels), of.estimate, of.low, of.high)
+            for one, of in measured
+        ),
+    )
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -134,13 +129,13 @@ class Difference(msgspec.Struct, frozen=True):
     after: str | None
 
 
-def environment_differences(store: Store, before: Point, after: Point, one: Series) -> list[Difference]:
+def environment_differences(runs: Runs, before: Point, after: Point, one: Series) -> list[Difference]:
     """Return what differs between the environments of two runs, as far as it can explain this series.
 
     Parameters
     ----------
-    store
-        An open store that holds both runs.
+    runs
+        Both runs, among others.
     before, after
         Points of the series, the older one first.
     one
@@ -151,7 +146,7 @@ def environment_differences(store: Store, before: Point, after: Point, one: Seri
     list of Difference
         By group and name. A fact that is unknown on both sides is no difference.
     """
-    old, new = _facts(store, before.number, after.number, one)
+    old, new = (_facts(runs[point.run], one) for point in (before, after))
     pairs = ((fact, old.get(fact), new.get(fact)) for fact in sorted(old.keys() | new.keys()))
     return [
         Difference(*fact, was, now)
@@ -165,24 +160,6 @@ def _is_unknown(value: str | None) -> bool:
     return not value or value.startswith(UNKNOWN)
 
 
-def _facts(store: Store, before: int, after: int, one: Series) -> tuple[dict[tuple[str, str], str], ...]:
-    """Return the facts of two runs, without the groups that are the same in both."""
-    question = (
-        select(RunGroupRow.run, GroupRow.digest, GroupRow.name)
-        .join(GroupRow, GroupRow.digest == RunGroupRow.digest)
-        .where(RunGroupRow.run.in_((before, after)))
-    )
-    with store.reading() as connection:
-        held_by: dict[int, dict[str, str]] = {before: {}, after: {}}
-        for row in connection.execute(question):
-            if concerns(row.name, arm=one.arm, image=one.image):
-                held_by[row.run][row.digest] = row.name
-        shared = held_by[before].keys() & held_by[after].keys()
-        found: list[dict[tuple[str, str], str]] = []
-        for held in (held_by[before], held_by[after]):
-            own = {digest: name for digest, name in held.items() if digest not in shared}
-            rows = connection.execute(
-                select(FactRow.digest, FactRow.name, FactRow.value).where(FactRow.digest.in_(own))
-            )
-            found.append({(own[row.digest], row.name): row.value for row in rows})
-    return tuple(found)
+def _facts(run: Summary, one: Series) -> dict[tuple[str, str], str]:
+    groups = {name: facts for name, facts in run.environment.items() if concerns(name, arm=one.arm, image=one.image)}
+    return {(group, name): value for group, facts in groups.items() for name, value in facts.items()}

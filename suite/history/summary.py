@@ -1,8 +1,8 @@
 """What one run contributes to the history: a few kilobytes, computed once at its end and kept beside its record.
 
 A record holds megabytes of samples, and analysing them takes a second; a thousand of them are not analysed to draw one
-line. `summary.json` names the record it was made from by digest and size: it is believed where the size is right, and
-checked by digest when a store is rebuilt. Without it, or where it does not fit, the record is analysed again.
+line. `summary.json` names the record it was made from by digest and size. Without it, or where it does not fit, the
+record is analysed again.
 """
 
 import hashlib
@@ -56,8 +56,6 @@ _Value = Annotated[str, msgspec.Meta(max_length=environment.LONGEST)]
 _Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 _Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
 _MOST = 20_000
-_NUL = b"\\u0000"
-"""The one character that some databases keep in no text; JSON can only write it like this."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -196,41 +194,20 @@ def write(summary: Summary, folder: Path) -> None:
     files.write_atomically(folder / NAME, msgspec.json.encode(summary) + b"\n")
 
 
-def kept(folder: Path, *, verify: bool) -> Summary | None:
-    """Return the summary beside a record, or None where there is none that fits.
-
-    Parameters
-    ----------
-    folder
-        A run's folder.
-    verify
-        Whether to hash the record and compare the digest; otherwise only its size is compared.
-    """
+def kept(folder: Path) -> Summary | None:
+    """Return the summary beside the record in a run's folder, or None where there is none that fits."""
     try:
         record = (folder / files.NAME).stat()
-        content = untrusted.read_plain(folder / NAME, MAX_BYTES)
-        if _NUL in content or not stat.S_ISREG(record.st_mode):
+        if not stat.S_ISREG(record.st_mode):
             return None
-        summary = _decoder.decode(content)
+        summary = _decoder.decode(untrusted.read_plain(folder / NAME, MAX_BYTES))
     except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
     if summary.schema != SCHEMA or summary.record_bytes != record.st_size or not _is_utc(summary.started):
         return None
-    if verify and digest(folder / files.NAME) != (summary.record_sha256, summary.record_bytes):
+    if digest(folder / files.NAME) != (summary.record_sha256, summary.record_bytes):
         return None
     return summary
-
-
-class _Head(msgspec.Struct):
-    id: str = ""
-
-
-def record_id(folder: Path) -> str:
-    """Return the id in a record, decoding no more of it than that takes; empty where there is none to be read."""
-    try:
-        return msgspec.json.decode(untrusted.read_plain(folder / files.NAME, files.MAX_BYTES), type=_Head).id
-    except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return ""
 
 
 def digest(record: Path) -> tuple[str, int]:
@@ -241,7 +218,7 @@ def digest(record: Path) -> tuple[str, int]:
 
 def _decode(content: bytes, name: str) -> Summary:
     try:
-        return _decoder.decode(content.replace(_NUL, b"\\ufffd"))
+        return _decoder.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise LevelfieldError(
             f"{name} cannot be kept: {error}.", fix="The record was changed or damaged: it holds what no run writes."

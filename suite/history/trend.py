@@ -26,8 +26,6 @@ MOST_RUNS = 500
 class Point(msgspec.Struct, frozen=True):
     """Estimate of the result in one run."""
 
-    number: int
-    """The run, in the store."""
     run: str
     started: str
     standing: str

@@ -1,4 +1,4 @@
-"""What is old, withdrawn or known to be vulnerable in locks: `levelfield lock --check`."""
+"""What is old or withdrawn in locks: `levelfield lock --check`."""
 
 import re
 from collections.abc import Container, Iterable, Iterator
@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from suite.errors import LevelfieldError
-from suite.images import advisories, catalogue, locks, registries, version_locks
+from suite.images import catalogue, locks, registries, version_locks
 from suite.images.catalogue import Lock
 from suite.images.wheels import Progress, silent
 from suite.images.withdrawn import Withdrawn, withdrawn
@@ -30,18 +30,6 @@ class Outdated(msgspec.Struct, frozen=True):
     """File below `images/` that asks for exactly the locked version; empty: to lock again is enough."""
 
 
-class Vulnerable(msgspec.Struct, frozen=True):
-    """A distribution with a known vulnerability."""
-
-    name: str
-    locked: str
-    advisory: str
-    aliases: tuple[str, ...]
-    summary: str
-    fixed_in: tuple[str, ...]
-    """Versions above the locked one that the advisory names as fixed, the oldest first."""
-
-
 class Checked(msgspec.Struct, frozen=True):
     """What was found of one lock."""
 
@@ -51,17 +39,13 @@ class Checked(msgspec.Struct, frozen=True):
     python: str
     outdated: tuple[Outdated, ...] | None
     """None: that was not asked. A named lock is of an older version on purpose."""
-    vulnerable: tuple[Vulnerable, ...] | None
-    """None: no file of advisories was named."""
     problem: str = ""
     """Why the index gave no answer; empty where it did."""
     withdrawn: tuple[Withdrawn, ...] = ()
     """What the index no longer has, or has yanked."""
 
 
-def check(
-    chosen: Iterable[Reference], advisory_file: Path | None = None, *, progress: Progress = silent
-) -> tuple[Checked, ...]:
+def check(chosen: Iterable[Reference], *, progress: Progress = silent) -> tuple[Checked, ...]:
     """Check the locks of images: all of them, or those that are named.
 
     The newest versions are those that uv finds together for the requirements with their exact versions taken out: what
@@ -73,8 +57,6 @@ def check(
     ----------
     chosen
         As in `suite.images.locks.relock`: an image by its name alone means all its locks. Empty: all images.
-    advisory_file
-        See `suite.images.advisories.read`; None: vulnerabilities are not looked for.
     progress : callable
         Called with one short line for each lock whose newest versions are asked for.
 
@@ -86,12 +68,9 @@ def check(
     Raises
     ------
     LevelfieldError
-        An image or a lock is not there, or the advisories cannot be read.
+        An image or a lock is not there.
     """
-    found = tuple(_locks(tuple(chosen)))
-    names = {pin.name for lock in found for pin in lock.pins}
-    known = advisories.read(advisory_file, names) if advisory_file is not None else None
-    return tuple(_checked(lock, known, progress) for lock in found)
+    return tuple(_checked(lock, progress) for lock in _locks(tuple(chosen)))
 
 
 def _locks(chosen: tuple[Reference, ...]) -> Iterator[Lock]:
@@ -102,7 +81,7 @@ def _locks(chosen: tuple[Reference, ...]) -> Iterator[Lock]:
             yield catalogue.lock(each.name, each.variant, each.version)
 
 
-def _checked(lock: Lock, known: dict[str, tuple[advisories.Advisory, ...]] | None, progress: Progress) -> Checked:
+def _checked(lock: Lock, progress: Progress) -> Checked:
     outdated, problem = None, ""
     gone: tuple[Withdrawn, ...] = ()
     progress(f"asking whether all that {lock.label} holds is still there")
@@ -121,24 +100,9 @@ def _checked(lock: Lock, known: dict[str, tuple[advisories.Advisory, ...]] | Non
         lock=lock.path.stem,
         python=lock.python,
         outdated=outdated,
-        vulnerable=None if known is None else tuple(_vulnerable(lock, known)),
         problem=problem,
         withdrawn=gone,
     )
-
-
-def _vulnerable(lock: Lock, known: dict[str, tuple[advisories.Advisory, ...]]) -> Iterator[Vulnerable]:
-    for pin in lock.pins:
-        for advisory in known.get(canonicalize_name(pin.name), ()):
-            if advisory.affects(pin.name, pin.version):
-                yield Vulnerable(
-                    name=pin.name,
-                    locked=pin.version,
-                    advisory=advisory.id,
-                    aliases=advisory.aliases or (),
-                    summary=advisory.summary,
-                    fixed_in=advisory.fixed_in(pin.name, pin.version),
-                )
 
 
 def _outdated(lock: Lock) -> tuple[Outdated, ...]:

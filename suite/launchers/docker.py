@@ -1,4 +1,4 @@
-"""Workers in containers: no capabilities, a read-only root, a plain user, pinned CPUs, and no network on one host."""
+"""Workers in containers: no capabilities, a read-only root, a plain user, pinned CPUs, and no network."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ from suite.images.engine import USER_PROXIES, emulates, open_client
 from suite.images.wheels import Progress
 from suite.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
 from suite.launchers.disk_limit import DiskLimit
-from suite.launchers.environment import cuda_cache, rendezvous_environment, worker_environment
+from suite.launchers.environment import cuda_cache, worker_environment
 from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 from suite.launchers.protocol import LaunchSpec, WorkerPaths
 from suite.launchers.volumes import ARTIFACTS, CACHE, EXPORT, Volumes, sees_our_files
@@ -128,13 +128,12 @@ class DockerLauncher:
                 environment=_environment(spec),
                 stdin_open=True,  # the SDK then sets StdinOnce: the worker ends with its supervisor
                 labels={LABEL: self._owner, "levelfield.name": spec.name},
-                network_disabled=not spec.address,
+                network_disabled=True,
                 # Engines of parallel training look their own host up, and /etc/hosts is empty here.
-                hostname=spec.address or LOOPBACK,
+                hostname=LOOPBACK,
                 host_config=api.create_host_config(
                     mounts=mounts,
-                    # With other hosts it trains through this host's network: a translated address is not its own.
-                    network_mode="host" if spec.address else "none",
+                    network_mode="none",
                     cap_drop=["ALL"],
                     security_opt=["no-new-privileges"],
                     read_only=True,
@@ -240,7 +239,6 @@ def _remove(api: Any, name: str, *, patient: bool) -> None:  # noqa: ANN401  (th
 def _environment(spec: LaunchSpec) -> dict[str, str]:
     """Return a worker's variables; the one GPU that a container is given is the only one it can see."""
     variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
-    variables |= rendezvous_environment(spec.rendezvous)
     if not spec.gpu:
         return variables
     return variables | DRIVER | registry.environment(spec.image.name) | cuda_cache(CACHE if spec.cache else "")

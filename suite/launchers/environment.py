@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
-from suite.worker.messages import JOIN, Rendezvous
 from suite.worker.pinning import CPUS, MEMORY_NODES
 
 PADDING = "LEVELFIELD_PADDING"
@@ -53,14 +50,6 @@ def memory_environment(nodes: Sequence[int]) -> dict[str, str]:
     A container has no such variable: the engine binds its memory.
     """
     return {MEMORY_NODES: ",".join(map(str, nodes))} if nodes else {}
-
-
-def rendezvous_environment(rendezvous: Rendezvous | None) -> dict[str, str]:
-    """Return the variable by which a worker finds the one on another host that leads it; nothing where none does.
-
-    The worker removes it from its environment before anything else, so that no record holds the key.
-    """
-    return {JOIN: msgspec.json.encode(rendezvous).decode()} if rendezvous is not None else {}
 
 
 def gpu_environment(gpu: str, cache: str = "") -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Literal
 from suite.errors import LevelfieldError
 from suite.images import worker_code
 from suite.images.wheels import Progress
-from suite.launchers.environment import gpu_environment, memory_environment, rendezvous_environment, worker_environment
+from suite.launchers.environment import gpu_environment, memory_environment, worker_environment
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.venv import start_process
 from suite.launchers.worker import Worker
@@ -56,7 +56,7 @@ class HostLauncher(Launcher):
 
     def launch(self, spec: LaunchSpec) -> Worker:
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
-        variables |= memory_environment(spec.memory_nodes) | rendezvous_environment(spec.rendezvous)
+        variables |= memory_environment(spec.memory_nodes)
         variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
         # A worker has another home, and so no folder of the user's own packages but the one that this process has.

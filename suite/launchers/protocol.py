@@ -10,7 +10,6 @@ from suite.launchers.disk_limit import LIMIT_BYTES
 from suite.launchers.worker import Worker
 from suite.record.schema import Image
 from suite.worker import pinning
-from suite.worker.messages import Rendezvous
 
 READY_TIMEOUT_S = 60.0
 """A container starts in half a second; a machine under load may need many times that."""
@@ -41,10 +40,6 @@ class LaunchSpec(msgspec.Struct, frozen=True):
     """NUMA nodes that its memory is bound to; empty: any."""
     padding_bytes: int = 0
     """Length of a variable in the worker's environment that nothing reads."""
-    address: str = ""
-    """IPv4 address of this host at which workers on other hosts reach this one; empty: it has no network."""
-    rendezvous: Rendezvous | None = None
-    """With the worker on another host that leads this one; None: its supervisor leads it."""
 
     @property
     def written(self) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from typing import Literal
 from suite.images import environments
 from suite.images.wheels import Progress
 from suite.launchers import owned_folders
-from suite.launchers.environment import gpu_environment, memory_environment, rendezvous_environment, worker_environment
+from suite.launchers.environment import gpu_environment, memory_environment, worker_environment
 from suite.launchers.process import ProcessChannel
 from suite.launchers.protocol import Launcher, LaunchSpec
 from suite.launchers.worker import Worker, WorkerError
@@ -31,7 +31,7 @@ class VenvLauncher(Launcher):
     def launch(self, spec: LaunchSpec) -> Worker:
         found = self._environments[spec.image.tag]
         variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
-        variables |= memory_environment(spec.memory_nodes) | rendezvous_environment(spec.rendezvous)
+        variables |= memory_environment(spec.memory_nodes)
         variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
         return start_process([str(found.python), "-m", "suite.worker"], spec.name, variables, found.worker_code)
 

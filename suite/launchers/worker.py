@@ -1,9 +1,8 @@
 """A worker as the supervisor sees it: typed requests and replies, time limits, and kinds of failure."""
 
 import contextlib
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -48,7 +47,6 @@ class Worker:
         self._request = "start"
         self._posted_ns = started_ns
         self._dismissed = False
-        self._hosts: Mapping[str, str] = {}
         self._excess: Callable[[Reply], str] = lambda _: ""
         self.start_ns = 0
         self.alive = True
@@ -118,7 +116,7 @@ class Worker:
         if isinstance(reply, Failed):
             reply = Failed(reply.kind, reply.message[:MESSAGE_CHARS], reply.detail[-DETAIL_CHARS:])
             self._check_plausible(reply)
-            raise WorkerError(reply.kind, self._named(reply.message), self._named(reply.detail), gone=False)
+            raise WorkerError(reply.kind, reply.message, reply.detail, gone=False)
         if not isinstance(reply, expect):
             raise self._lost("protocol", f"answered {self._request} with {type(reply).__name__}.")
         self._check_plausible(reply)
@@ -240,24 +238,11 @@ class Worker:
 
     def stderr_tail(self) -> str:
         """Return the end of what it wrote to stderr, also once it has ended."""
-        return self._named(self._channel.stderr_tail())
-
-    def name_hosts(self, names: Mapping[str, str]) -> None:
-        """Let its errors name hosts otherwise than by their addresses, which no record may hold.
-
-        Parameters
-        ----------
-        names
-            By IPv4 address.
-        """
-        self._hosts = names
+        return self._channel.stderr_tail()
 
     def count_reports(self, excess: Callable[[Reply], str]) -> None:
         """Let `excess` see every reply; where it returns what there is too much of, the worker is ended."""
         self._excess = excess
-
-    def _named(self, text: str) -> str:
-        return with_names(text, self._hosts)
 
     def dismiss(self) -> None:
         """Ask the worker to end, without waiting, so that several can end at the same time; `stop` comes after."""
@@ -273,21 +258,6 @@ class Worker:
         self.dismiss()
         self.alive = False
         self._channel.end(GRACE_S)
-
-
-def with_names(text: str, names: Mapping[str, str]) -> str:
-    """Return a text in which hosts have names in place of their IPv4 addresses.
-
-    Parameters
-    ----------
-    text
-        What may hold addresses.
-    names
-        By address.
-    """
-    for address, name in names.items():
-        text = re.sub(rf"(?<![\d.]){re.escape(address)}(?!\d)", name, text)
-    return text
 
 
 def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]:

@@ -30,7 +30,7 @@ def cases(
     threads: Sequence[int],
     batches: Mapping[ScenarioName, Mapping[str, tuple[int, ...]]],
     device: str,
-    divisions: Sequence[tuple[int, int]],
+    processes: Sequence[int],
     depths: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
     kv_caches: Sequence[KVCache] = STATIC,
     trained: Sequence[str] = (FP32,),
@@ -46,8 +46,8 @@ def cases(
         are measured one by one.
     device : {"cpu", "cuda"}
         Where they are computed.
-    divisions
-        Numbers of processes that train together, and of hosts: every training is a case of its own for each.
+    processes
+        Numbers of processes that train together: every training is a case of its own for each.
     depths
         Of the models that answer token by token.
     kv_caches
@@ -63,7 +63,7 @@ def cases(
     """
     _refuse_operators(scenarios, chosen)
     found = tuple(
-        Case(model, scenario, precision, batch, count, device, together, hosts, depth, growing_cache=cache == "growing")
+        Case(model, scenario, precision, batch, count, device, together, depth=depth, growing_cache=cache == "growing")
         for scenario in in_order(scenarios)
         for model, precision, count in itertools.product(chosen, precisions, threads)
         for batch in (batches[scenario].get(model, ()) if scenario in batches else (1,))
@@ -71,7 +71,7 @@ def cases(
         if precision in trained or not get(scenario).learns
         if get(scenario).operators == (model in models.operators())
         if not get(scenario).from_dataset or models.get(model).dataset_items
-        for together, hosts in (divisions if get(scenario).trains else ((1, 1),))
+        for together in (processes if get(scenario).trains else (1,))
         for depth in (depths.get(model, ()) if get(scenario).decodes else (0,))
         for cache in (kv_caches if get(scenario).decodes else STATIC)
     )

@@ -177,8 +177,7 @@ def of_record(run: Run) -> Plan:
         precisions=settings.precisions,
         batches=settings.batches,
         threads=settings.thread_counts or (settings.threads,),
-        processes=settings.process_counts or settings.host_counts or (1,),
-        hosts=settings.host_counts or (1,),
+        processes=settings.process_counts or (1,),
         cpus=settings.cpus,
         cpus_requested=settings.cpus_requested,
         gpu=settings.gpu,
@@ -268,7 +267,6 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     left_out: tuple[Warning_, ...] = ()
     if "training" in sizes:
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
-    divided = processes.divisions(selection, together)
     depths = decoding.models_of(selection, profile.name, models, requested, arms, placement.device)
     cached = next((sizes[each.name] for each in requested if each.decodes), {})
     decoding.check_room({name: cached[name] for name in depths}, worker_memory.limit_bytes())
@@ -279,7 +277,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         threads,
         sizes,
         placement.device,
-        divided,
+        together,
         depths,
         decoding.kv_caches_of(selection, requested, arms),
         trained=precision.trained(arms, precisions, placement.device),
@@ -294,8 +292,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         batches=next((sizes[each.name] for each in requested if each.batched), {}),
         threads=threads,
         processes=together,
-        hosts=tuple(dict.fromkeys(hosts for _, hosts in divided)),
-        cpus=tuple(sorted(pool.cpus[: max(threads) * max(number // hosts for number, hosts in divided)])),
+        cpus=tuple(sorted(pool.cpus[: max(threads) * max(together)])),
         cpus_requested=selection.cpus,
         training_batches=sizes.get("training", {}),
         decoding_batches={name: cached[name] for name in depths},

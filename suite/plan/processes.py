@@ -21,7 +21,7 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
     Parameters
     ----------
     selection
-        Numbers of processes or hosts that the user named; none: one process.
+        Numbers of processes that the user named; none: one process.
     scenarios
         All scenarios of the run.
     device
@@ -30,44 +30,28 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
     Raises
     ------
     LevelfieldError
-        A number is below one or named twice, there are other scenarios than training, the device is a GPU, or both
-        processes and hosts were named.
+        A number is below one or named twice, there are other scenarios than training, or the device is a GPU.
     """
-    if selection.hosts and selection.processes:
-        raise LevelfieldError("Processes are spread over hosts one by one.", fix="Leave --processes out, or --nodes.")
-    counts = selection.hosts or selection.processes
-    option = "--nodes" if selection.hosts else "--processes"
-    what = "hosts" if selection.hosts else "processes"
+    counts = selection.processes
     if not counts or counts == ONE_PROCESS:
         return ONE_PROCESS
     for number in counts:
         if number < 1:
-            raise LevelfieldError(f"{number} {what} cannot train anything.", fix=f"Choose at least 1 with {option}.")
-    found = rising(option, counts)
+            raise LevelfieldError(
+                f"{number} processes cannot train anything.", fix="Choose at least 1 with --processes."
+            )
+    found = rising("--processes", counts)
     if not all(get(name).trains for name in scenarios):
         raise LevelfieldError(
-            f"Only training is divided among {what}, and other scenarios are asked for too.",
+            "Only training is divided among processes, and other scenarios are asked for too.",
             fix="Add --scenarios training.",
         )
     if device != "cpu":
         raise LevelfieldError(
             "Of several processes each would need a GPU of its own, and a run uses one GPU.",
-            fix=f"Add --variant cpu, or leave {option} out.",
+            fix="Add --variant cpu, or leave --processes out.",
         )
     return found
-
-
-def divisions(selection: Selection, numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return each number of processes with the number of hosts that they are spread over.
-
-    Parameters
-    ----------
-    selection
-        Whether hosts were named.
-    numbers
-        Numbers of processes.
-    """
-    return tuple((number, number if selection.hosts else 1) for number in numbers)
 
 
 def threads(selection: Selection, numbers: Sequence[int], pool: Pool) -> tuple[int, ...]:
@@ -88,7 +72,7 @@ def threads(selection: Selection, numbers: Sequence[int], pool: Pool) -> tuple[i
     LevelfieldError
         There are not so many CPUs, or a number is refused by `suite.plan.cpu_pinning.counts`.
     """
-    most = 1 if selection.hosts else max(numbers)
+    most = max(numbers)
     there = len(pool.cpus)
     if most > there:
         raise pool.too_small(

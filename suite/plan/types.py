@@ -49,8 +49,6 @@ class Selection(msgspec.Struct, frozen=True):
     """Minor versions of Python that virtual environments can have; empty: images bring their own."""
     processes: tuple[int, ...] = ()
     """Numbers of processes that train together, each a case of its own; empty: one."""
-    hosts: tuple[int, ...] = ()
-    """Numbers of hosts that train together, with one process on each; empty: all processes are on this one."""
     depths: tuple[int, ...] = ()
     """Tokens of the prompt where models answer token by token, each a case of its own; empty: as the profile says."""
     kv_caches: tuple[str, ...] = ()
@@ -99,8 +97,6 @@ class Plan(msgspec.Struct, frozen=True):
     """What a reader must know of how arms were placed, and of what was left out."""
     processes: tuple[int, ...] = (1,)
     """That train together, in rising order; each case names its own."""
-    hosts: tuple[int, ...] = (1,)
-    """Over which they are spread, in rising order."""
     own: OwnFile | None = None
     """A file of the user's own, which then is the one model."""
     own_weights: tuple[OwnWeights, ...] = ()

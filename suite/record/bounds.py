@@ -60,7 +60,7 @@ def check(run: Run, name: str) -> None:
         rounds = {round_.index for generation in block.generations for round_ in generation.rounds}
         arms = {turn.arm for each in block.generations for round_ in each.rounds for turn in round_.turns}
         _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_ROUND_ARMS, "places", name)
-    facts = sum(sum(map(len, each.values())) + len(each) for each in (run.machine, *run.other_hosts))
+    facts = sum(sum(map(len, each.values())) + len(each) for each in (run.machine,))
     facts += len(run.warnings) + len(run.artifacts)
     facts += sum(len(output.facts) + 1 for output in run.field_outputs)
     facts += sum(len(image.distributions) + len(image.plugins) + len(image.layers) + 1 for image in run.images)

@@ -256,7 +256,7 @@ def check(run: Run, name: str) -> None:
     ------
     LevelfieldError
         The margin is not between 0 and 1, a price or a latency target cannot be, the counts of a calibration contradict
-        each other, a batch or a number of threads or processes is below one, there is not one process on each host, a
+        each other, a batch or a number of threads or processes is below one, a
         depth is missing or of no use, a cache grows where there is none, or something is not unique that must be.
     """
     if not 0 < run.settings.margin < 1:
@@ -281,8 +281,6 @@ def check(run: Run, name: str) -> None:
     for block in run.blocks:
         if block.case.batch < 1 or block.case.threads < 1:
             raise _impossible(name, f"a batch of {block.case.batch} on {block.case.threads} threads")
-        if block.case.hosts < 1 or block.case.hosts not in {1, block.case.processes}:
-            raise _impossible(name, f"a training in {block.case.processes} processes on {block.case.hosts} hosts")
         if block.case.processes < 1:
             raise _impossible(name, f"a training in {block.case.processes} processes")
         if block.case.depth < 0 or bool(block.case.depth) != bool(block.case.definition.decodes):

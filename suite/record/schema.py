@@ -80,18 +80,13 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     device: str = "cpu"
     processes: int = 1
     """That train together, each with an equal share of the batch (scenario `training`)."""
-    hosts: int = 1
-    """Over which the processes are spread, one on each where there are several."""
+    hosts: Literal[1] = 1
+    """Earlier versions recorded it; always 1."""
     depth: int = 0
     """Tokens of the prompt, of a scenario that answers token by token; 0 in all others."""
     growing_cache: bool = False
     """Whether its cache of keys and values grows with the sequence, by concatenation; else it has a fixed size, that of
     the context."""
-
-    @property
-    def processes_here(self) -> int:
-        """Processes on each host."""
-        return self.processes // self.hosts
 
     @property
     def definition(self) -> Scenario:
@@ -164,21 +159,19 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def question(self) -> str:
         """What an output belongs to: the model, or its training, whose outputs are verified in another way."""
         together = f" in {self.processes} processes" if self.processes > 1 else ""
-        together += f" on {self.hosts} hosts" if self.hosts > 1 else ""
         if self.depth:
             return f"{self.model} {self.scenario} at {self.depth}{', growing cache' if self.growing_cache else ''}"
         return f"{self.model} {self.scenario}{together}" if self.trains or self.converges else self.model
 
     @property
     def id(self) -> str:
-        """`resnet50/latency/fp32/b1/t2/cpu`; then `/p2/h2` of two processes on two hosts, `/d128/growing` of tokens.
+        """`resnet50/latency/fp32/b1/t2/cpu`; then `/p2` of two processes, `/d128/growing` of tokens.
 
         `sort a list/latency/unknown` where another tool measured it: the rest is not known.
         """
         if self.imported:
             return f"{self.model}/{self.scenario}/{UNKNOWN}"
         together = f"/p{self.processes}" if self.processes > 1 else ""
-        together += f"/h{self.hosts}" if self.hosts > 1 else ""
         together += f"/d{self.depth}" if self.depth else ""
         together += "/growing" if self.growing_cache else ""
         return f"{self.model}/{self.scenario}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}{together}"
@@ -933,8 +926,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Batch sizes of the training scenario, by model."""
     process_counts: Integers = ()
     """Numbers of processes that train together; empty: one. Each case has its own."""
-    host_counts: Integers = ()
-    """Numbers of hosts over which they are spread, one process on each; empty: one host."""
+    host_counts: tuple[()] = ()
+    """Earlier versions recorded it; always empty."""
     depths: Integers = ()
     """Tokens of the prompts where models answer token by token; empty: none does. Each case has its own."""
     kv_caches: tuple[KVCache, ...] = ()
@@ -1089,8 +1082,8 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     time_spent_s: dict[str, float] | None = None
     """Wall-clock time by `Phase`, from the start of preparation, without the time lost in a kill. None: an earlier
     version did not measure it."""
-    other_hosts: tuple[Fingerprint, ...] = ()
-    """Those that trained with `machine`, in their order."""
+    other_hosts: tuple[()] = ()
+    """Earlier versions recorded it; always empty."""
     field_outputs: tuple[FieldOutput, ...] = ()
     """Recorded outputs of other tools that the user gave with the run; when they were recorded is not known."""
     imported: Imported | None = None

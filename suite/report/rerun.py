@@ -30,9 +30,6 @@ def command(run: Run) -> str:
     words += ["--processes", ",".join(map(str, settings.process_counts))] if settings.process_counts else []
     words += ["--depths", ",".join(map(str, settings.depths))] if settings.depths else []
     words += ["--kv-cache", ",".join(settings.kv_caches)] if settings.kv_caches else []
-    if settings.host_counts:
-        words += ["--nodes", ",".join(map(str, settings.host_counts))]
-        words += ["--peers", ",".join(["ADDRESS:PORT"] * (max(settings.host_counts) - 1)), "--peer-key", "FILE"]
     parts = settings.batches, settings.training_batches, settings.decoding_batches
     batches = {sizes for part in parts for sizes in part.values()}
     if len(batches) == 1 and not by_profile:  # a size for every model differs by profile alone, which is named above

@@ -148,9 +148,8 @@ def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> li
     others = [other.case for other in among if other.case.model == case.model]
     extras = [case.precision] if any(other.precision != case.precision for other in others) else []
     extras += [units.plural(case.threads, "thread")] if any(other.threads != case.threads for other in others) else []
-    together = case.hosts > 1 or any(other.processes != case.processes for other in others)
-    where = f" on {case.hosts} hosts" if case.hosts > 1 else ""
-    return extras + ([units.plural(case.processes, "process", "processes") + where] if together else [])
+    together = any(other.processes != case.processes for other in others)
+    return extras + ([units.plural(case.processes, "process", "processes")] if together else [])
 
 
 def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:

@@ -487,8 +487,7 @@ def _scaling(found: Scaling) -> Table:
 def _all_reduce(found: AllReduceBlock) -> Table:
     """Time and bandwidth of a sum over all processes."""
     case = found.case
-    where = f" on {case.hosts} hosts" if case.hosts > 1 else ""
-    together = units.plural(case.processes, "process", "processes") + where
+    together = units.plural(case.processes, "process", "processes")
     table = plain_table(f"All-reduce of {units.size(found.vector_bytes)}: {names.model(case.model)}, {together}")
     _add_arms(table)
     _add_columns(table, "median", "of launches", "bus bandwidth")

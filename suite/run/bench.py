@@ -1,6 +1,5 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
-import contextlib
 import random
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -14,8 +13,6 @@ from rich.markup import escape
 from suite import analysis, plan
 from suite.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from suite.errors import LevelfieldError
-from suite.hosts import addresses, remote
-from suite.hosts.remote import RemoteHosts
 from suite.images.base import Source
 from suite.images.prefetch import Prefetch
 from suite.launchers import owned_folders
@@ -33,7 +30,7 @@ from suite.run import first_ranking
 from suite.run.first_ranking import needed
 from suite.run.options import Options
 from suite.run.results import show_result
-from suite.run.start import check_same, start_run, tool_sha256
+from suite.run.start import check_same, start_run
 from suite.safety import terminals
 from suite.schedule import evaluation, roofline, scratch
 from suite.schedule.launch_groups import remaining_passes
@@ -282,14 +279,13 @@ def conduct(
     data_sets = options.data_sets
     if resumed is not None:
         data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
-    with opened(console) as listener, _reached(options, chosen) as hosts:
+    with opened(console) as listener:
         resources = prepare(
             chosen,
             launcher,
             listener,
             launchers=launchers,
             training_data=training_data,
-            hosts=hosts,
             data_sets=data_sets,
             beside_data=options.beside_data,
         )
@@ -321,29 +317,6 @@ def conduct(
         finally:
             scratch.remove(resources.caches)
     return folder
-
-
-@contextlib.contextmanager
-def _reached(options: Options, chosen: plan.Plan) -> Iterator[RemoteHosts | None]:
-    """Connect to the other hosts of a run, if it has any, and leave them in the end."""
-    needed = max(chosen.hosts) - 1
-    if needed != len(options.peers):
-        raise LevelfieldError(
-            f"--nodes needs {needed} besides this host, and --peers names {len(options.peers)}.",
-            fix="Name as many as --nodes needs.",
-        )
-    if not needed:
-        yield None
-        return
-    if options.peer_key is None:
-        raise LevelfieldError("The hosts have to share a key.", fix="Name its file with --peer-key.")
-    key = addresses.read_key(options.peer_key)
-    hosts = remote.reach([addresses.parse(each) for each in options.peers], key)
-    try:
-        hosts.greet(tool_sha256(), max(chosen.threads))
-        yield hosts
-    finally:
-        hosts.close()
 
 
 def _measure(bench: RunInProgress, folder: Path, console: Console, go_on: str) -> None:

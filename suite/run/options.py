@@ -57,10 +57,6 @@ class Options(msgspec.Struct, frozen=True):
     """Whole runs, one after the other: replicates to compare with others."""
     alternate: tuple[str, ...] = ()
     """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
-    peers: tuple[str, ...] = ()
-    """Other hosts, `ADDRESS:PORT` of the agent on each, that train with this one."""
-    peer_key: Path | None = None
-    """File with the key that they share."""
     field_outputs: tuple[FieldOutput, ...] = ()
     """Recorded outputs of other tools, which become part of the record."""
     loadgen_test_s: float | None = None

@@ -73,8 +73,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             thread_counts=plan.threads if len(plan.threads) > 1 else (),
             training_batches=plan.training_batches,
             decoding_batches=plan.decoding_batches,
-            process_counts=plan.processes if max(plan.processes) > 1 and plan.hosts == (1,) else (),
-            host_counts=plan.hosts if plan.hosts != (1,) else (),
+            process_counts=plan.processes if max(plan.processes) > 1 else (),
             depths=tuple(dict.fromkeys(block.case.depth for block in plan.blocks if block.case.depth)),
             kv_caches=tuple(dict.fromkeys(block.case.kv_cache for block in plan.blocks if block.case.depth)),
             cpus=plan.cpus,
@@ -123,7 +122,6 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         ),
         earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
-        other_hosts=resources.hosts.machines if resources.hosts is not None else (),
         field_outputs=options.field_outputs,
         data_sets=tuple(each.data_set for each in resources.judged),
     )

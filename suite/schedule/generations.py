@@ -31,7 +31,7 @@ from suite.schedule.calm import ON_A_GPU, MachineStates
 from suite.schedule.convergence import trainings
 from suite.schedule.gpu_sharing import MemoryGroup, sharing_of
 from suite.schedule.launch_groups import reusable_workers
-from suite.schedule.launches import bring_up, explain_failure, measure_all_reduce, probe
+from suite.schedule.launches import bring_up, measure_all_reduce, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, end_workers
 from suite.schedule.output_verification import verify_all_again
@@ -356,7 +356,6 @@ class Generations:
         for outcome in alive:
             self._count_failure(case.id, outcome.launch.arm, outcome.launch.failure)
         for outcome in outcomes:
-            explain_failure(self._resources, outcome)
             self._journal.write(LaunchDone(case.id, index, outcome.launch))
         return scheduler.next_round
 

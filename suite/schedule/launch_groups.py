@@ -140,4 +140,4 @@ def _arms_of(block: Block) -> tuple[str, ...]:
     case = block.case
     if case.converges:
         return (case.id,)
-    return (case.launched_for, case.precision, str(case.threads), case.device, str(case.processes), str(case.hosts))
+    return (case.launched_for, case.precision, str(case.threads), case.device, str(case.processes))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from suite.errors import LevelfieldError
 from suite.launchers.protocol import READY_TIMEOUT_S, LaunchSpec, WorkerPaths
 from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.plan import cpu_pinning
@@ -33,8 +32,6 @@ GRADIENT_BYTES = 4
 ALL_REDUCE_BYTES = 1 << 30
 """About as many are summed in a launch, in no fewer than three sums and no more than the next number."""
 MOST_ALL_REDUCES = 20
-DETAIL_CHARS = 12_000
-"""Of a failure on several hosts: the end of one worker's traceback or stderr is 8,192 bytes."""
 
 
 def bring_up(
@@ -97,19 +94,18 @@ def bring_up(
 
 
 def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
-    cpus = cpu_pinning.pinned(case.threads * case.processes_here, resources.cpus, resources.topology)
+    cpus = cpu_pinning.pinned(case.threads * case.processes, resources.cpus, resources.topology)
     return LaunchSpec(
         name=f"{arm.id}/{case.id}",
         image=resources.image(arm),
         threads=case.threads,
-        cpus=cpu_pinning.in_shares(cpus, case.processes_here, resources.topology),
+        cpus=cpu_pinning.in_shares(cpus, case.processes, resources.topology),
         memory_nodes=resources.memory_nodes(cpus),
         memory_bytes=resources.memory_bytes,
         artifacts=resources.artifacts.root,
         cache=cache_folder(resources, case, arm),
         gpu=resources.gpu if case.device != "cpu" else "",
         padding_bytes=padding_bytes,
-        address=resources.hosts.address if case.hosts > 1 and resources.hosts is not None else "",
     )
 
 
@@ -136,8 +132,6 @@ def _start(resources: RunResources, outcome: Outcome) -> None:
         outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
         outcome.worker.count_reports(functools.partial(resources.amounts.excess, outcome.arm.id))
         outcome.worker.await_ready(READY_TIMEOUT_S)
-        if outcome.case.hosts > 1:
-            _lead(resources, outcome, spec, outcome.worker)
     except WorkerError as error:
         fail(outcome, "launch", error)
 
@@ -151,16 +145,6 @@ def paths_of(resources: RunResources, outcome: Outcome) -> WorkerPaths:
         Of the run, and whose worker.
     """
     return resources.launcher_of(outcome.arm).worker_paths(_spec(resources, outcome.case, outcome.arm))
-
-
-def _lead(resources: RunResources, outcome: Outcome, spec: LaunchSpec, worker: Worker) -> None:
-    """Let a worker lead one on each other host of its case."""
-    if resources.hosts is None:
-        raise LevelfieldError(
-            f"{outcome.case.hosts} hosts are to train together, and no other one was named.",
-            fix="Name it with --peers.",
-        )
-    resources.hosts.lead(worker, outcome.case.hosts, spec, outcome.case.model)
 
 
 def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
@@ -180,23 +164,6 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
     remember_computed(resources, case, earlier.arm, launch.computed)
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
-
-
-def explain_failure(resources: RunResources, outcome: Outcome) -> None:
-    """Add to the failure of a training on several hosts what the workers on the others wrote last.
-
-    Parameters
-    ----------
-    resources
-        Hold the other hosts; nothing is added where there are none.
-    outcome
-        Its launch is replaced where it has a failure.
-    """
-    failed = outcome.launch.failure
-    if resources.hosts is not None and outcome.case.hosts > 1 and failed is not None:
-        others = resources.hosts.stderr(f"{outcome.arm.id}/{outcome.case.id}")
-        detail = "\n".join(filter(None, (failed.detail, others)))[-DETAIL_CHARS:]
-        outcome.launch = msgspec.structs.replace(outcome.launch, failure=msgspec.structs.replace(failed, detail=detail))
 
 
 def _is_warm(cache: Path) -> bool:

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.hosts.remote import RemoteHosts
 from suite.images import catalogue
 from suite.launchers.credible import Amounts
 from suite.launchers.docker import DockerLauncher
@@ -46,7 +45,6 @@ def prepare(
     judged: bool = True,
     launchers: Mapping[str, Launcher] = {},
     training_data: TrainingDataRequest | None = None,
-    hosts: RemoteHosts | None = None,
     data_sets: Sequence[DataRequest] = (),
     beside_data: Sequence[Path] = (),
 ) -> RunResources:
@@ -62,8 +60,6 @@ def prepare(
         Those that arms name.
     training_data
         Data of training to a target, where the user named them; None: the digits.
-    hosts
-        Other hosts that train with this one.
     data_sets
         Those that answers are judged on.
     beside_data
@@ -102,7 +98,7 @@ def prepare(
         for model in zoo:
             artifacts.weights(model)
         # In how many processes a model is trained makes no other reference.
-        asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1, hosts=1) for block in plan.blocks if zoo)
+        asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
         for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
             if case.trains:
                 artifacts.trajectory(case.model)
@@ -123,10 +119,6 @@ def prepare(
             progress=listener.say,
         )
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
-        if hosts is not None:
-            listener.say("preparing the other hosts")
-            led = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in plan.answering)
-            hosts.prepare((images[key] for key in led), weights_sha256)
         return RunResources(
             launcher=launcher,
             images=images,
@@ -147,7 +139,6 @@ def prepare(
             judged=judged_sets,
             trained=trained,
             loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
-            hosts=hosts,
             emulated=emulated,
             watch=watch,
             amounts=Amounts(len({arm.id for block in plan.blocks for arm in block.arms})),

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from suite.backends import registry
-from suite.hosts.remote import RemoteHosts
 from suite.launchers.credible import Amounts
 from suite.launchers.protocol import Launcher, WorkerPaths
 from suite.machine.topology import Topology
@@ -65,8 +64,6 @@ class RunResources(msgspec.Struct, frozen=True):
     """Files that a launch of an arm has hashed, by arm and path; filled by `suite.schedule.hashed`."""
     loadgen: LoadGen | None = None
     """Libraries of MLPerf LoadGen; None: no case is driven by it."""
-    hosts: RemoteHosts | None = None
-    """Other hosts that train with this one; None: there are none."""
     emulated: str = ""
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)

@@ -18,9 +18,6 @@ from suite.zoo.spec import Own
 PROTOCOL = 1
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
-JOIN = "LEVELFIELD_JOIN"
-"""Variable with a `Rendezvous` as JSON, of a worker that another one leads from another host."""
-
 FROM_DATASET = "data-pipeline"
 """Scenario whose batches come from a dataset on disk."""
 
@@ -220,30 +217,6 @@ class Join(msgspec.Struct, frozen=True, tag="join"):
     replica: Replica
 
 
-class Listen(msgspec.Struct, frozen=True, tag="listen"):
-    """From the supervisor: wait for workers on other hosts, which the next task is trained with, one on each."""
-
-    address: str
-    """IPv4 address of this host, where they find this worker."""
-    key: str
-    """Of this launch, hexadecimal: who has it may join."""
-
-
-class Rendezvous(msgspec.Struct, frozen=True):
-    """Where a worker finds the one that leads it, and what its own host calls the files of a task."""
-
-    address: str
-    port: int
-    key: str
-    """Of one launch, hexadecimal."""
-    weights_path: str | None = None
-    cache_path: str | None = None
-
-
-class FindEndpoint(msgspec.Struct, frozen=True, tag="find-endpoint"):
-    """From a leading worker to one on another host: report where its engine can be reached."""
-
-
 class Step(msgspec.Struct, frozen=True, tag="step"):
     """From a worker to those it trains with: take a step of what is loaded; it has no reply."""
 
@@ -317,8 +290,6 @@ Answerable: TypeAlias = (
     | DecodePictures
     | Tokenize
     | Predict
-    | Listen
-    | FindEndpoint
     | Join
     | Use
 )
@@ -594,21 +565,6 @@ class Joined(msgspec.Struct, frozen=True, tag="joined"):
     """It will; the engine connects to the other processes when something is loaded."""
 
 
-class Listening(msgspec.Struct, frozen=True, tag="listening"):
-    """It waits."""
-
-    port: int
-
-
-class EndpointFound(msgspec.Struct, frozen=True, tag="endpoint-found"):
-    """Where the other processes' engines reach this one's."""
-
-    address: str
-    """IPv4 address, the one that this process connected to the leading worker from."""
-    port: int
-    """Free at this moment."""
-
-
 class Used(Usage, frozen=True, tag="used"):
     """What a process has used since its start."""
 
@@ -644,8 +600,6 @@ Reply: TypeAlias = (
     | PicturesDecoded
     | Tokenized
     | Predicted
-    | Listening
-    | EndpointFound
     | Joined
     | Used
     | Failed

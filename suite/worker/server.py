@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from suite.backends.protocol import Backend, Options
     from suite.backends.replica import Replica
     from suite.worker.machine_probe import MachineProbes
-    from suite.worker.rendezvous import Listener
     from suite.worker.session import Session
     from suite.worker.team import Team
 
@@ -36,20 +35,10 @@ class Service:
     ----------
     fail_and_exit
         Reports a failure in place of a thread that waits for a lost process, and ends this one.
-    led
-        Where a worker on another host leads this one: that rendezvous, and the address that this one came from. None:
-        it is led by its supervisor, or by the process that started it.
     """
 
-    def __init__(
-        self,
-        fail_and_exit: Callable[[Failed], None] | None = None,
-        led: tuple[messages.Rendezvous, str] | None = None,
-    ) -> None:
+    def __init__(self, fail_and_exit: Callable[[Failed], None] | None = None) -> None:
         self._fail_and_exit = fail_and_exit
-        self._led = led
-        self._listener: Listener | None = None
-        """Where workers on other hosts connect; None: none do."""
         self._replica: Replica | None = None
         """None: it trains alone, if at all."""
         self.team: Team | None = None
@@ -84,13 +73,6 @@ class Service:
                 from suite.worker import tokens
 
                 return tokens.tokenize(request)
-            case messages.Listen():
-                from suite.worker.rendezvous import Listener
-
-                self._listener = Listener(request.address, request.key)
-                return messages.Listening(self._listener.port)
-            case messages.FindEndpoint():
-                return self._find_endpoint()
             case messages.Join(replica=replica):
                 self._replica = replica
                 return messages.Joined()
@@ -132,15 +114,12 @@ class Service:
 
     def _load(self, request: messages.Load) -> messages.Loaded:
         task = request.task
-        if self._led is not None:  # what the leading worker calls the files is true of its own host
-            rendezvous, _ = self._led
-            task = msgspec.structs.replace(task, weights_path=rendezvous.weights_path, cache_path=rendezvous.cache_path)
         if self._session is not None and self._session.task == task:
             return msgspec.structs.replace(self._session.loaded, weights_ns=0, load_ns=0, first_call_ns=None)
         if task.processes > 1 and self._replica is None:
             from suite.worker.team import Team
 
-            self.team = Team(task.processes, self._fail_and_exit or _ignore, self._listener)
+            self.team = Team(task.processes, self._fail_and_exit or _ignore)
             self._replica = self.team.replica
         if self.team is not None:
             self.team.post(request)
@@ -185,15 +164,6 @@ class Service:
             self._backend, self._set_up_as = registry.create(task.backend, options), (task.backend, options)
         return self._backend, options
 
-    def _find_endpoint(self) -> messages.EndpointFound:
-        from suite.worker.team import free_ports
-
-        if self._led is None:
-            raise ValueError("No worker on another host leads this one.")
-        _, address = self._led
-        (port,) = free_ports(address, 1)
-        return messages.EndpointFound(address, port)
-
     def _probe_machine(self, request: messages.ProbeMachine) -> messages.MachineProbed:
         from suite.worker.machine_probe import MachineProbes
 
@@ -232,7 +202,7 @@ def _export(request: messages.Export) -> messages.Exported:
     return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
 
 
-def serve(requests: IO[bytes], output: IO[bytes], led: tuple[messages.Rendezvous, str] | None = None) -> None:
+def serve(requests: IO[bytes], output: IO[bytes]) -> None:
     """Answer requests, one line each, until stdin closes or the supervisor asks to stop.
 
     Parameters
@@ -241,11 +211,9 @@ def serve(requests: IO[bytes], output: IO[bytes], led: tuple[messages.Rendezvous
         Binary stream of requests.
     output
         Binary stream that replies are written to, one line for each request that has one.
-    led
-        As in `Service`.
     """
     replies = ReplyWriter(output)
-    service, device = Service(replies.fail_and_exit, led), "cpu"
+    service, device = Service(replies.fail_and_exit), "cpu"
     replies.write(messages.Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))
     for line in requests:
         try:

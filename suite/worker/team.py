@@ -1,11 +1,10 @@
 """Several processes that train one model together: one worker leads the others (its peers).
 
-The supervisor communicates with the leading worker alone. Its peers are workers too, with pipes or a connection to it
-in place of streams to the supervisor: they load what it loads, and take a step whenever it takes one. On one host it
-starts them, and all connect over the loopback interface, which a container without a network has too. On several hosts
-each host's own supervisor starts one, which connects to the leading worker (`suite.worker.rendezvous`). They end with
-it: pipe or connection closes, and the kernel kills a child that does not notice. A peer that ends early is reported
-with its reason: an engine that waits for it may wait for minutes, or for ever.
+The supervisor communicates with the leading worker alone. It starts its peers, which are workers too, with pipes to it
+in place of streams to the supervisor: they load what it loads, and take a step whenever it takes one. All connect over
+the loopback interface, which a container without a network has too. They end with it: the pipe closes, and the kernel
+kills a child that does not notice. A peer that ends early is reported with its reason: an engine that waits for it may
+wait for minutes, or for ever.
 """
 
 import os
@@ -13,16 +12,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from suite.backends.replica import LOOPBACK, Replica
 from suite.worker import pinning
 from suite.worker.messages import (
-    EndpointFound,
     Failed,
-    FindEndpoint,
     Join,
     Joined,
     Probe,
@@ -34,10 +31,7 @@ from suite.worker.messages import (
     Use,
     Used,
 )
-from suite.worker.peers import Child, Peer, remote
-
-if TYPE_CHECKING:
-    from suite.worker.rendezvous import Listener
+from suite.worker.peers import Peer
 
 _R = TypeVar("_R")
 _encoder = msgspec.json.Encoder()
@@ -60,44 +54,25 @@ class Team:
         How many there are to be, this one among them.
     fail_and_exit
         Reports a failure in place of the thread that waits for a lost peer, and ends this process.
-    listener
-        Where the others connect from other hosts, one process each; None: all are on this host.
 
     Raises
     ------
     ValueError
         There are fewer CPUs than processes.
-    TimeoutError
-        A host did not connect in time.
     """
 
-    def __init__(
-        self, processes: int, fail_and_exit: Callable[[Failed], None], listener: "Listener | None" = None
-    ) -> None:
+    def __init__(self, processes: int, fail_and_exit: Callable[[Failed], None]) -> None:
         self.lost: Failed | None = None
         self._fail_and_exit = fail_and_exit
         self._gone = threading.Event()
         self._processes = processes
-        self._hosts = processes if listener is not None else 1
-        self._peers = self._children(processes) if listener is None else self._remote_peers(processes, listener)
-        if listener is None:
-            endpoints = [(LOOPBACK, port) for port in free_ports(LOOPBACK, processes)]
-        else:
-            self.post(FindEndpoint())
-            met = [(each.address, each.port) for each in self.collect(EndpointFound)]
-            endpoints = [(listener.address, free_ports(listener.address, 1)[0]), *met]
-        self.replica = Replica(0, processes, tuple(endpoints))
+        shares = split_cpus(pinning.named_cpus() or sorted(os.sched_getaffinity(0)), processes)
+        os.sched_setaffinity(0, shares[0])
+        self._peers = [Peer(rank, shares[rank], self._lose) for rank in range(1, processes)]
+        self.replica = Replica(0, processes, free_ports(processes))
         for peer in self._peers:
             peer.send(_encoder.encode(Join(msgspec.structs.replace(self.replica, rank=peer.rank))) + b"\n")
         self.collect(Joined)
-
-    def _children(self, processes: int) -> list[Peer]:
-        shares = split_cpus(pinning.named_cpus() or sorted(os.sched_getaffinity(0)), processes)
-        os.sched_setaffinity(0, shares[0])
-        return [Child(rank, shares[rank], self._lose) for rank in range(1, processes)]
-
-    def _remote_peers(self, processes: int, listener: "Listener") -> list[Peer]:
-        return [remote(rank, each, self._lose) for rank, each in enumerate(listener.accept(processes - 1), 1)]
 
     def post(self, request: Request) -> None:
         """Send a request to all peers; `collect` waits for their replies."""
@@ -151,7 +126,7 @@ class Team:
     def probe_all(self, own: Probed) -> Probed:
         """Return what this process reports, with the memory of all."""
         self.post(Probe(installed=False))
-        return sum_memory([own, *self.collect(Probed)], self._hosts)
+        return sum_memory([own, *self.collect(Probed)])
 
     def await_loss(self) -> Failed | None:
         """Return how a peer was lost, if that is noticed soon: the reason of an error of this process."""
@@ -197,24 +172,21 @@ def require_equal(updated: list[Updated]) -> Updated:
     return own
 
 
-def sum_memory(probed: list[Probed], hosts: int = 1) -> Probed:
+def sum_memory(probed: list[Probed]) -> Probed:
     """Add up the memory of processes, each at its own peak; pages that they share count for each of them.
 
     Parameters
     ----------
     probed
         One for each process.
-    hosts
-        Over which they are spread.
     """
     own = probed[0]
-    where = f" on {hosts} hosts" if hosts > 1 else ""
     devices = {name for each in probed for name in each.device_bytes}
     return msgspec.structs.replace(
         own,
         rss_bytes=sum(each.rss_bytes for each in probed),
         peak_rss_bytes=sum(each.peak_rss_bytes for each in probed),
-        peak_source=f"{own.peak_source}, summed over {len(probed)} processes{where}",
+        peak_source=f"{own.peak_source}, summed over {len(probed)} processes",
         threads_alive=sum(each.threads_alive for each in probed),
         affinity=tuple(sorted({cpu for each in probed for cpu in each.affinity})),
         device_bytes={name: sum(each.device_bytes.get(name, 0) for each in probed) for name in sorted(devices)},
@@ -247,24 +219,11 @@ def split_cpus(cpus: list[int], processes: int) -> list[list[int]]:
     return [cpus[rank * each : (rank + 1) * each] for rank in range(processes)]
 
 
-def free_ports(address: str, count: int) -> list[int]:
-    """Return ports of an address of this host that are free, as the kernel chooses them.
-
-    Parameters
-    ----------
-    address
-        An IPv4 address.
-    count
-        How many.
-
-    Raises
-    ------
-    OSError
-        This host does not have the address.
-    """
-    sockets = [socket.create_server((address, 0)) for _ in range(count)]
+def free_ports(count: int) -> tuple[int, ...]:
+    """Return ports of the loopback interface that are free, as the kernel chooses them."""
+    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
     try:
-        return [each.getsockname()[1] for each in sockets]
+        return tuple(each.getsockname()[1] for each in sockets)
     finally:
         for each in sockets:
             each.close()

@@ -58,11 +58,6 @@ def test_a_million_items_cost_their_time(run: Run) -> None:
         assert numbers(row.cost) == pytest.approx([1.2 * each for each in hours]), "the higher rate is the lower cost"
 
 
-def test_a_second_machine_costs_as_much_again() -> None:
-    half = Estimate(1.8e12, 1.7e12, 1.9e12)
-    assert numbers(money.cost(half, EUR, hosts=2)) == pytest.approx(numbers(half.scaled(2 * 1.2 / 3.6e12)))
-
-
 def test_emissions_are_those_of_measured_energy(run: Run) -> None:
     """A call takes 0.05 J: a million of them 50 kJ, which is 50/3600 kWh."""
     found = blocks(priced(with_energy(run, 50_000)))

@@ -23,7 +23,7 @@ from suite.compare import baselines
 from suite.compare.reduction import reduce
 from suite.errors import LevelfieldError
 from suite.history import summary
-from suite.images import advisories, published
+from suite.images import published
 from suite.images.bundle import unpack
 from suite.launchers import credible
 from suite.plan import make
@@ -134,7 +134,7 @@ def bundle(content: bytes, folder: Path) -> None:
 def summary_of_run(content: bytes, folder: Path) -> None:
     (folder / summary.NAME).write_bytes(content)
     (folder / files.NAME).write_bytes(bytes(1000))
-    kept = summary.kept(folder, verify=False)
+    kept = summary.kept(folder)
     if kept is not None:
         summary.is_own(kept, b"a key")
 
@@ -205,15 +205,6 @@ def image(content: bytes, folder: Path) -> None:
             continue
 
 
-def advisory(content: bytes, folder: Path) -> None:
-    """Known vulnerabilities, and whether a locked version has them."""
-    (folder / "advisories").write_bytes(content)
-    for name, found in advisories.read(folder / "advisories", ["torch", "numpy"]).items():
-        for each in found:
-            each.affects(name, "2.13.0+cpu")
-            each.fixed_in(name, "2.13.0+cpu")
-
-
 def images_file(content: bytes, folder: Path) -> None:
     """Where images are in a registry, and their names."""
     (folder / "images.json").write_bytes(content)
@@ -239,7 +230,6 @@ READERS: dict[str, Reader] = {
     "weights-configuration": Reader(weights_configuration, 8),
     "python": Reader(python, 8),
     "image": Reader(image, 8),
-    "advisory": Reader(advisory, 8),
     "images": Reader(images_file, 8),
 }
 

@@ -18,7 +18,7 @@ MARKUP = "[/b][bold red]x[/]"
 NAME = f"run {ESCAPES}{TURNS}{MARKUP}"
 COMMANDS = (
     ("report", "RUN"), ("export", "RUN"), ("card", "RUN"), ("verify", "RUN"), ("reproduce", "RUN", "--dry-run"),
-    ("compare", "RUN", "RUN"), ("baseline", "set", "good", "RUN"), ("history", "--rebuild"), ("publish",),
+    ("compare", "RUN", "RUN"), ("baseline", "set", "good", "RUN"), ("history",), ("publish",),
 )  # fmt: skip
 
 

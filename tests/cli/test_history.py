@@ -1,4 +1,4 @@
-"""The command as people type it, and what the end of a run does."""
+"""The command as people type it."""
 
 import io
 from pathlib import Path
@@ -7,24 +7,20 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite import analysis
-from suite.history import entry, folders, show, summary
-from suite.history.queries import series
-from suite.history.store import FILE, VARIABLE, Store
+from suite.history import folders, show
+from suite.history.queries import in_order, series
 from suite.history.trend import trend
 from suite.record import files
 from tests.commands import call, one_clear_sentence
-from tests.history.many import LATENCY, name, small_run, summaries, write_run
+from tests.history.many import LATENCY, name, small_run, summaries, write_run, write_summaries
 
 
 @pytest.fixture(scope="module")
 def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a store of forty runs, of which the last fifteen are 13 % slower."""
+    """A folder of forty runs, of which the last fifteen are 13 % slower."""
     reports = tmp_path_factory.mktemp("reports")
     template = write_run(small_run(), tmp_path_factory.mktemp("template") / "run")
-    store = Store(f"sqlite:///{reports / FILE}")
-    store.enter(summaries(template, 40, level=lambda day: 1.13 if day >= 25 else 1.0))
-    store.close()
+    write_summaries(summaries(template, 40, level=lambda day: 1.13 if day >= 25 else 1.0), reports)
     return reports
 
 
@@ -68,7 +64,7 @@ def test_no_folder_and_no_runs(tmp_path: Path) -> None:
     one_clear_sentence(call("history", "mlp", folder=tmp_path), "holds no runs")
 
 
-def test_folders_that_were_copied_are_entered_and_broken_ones_named(tmp_path: Path) -> None:
+def test_folders_that_were_copied_are_read_and_broken_ones_named(tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     made = write_run(small_run(), reports / "20261121-101500-standard", summarised=False)
     (reports / "broken").mkdir()
@@ -76,62 +72,13 @@ def test_folders_that_were_copied_are_entered_and_broken_ones_named(tmp_path: Pa
     command = call("history", "mlp/latency", folder=tmp_path)
     assert command.code == 0, command.err
     assert "broken is left out: " in command.out
-    assert "1 run added" in command.out
-    assert made.id in command.out
-    rebuilt = call("history", "--rebuild", folder=tmp_path)
-    assert rebuilt.code == 0
-    assert "1 of them analysed again" in rebuilt.out
+    assert f"analysing {made.id}" in command.out
 
 
 def test_a_run_that_is_no_result_is_shown_when_asked(tmp_path: Path) -> None:
     write_run(small_run(labels=("smoke",)), tmp_path / "reports" / "20261121-101500-standard")
     one_clear_sentence(call("history", "mlp/latency", folder=tmp_path), "labelled", "--labelled")
     assert "labelled smoke" in call("history", "mlp/latency", "--labelled", folder=tmp_path).out
-
-
-# ---- the end of a run ------------------------------------------------------------------------------------------------
-
-
-def test_the_end_of_a_run_enters_it(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    done = small_run()
-    folder = reports / done.id
-    folder.mkdir(parents=True)
-    files.write(done, folder)
-    for _ in range(2):  # a run that is told twice is entered once
-        assert entry.enter(folder, done, analysis.analyse(done)) == ""
-    assert summary.kept(folder, verify=True) is not None
-    store = Store(f"sqlite:///{reports / FILE}")
-    assert list(store.sizes()) == [done.id]
-    assert folders.enter_new(store, reports, print).analysed == 0
-    store.close()
-
-
-@pytest.mark.parametrize(
-    "url", ["sqlite:////nobody/is/here/history.sqlite", "moon://a:secret@b/c", "mysql+mysqldb://a:secret@localhost/x"]
-)
-def test_a_run_does_not_fail_where_it_cannot_be_entered(
-    reports: Path, monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
-    monkeypatch.setenv(VARIABLE, url)
-    done = small_run()
-    folder = reports / done.id
-    folder.mkdir(parents=True)
-    files.write(done, folder)
-    sentence = entry.enter(folder, done, analysis.analyse(done))
-    assert sentence.startswith("This run is not in the history yet: ")
-    assert len(sentence.splitlines()) == 1
-    assert "secret" not in sentence
-    assert summary.kept(folder, verify=True) is not None
-
-
-def test_a_full_disk_is_a_sentence_too(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    done = small_run()
-    folder = small_disk / done.id
-    folder.mkdir()
-    (folder / files.NAME).write_bytes(b"x" * 60_000)
-    assert "is not in the history yet" in entry.enter(folder, done, analysis.analyse(done))
 
 
 # ---- strangers -------------------------------------------------------------------------------------------------------
@@ -152,16 +99,16 @@ def test_texts_of_strangers_are_printed_as_they_stand(tmp_path: Path) -> None:
         )
         for index, one in enumerate(given)
     ]
-    store = Store(f"sqlite:///{tmp_path / FILE}")
-    store.enter(hostile)
-    store.close()
-    command = call("history", LATENCY, "--reports", tmp_path, folder=tmp_path)
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    write_summaries(hostile, reports)
+    command = call("history", LATENCY, "--reports", reports, folder=tmp_path)
     assert command.code == 0, command.err
     assert "13\u00a0% slower" in command.out
     assert "\x1b" not in command.out
     assert "\x07" not in command.out
     assert command.out.count("[red]x[/]") > 20
-    unknown = call("history", "nothing", "--reports", tmp_path, folder=tmp_path)
+    unknown = call("history", "nothing", "--reports", reports, folder=tmp_path)
     assert unknown.code == 2
     assert "\x1b" not in unknown.err
 
@@ -183,9 +130,7 @@ def test_bars_and_sparklines() -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_nothing_is_cut_off(year: Path, width: int) -> None:
-    store = Store(f"sqlite:///{year / FILE}")
-    (one,) = series(store, [LATENCY], labelled=False)
-    store.close()
+    (one,) = series(in_order(folders.read(year, print)[0]), [LATENCY], labelled=False)
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
     judged = trend(one, margin=0.02)
     show.print_parts(console, [*show.heading(one, judged), show.table(one, judged, last=30)])
@@ -193,6 +138,3 @@ def test_nothing_is_cut_off(year: Path, width: int) -> None:
     text = console.file.getvalue()
     assert "…" not in text
     assert text.count("µs") >= 30
-
-
-# ---- a thousand runs -------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from suite.run.options import Options
 from tests.fieldtools.recorded import FOLDER
 
 OF_A_FILE = {"dims", "values", "module", "weights"}
-OF_A_CLUSTER = {"on"}
 OF_DATA = {"data_items"}
 OF_OUTPUT = {"as_json"}
 OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
@@ -24,7 +23,7 @@ OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
 
 @pytest.mark.parametrize(
     ("command", "others"),
-    [(bench, OF_A_FILE | OF_A_CLUSTER | OF_DATA | OF_OUTPUT), (ab, OF_A_FILE | OF_AB | OF_OUTPUT)],
+    [(bench, OF_A_FILE | OF_DATA | OF_OUTPUT), (ab, OF_A_FILE | OF_AB | OF_OUTPUT)],
 )
 def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
     named = {parameter.name for parameter in command.params if parameter.name is not None}

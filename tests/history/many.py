@@ -1,6 +1,7 @@
 """A year of runs for tests: one small record, varied; levels that change and an environment that changes with them."""
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,17 @@ def write_run(run: Run, folder: Path, *, summarised: bool = True) -> Summary:
     if summarised:
         summary.write(made, folder)
     return made
+
+
+def write_summaries(given: Iterable[Summary], reports: Path) -> None:
+    """Write summaries, each beside a file in the place of its record."""
+    for number, one in enumerate(given):
+        folder = reports / f"{number:03}"
+        folder.mkdir()
+        content = f"{number}".encode()
+        (folder / files.NAME).write_bytes(content)
+        sha256 = hashlib.sha256(content).hexdigest()
+        summary.write(msgspec.structs.replace(one, record_sha256=sha256, record_bytes=len(content)), folder)
 
 
 def at(day: int) -> str:

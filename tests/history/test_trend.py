@@ -16,7 +16,6 @@ def series(values: list[float | None]) -> Series:
         launcher="docker",
         points=tuple(
             Point(
-                number=index,
                 run=f"run-{index}",
                 started=f"2026-01-{index % 28 + 1:02d}T00:00:00Z",
                 standing="ranked" if value else "failed",

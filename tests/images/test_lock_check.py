@@ -1,6 +1,5 @@
-"""What is old in locks, by the index that answers here, and what is vulnerable, by a file."""
+"""What is old in locks, by the index that answers here."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,51 +10,32 @@ from suite.images.lock_check import Outdated
 from suite.record.references import Reference, parse
 
 
-@pytest.fixture
-def advisory(tmp_path: Path) -> Path:
-    found = {"package": {"ecosystem": "PyPI", "name": "numpy"}, "ranges": [
-        {"type": "ECOSYSTEM", "events": [{"introduced": "2.3.5"}, {"fixed": "2.4.1"}]}
-    ]}  # fmt: skip
-    path = tmp_path / "advisories.json"
-    path.write_text(json.dumps([{"id": "PYSEC-2026-1", "summary": "It\x1b[31m overflows.", "affected": [found]}]))
-    return path
-
-
-def test_an_older_pin_is_outdated_and_vulnerable(checkout: Path, advisory: Path) -> None:
+def test_an_older_pin_is_outdated(checkout: Path) -> None:
     shared = checkout / "images" / "worker.in"
     before = catalogue.lock("canary").versions
     shared.write_text(shared.read_text().replace(f"numpy=={before['numpy']}", "numpy==2.3.5"))
     locks.lock_image("canary")
-    (checked,) = lock_check.check([Reference("canary")], advisory)
+    (checked,) = lock_check.check([Reference("canary")])
     assert (checked.image, checked.lock, checked.python, checked.problem) == ("canary", "cpu", "3.11", "")
     assert checked.outdated is not None
     numpy = next(each for each in checked.outdated if each.name == "numpy")
     assert numpy == Outdated("numpy", "2.3.5", numpy.newest, "worker.in")
     assert catalogue.version_key(numpy.newest) >= catalogue.version_key(before["numpy"])
-    assert checked.vulnerable is not None
-    (found,) = checked.vulnerable
-    assert (found.name, found.locked, found.advisory, found.fixed_in) == ("numpy", "2.3.5", "PYSEC-2026-1", ("2.4.1",))
 
 
-def test_named_locks_are_old_on_purpose_and_may_be_vulnerable(
-    checkout: Path, advisory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_named_locks_are_old_on_purpose(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suite.images.version_locks.compile_requirements", lambda *_: pytest.fail("nothing is asked"))
     del checkout
-    (checked,) = lock_check.check([parse("openvino@2025.4.1")], advisory)
+    (checked,) = lock_check.check([parse("openvino@2025.4.1")])
     assert checked.outdated is None
-    assert [each.name for each in checked.vulnerable or ()] == ["numpy"]
 
 
-def test_an_index_that_does_not_answer_is_said_and_costs_nothing_else(
-    checkout: Path, advisory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_does_not_answer_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del checkout
     monkeypatch.setattr("suite.images.version_locks.compile_requirements", lambda *_: "no route to host")
-    found = lock_check.check([Reference("openvino")], advisory)
+    found = lock_check.check([Reference("openvino")])
     assert {each.lock for each in found} == {catalogue.stem(*name) for name in catalogue.lock_names("openvino")}
     assert ["no route to host" in each.problem for each in found] == [each.lock == "cpu" for each in found]
-    assert [each.lock for each in found if each.vulnerable] == ["cpu@2025.4.1"]
 
 
 def test_a_framework_of_a_cuda_variant_and_a_build_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,5 +59,3 @@ def test_a_framework_of_a_cuda_variant_and_a_build_are_kept(monkeypatch: pytest.
 def test_what_is_not_there_is_refused() -> None:
     with pytest.raises(LevelfieldError, match="'jax'"):
         lock_check.check([Reference("jaxx")])
-    with pytest.raises(LevelfieldError, match="cannot be read"):
-        lock_check.check([Reference("canary")], Path("/nowhere"))

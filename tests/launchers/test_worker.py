@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suite.launchers import channel as channels
-from suite.launchers.worker import Worker, WorkerError, wait_for_answers, with_names
+from suite.launchers.worker import Worker, WorkerError, wait_for_answers
 from suite.record.schema import FailureKind
 from suite.worker.messages import Measure, Measured, Probe, Probed
 from tests.commands import eventually
@@ -34,14 +34,6 @@ def fails(one: Worker, kind: FailureKind, says: str, *, timeout_s: float = PATIE
     assert one.pid is not None
     assert gone(one.pid)
     return error
-
-
-def test_hosts_are_named_and_their_addresses_are_not() -> None:
-    one = worker(READY + NEXT + "raise RuntimeError('10.0.0.2:7450 and 10.0.0.21 and 110.0.0.2')")
-    one.name_hosts({"10.0.0.2": "host 2"})
-    error = fails(one, "crashed", "exited with code 1 during measure")
-    assert "RuntimeError: host 2:7450 and 10.0.0.21 and 110.0.0.2" in error.detail
-    assert with_names("10.0.0.1 10.0.0.2", {"10.0.0.1": "host 1", "10.0.0.2": "host 2"}) == "host 1 host 2"
 
 
 def test_a_crash() -> None:

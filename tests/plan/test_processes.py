@@ -37,19 +37,6 @@ def test_one_process_is_what_it_was() -> None:
     assert Case("mlp", "training", "fp32", 8, 2, processes=2).question == "mlp training in 2 processes"
 
 
-def test_every_number_of_hosts_is_a_case_with_one_process_on_each() -> None:
-    made = make(asked(processes=(), hosts=(1, 2)), available=CPUS)
-    assert [block.case.id for block in made.blocks] == [
-        "mlp/training/fp32/b1000/t4/cpu",
-        "mlp/training/fp32/b1000/t4/cpu/p2/h2",
-    ]
-    assert (made.processes, made.hosts, made.threads, made.cpus) == ((1, 2), (1, 2), (4,), CPUS)
-    case = made.blocks[1].case
-    assert (case.processes_here, case.question) == (1, "mlp training in 2 processes on 2 hosts")
-    many = make(asked(processes=(), hosts=(8,)), available=CPUS)
-    assert many.threads == (4,), "a host more needs no CPU more here"
-
-
 def test_a_model_with_batch_norm_is_left_out_and_reported() -> None:
     made = make(asked(models=()), available=CPUS)
     assert {block.case.model for block in made.blocks} == {"mlp", "bert"}
@@ -69,10 +56,6 @@ def test_a_record_keeps_the_numbers() -> None:
     ("changes", "message", "fix"),
     [
         ({"processes": (0,)}, "0 processes cannot train anything.", "--processes"),
-        ({"hosts": (2,)}, "Processes are spread over hosts one by one.", "--nodes"),
-        ({"processes": (), "hosts": (0,)}, "0 hosts cannot train anything.", "--nodes"),
-        ({"processes": (), "hosts": (2, 2)}, "--nodes names 2 twice.", "--nodes 2."),
-        ({"processes": (), "hosts": (2,), "scenarios": ("latency",)}, "Only training is divided among hosts", "train"),
         ({"processes": (2, 2)}, "--processes names 2 twice.", "--processes 2."),
         ({"processes": (5,)}, "5 processes were asked for, and this process may use 4 CPUs.", "--processes 4"),
         ({"threads": (2, 4)}, "2 processes with 4 threads each need 8 CPUs", "--threads 2 or fewer"),

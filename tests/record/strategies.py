@@ -21,7 +21,7 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
     if origin is typing.Annotated:
         return _within(arguments[0], arguments[1])
     if origin is tuple:
-        return st.lists(of(arguments[0]), max_size=3).map(tuple)
+        return st.lists(of(arguments[0]), max_size=3).map(tuple) if arguments else st.just(())
     if origin is dict:
         return st.dictionaries(of(arguments[0]), of(arguments[1]), max_size=3)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):

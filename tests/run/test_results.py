@@ -12,18 +12,13 @@ from suite.compare.ab.comparison import compare_arms
 from suite.compare.phrases import first_line
 from suite.compare.types import Comparison, Gate
 from suite.errors import LevelfieldError
-from suite.history import store, summary
+from suite.history import summary
 from suite.record import files
 from suite.record.schema import Run
 from suite.run.results import REPORT, show_result
 from suite.share import statement
 from tests.compare.ab import pairs
 from tests.share.evidence import broken, check, key, small
-
-
-@pytest.fixture(autouse=True)
-def _own_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(store.VARIABLE, raising=False)
 
 
 def shown(
@@ -53,9 +48,9 @@ def test_a_run_that_was_measured_has_a_page_a_statement_and_a_place_in_the_histo
     assert broken(check(folder / REPORT)) == ""
     assert (folder / statement.NAME).is_file()
     assert not (folder / statement.SIGNATURE).exists()
-    opened = store.Store(store.address(None, tmp_path))
-    assert list(opened.sizes()) == [run.id]
-    opened.close()
+    kept = summary.kept(folder)
+    assert kept is not None
+    assert kept.id == run.id
 
 
 def test_a_page_that_is_made_again_adds_nothing_else(tmp_path: Path) -> None:
@@ -83,15 +78,11 @@ def test_a_key_that_does_not_sign_costs_a_measured_run_its_signature_alone(tmp_p
         shown(small(), tmp_path / "other", measured=False, sign=no_key)
 
 
-def test_a_history_that_cannot_be_written_costs_the_run_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv(store.VARIABLE, f"sqlite:///{tmp_path / 'file' / 'store.db'}")
+def test_a_history_that_cannot_be_written_costs_the_run_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "run" / summary.NAME).mkdir(parents=True)
     text = shown(small(), tmp_path / "run", measured=True)
     assert "This run is not in the history yet: " in text
     assert broken(check(tmp_path / "run")) == ""
-    assert (tmp_path / "run" / summary.NAME).is_file()
 
 
 def test_of_two_arms_the_comparison_is_the_answer_and_stands_in_the_page(tmp_path: Path) -> None:

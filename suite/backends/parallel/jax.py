@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends.parallel.interfaces import require_own_name
-from suite.backends.replica import LOOPBACK, Replica
+from suite.backends.replica import Replica
 
 AXIS = "replicas"
 
@@ -29,8 +28,6 @@ class Mesh:
     def __init__(self, jax: Any, replica: Replica) -> None:  # noqa: ANN401 (a module)
         if not jax.distributed.is_initialized():
             jax.config.update("jax_cpu_collectives_implementation", "gloo")
-            if replica.address != LOOPBACK:
-                require_own_name(replica.address)
             jax.distributed.initialize(replica.authorities[0], num_processes=replica.processes, process_id=replica.rank)
         self._jax = jax
         self._row = row = jax.sharding.Mesh(np.array(jax.devices()), (AXIS,))

@@ -7,7 +7,7 @@ from suite.images.lock_check import Checked
 
 
 class CheckedLocks(msgspec.Struct, frozen=True):
-    """What is outdated or vulnerable in locks."""
+    """What is outdated or withdrawn in locks."""
 
     format: int
     exit_code: int

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from suite.history import queries
-from suite.history.queries import Difference
-from suite.history.store import Store
+from suite.history.queries import Difference, Runs
 from suite.history.trend import Series, Trend, trend
 
 
@@ -41,22 +40,22 @@ class Trends(msgspec.Struct, frozen=True):
     results: tuple[SeriesTrend, ...]
 
 
-def trends(store: Store, found: Sequence[Series], *, margin: float) -> Trends:
+def trends(runs: Runs, found: Sequence[Series], *, margin: float) -> Trends:
     """Return the trend of every series, and what changed with it.
 
     Parameters
     ----------
-    store
-        The history.
+    runs
+        All runs.
     found
         The series.
     margin
         Relative difference below which two levels count as one.
     """
-    return Trends(1, margin, tuple(_judged(store, one, trend(one, margin=margin)) for one in found))
+    return Trends(1, margin, tuple(_judged(runs, one, trend(one, margin=margin)) for one in found))
 
 
-def _judged(store: Store, one: Series, judged: Trend) -> SeriesTrend:
+def _judged(runs: Runs, one: Series, judged: Trend) -> SeriesTrend:
     changes = tuple(
         ChangePoint(
             run=one.points[change.at].run,
@@ -64,7 +63,7 @@ def _judged(store: Store, one: Series, judged: Trend) -> SeriesTrend:
             ratio=change.ratio,
             runs=change.runs,
             differences=tuple(
-                queries.environment_differences(store, one.points[change.before], one.points[change.at], one)
+                queries.environment_differences(runs, one.points[change.before], one.points[change.at], one)
             ),
         )
         for change in judged.changes

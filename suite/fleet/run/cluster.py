@@ -98,12 +98,6 @@ def alive(*, identify: bool) -> list[Seen]:
     return [_seen(node, named, identify=identify) for node in nodes]
 
 
-def others() -> list[Seen]:
-    """Return the nodes that the cluster has now besides the one that this process runs on."""
-    own = _ray().get_runtime_context().get_node_id()
-    return [node for node in alive(identify=False) if node.ray_id != own]
-
-
 def _seen(node: dict[str, Any], named: Counter[str], *, identify: bool) -> Seen:
     name, host = str(node.get("NodeName", "")), str(node.get("NodeManagerHostname", ""))
     resources = node.get("Resources", {})
@@ -111,7 +105,6 @@ def _seen(node: dict[str, Any], named: Counter[str], *, identify: bool) -> Seen:
         ray_id=str(node["NodeID"]),
         machine=machine_of(name) if named[name] == 1 else "",
         host=host if identify and FILE_NAME.fullmatch(host) else "",
-        address=str(node.get("NodeManagerAddress", "")),
         cpus=float(resources.get("CPU", 0.0)),
         gpus=float(resources.get("GPU", 0.0)),
     )

@@ -83,29 +83,6 @@ class TestedAgain(msgspec.Struct, frozen=True, tag="tested-again"):
     """Of the file that `levelfield layers` wrote."""
 
 
-class FindPort(msgspec.Struct, frozen=True, tag="find-port"):
-    """Asks a node for a port that is free there."""
-
-    address: Annotated[str, msgspec.Meta(max_length=64)]
-    """IPv4 address of the node, as Ray has it."""
-
-
-class PortFound(msgspec.Struct, frozen=True, tag="port-found"):
-    """A port that was free a moment ago."""
-
-    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
-
-
-class ServePeer(msgspec.Struct, frozen=True, tag="serve-peer"):
-    """Asks a node to let a run of another node train with it, until nobody waits for the answer any more."""
-
-    address: Annotated[str, msgspec.Meta(max_length=64)]
-    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
-    key: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-    launcher: str
-    base: Source
-
-
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """Nothing could be measured, or not all of it."""
 
@@ -113,8 +90,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """A sentence or two."""
 
 
-Request: TypeAlias = Survey | Measure | TestAgain | FindPort | ServePeer
-Reply: TypeAlias = Surveyed | Measured | TestedAgain | PortFound | Failed
+Request: TypeAlias = Survey | Measure | TestAgain
+Reply: TypeAlias = Surveyed | Measured | TestedAgain | Failed
 _requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 _replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
 _WRONG = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)

@@ -18,12 +18,9 @@ from suite.errors import LevelfieldError, printable
 from suite.fleet.run import guard, messages
 from suite.fleet.run.messages import (
     Failed,
-    FindPort,
     Measure,
     Measured,
-    PortFound,
     Reply,
-    ServePeer,
     Survey,
     Surveyed,
     TestAgain,
@@ -40,7 +37,6 @@ from suite.run.first_ranking import needed
 from suite.run.start import tool_sha256
 from suite.safety import untrusted
 from suite.version import __version__
-from suite.worker.team import free_ports
 
 FOLDER = "fleets"
 """Of the cache: fleets, and their nodes' runs."""
@@ -78,55 +74,12 @@ def answer(requests: IO[bytes]) -> Reply:
         return Failed(str(error))
 
 
-def _answer(request: Survey | TestAgain | FindPort | ServePeer) -> Reply:
+def _answer(request: Survey | TestAgain) -> Reply:
     match request:
         case Survey():
             return survey(request)
         case TestAgain():
             return test_again(request)
-        case FindPort():
-            return find_port(request)
-        case ServePeer():
-            return serve_peer(request)
-
-
-def find_port(asked: FindPort) -> PortFound:
-    """Return a port of this node that is free.
-
-    Raises
-    ------
-    LevelfieldError
-        This node does not have the address.
-    """
-    try:
-        (port,) = free_ports(asked.address, 1)
-    except OSError as error:
-        raise LevelfieldError(f"It cannot be reached at its own address: {error.strerror or error}.") from error
-    return PortFound(port)
-
-
-def serve_peer(asked: ServePeer) -> NoReturn:
-    """Let a run of another node train with this one, until nobody waits any more.
-
-    Raises
-    ------
-    LevelfieldError
-        The agent ended by itself.
-    """
-    with tempfile.TemporaryDirectory() as name:
-        key, log = Path(name) / "key", Path(name) / "peer.log"
-        key.touch(mode=0o600)
-        key.write_text(asked.key, encoding="utf-8")
-        words = ["peer", "--listen", f"{asked.address}:{asked.port}", "--key", str(key)]
-        with log.open("wb") as output:
-            ending = guard.run(
-                [sys.executable, "-m", "suite.cli", *words, "--launcher", asked.launcher, "--base", asked.base],
-                output=output,
-                environment=os.environ | {"COLUMNS": "200", "NO_COLOR": "1"},
-            )
-        if ending.why == "abandoned":
-            _leave()
-        raise LevelfieldError(f"Its agent ended with {ending.code}. {_last_lines(log)}")
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:

@@ -16,8 +16,6 @@ class Seen(msgspec.Struct, frozen=True):
     """As in `NodeSeen`."""
     host: str = ""
     """Its own name, where the user asked for names; empty: it gets a number."""
-    address: str = ""
-    """IPv4 address at which other nodes reach it; it is stored nowhere."""
     cpus: float = 0.0
     gpus: float = 0.0
     """What Ray may give away there."""

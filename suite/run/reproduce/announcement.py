@@ -47,8 +47,6 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
     yield from _batches("batches of tokens one by one", plan.decoding_batches)
     if plan.processes != (1,):
         yield "processes that train together", _numbers(plan.processes)
-    if plan.hosts != (1,):
-        yield "hosts that they are spread over", _numbers(plan.hosts)
     if options.selection.depths:
         yield "depths", _numbers(options.selection.depths)
     if options.selection.kv_caches:

@@ -70,11 +70,6 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             "This is the report of an `ab`, which holds arms against each other.",
             fix="Measure it again with the command in its last section, and read the two side by side.",
         )
-    if run.settings.host_counts:
-        raise LevelfieldError(
-            "This is the report of a training on several hosts, and of them only this one is known.",
-            fix="Run the command in its last section, and name the other hosts with --peers.",
-        )
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}
     for name, arm in arms.items():
         _check_brought(run, arm.image, arm.backend, registry.all_names())

@@ -7,14 +7,13 @@ where a level begins, with what differs between the environments of the runs on 
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from datetime import datetime
 
 import msgspec
 
 from suite.history import queries
+from suite.history.queries import Runs
 from suite.history.show import answer, fact_value, value
-from suite.history.store import Store
 from suite.history.summary import Summary
 from suite.history.trend import Change, Point, Series, Trend, trend
 
@@ -107,23 +106,22 @@ class Page(msgspec.Struct, frozen=True):
 def pages(summaries: Iterable[Summary]) -> tuple[Page, ...]:
     """Lay out one page for every machine and launcher that has a result with two numbers or more."""
     groups: dict[tuple[str, str], list[Series]] = {}
-    with closing(Store("sqlite://")) as store:
-        store.enter(sorted(summaries, key=lambda one: (one.started, one.id)))
-        for one in queries.series(store, queries.results(store), labelled=False):
-            groups.setdefault((one.machine, one.launcher), []).append(one)
-        drawn = {key: [line for one in group if (line := _line(store, one))] for key, group in groups.items()}
+    known = queries.in_order(summaries)
+    for one in queries.series(known, queries.results(known), labelled=False):
+        groups.setdefault((one.machine, one.launcher), []).append(one)
+    drawn = {key: [line for one in group if (line := _line(known, one))] for key, group in groups.items()}
     found = []
     for (machine, launcher), group in sorted(groups.items()):
         lines = sorted(drawn[machine, launcher], key=lambda line: -line.moved)
         if lines:
-            newest = max(group, key=lambda one: one.points[-1].number)
-            runs = {point.number for one in group for point in one.points}
+            newest = max(group, key=lambda one: (one.points[-1].started, one.points[-1].run))
+            runs = {point.run for one in group for point in one.points}
             name = f"{machine}-{launcher}"
             found.append(Page(name, machine, newest.machine_title, launcher, len(runs), tuple(lines)))
     return tuple(found)
 
 
-def _line(store: Store, series: Series) -> Line | None:
+def _line(runs: Runs, series: Series) -> Line | None:
     measured = [
         (index, point, point.estimate) for index, point in enumerate(series.points) if point.estimate is not None
     ]
@@ -157,7 +155,7 @@ def _line(store: Store, series: Series) -> Line | None:
         result=series.result,
         says=answer(series, judged),
         dots=dots,
-        steps=tuple(_step(store, series, change, at[change.at]) for change in judged.changes),
+        steps=tuple(_step(runs, series, change, at[change.at]) for change in judged.changes),
         band=Band(start, round(WIDTH - EDGE - start, 1), upper, round(lower - upper, 1)),
         moved=_moved(judged),
         first=measured[0][1].started[:10],
@@ -185,9 +183,9 @@ def _places(points: Sequence[Point]) -> list[float]:
     return [round(EDGE + width * min(max(share, 0.0), 1.0), 1) for share in shares]
 
 
-def _step(store: Store, series: Series, change: Change, x: float) -> Step:
+def _step(runs: Runs, series: Series, change: Change, x: float) -> Step:
     before, after = series.points[change.before], series.points[change.at]
-    differing = queries.environment_differences(store, before, after, series)
+    differing = queries.environment_differences(runs, before, after, series)
     facts = tuple(
         f"{fact.group} {fact.name}: {fact_value(fact, fact.before)} → {fact_value(fact, fact.after)}"
         for fact in differing[:MOST_FACTS]

@@ -10,11 +10,10 @@ import pytest
 from suite.cli.answers import schemas
 from suite.cli.answers.printing import COMMANDS
 from suite.cli.main import cli
-from suite.history.store import FILE, Store
 from suite.record import files
 from tests import commands
 from tests.compare.runs import run
-from tests.history.many import small_run, summaries, write_run
+from tests.history.many import small_run, summaries, write_run, write_summaries
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         files.write(run(name, slower=slower, noise_scale=0.0), folder / "reports" / name)
     (folder / "year").mkdir()
     template = write_run(small_run(), tmp_path_factory.mktemp("template") / "run")
-    store = Store(f"sqlite:///{folder / 'year' / FILE}")
-    store.enter(summaries(template, 40, level=lambda day: 1.13 if day >= 25 else 1.0))
-    store.close()
+    write_summaries(summaries(template, 40, level=lambda day: 1.13 if day >= 25 else 1.0), folder / "year")
     return folder
 
 

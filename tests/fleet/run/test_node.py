@@ -7,7 +7,7 @@ import pytest
 
 from suite.errors import LevelfieldError
 from suite.fleet.run import node
-from suite.fleet.run.messages import FindPort, Measure, ServePeer
+from suite.fleet.run.messages import Measure
 from suite.record import files
 from tests.fleet.run.fleets import record
 from tests.images.bundles import CONTENT, bundle, entry, manifest
@@ -70,14 +70,3 @@ def test_a_message_about_a_run_is_short_whatever_it_printed(tmp_path: Path) -> N
     said = node._last_lines(log)
     assert said.startswith("line 44")
     assert "\x1b" not in said
-
-
-def test_a_free_port_is_one_of_the_node_s_own_address() -> None:
-    assert node.find_port(FindPort("127.0.0.1")).port
-    with pytest.raises(LevelfieldError, match="It cannot be reached at its own address: Cannot assign"):
-        node.find_port(FindPort("198.51.100.1"))
-
-
-def test_an_agent_that_ends_by_itself_says_why() -> None:
-    with pytest.raises(LevelfieldError, match=r"Its agent ended with 2\. .*Nothing can listen at 198\.51\.100\.1:7450"):
-        node.serve_peer(ServePeer("198.51.100.1", 7450, "ab" * 32, "host", "debian"))

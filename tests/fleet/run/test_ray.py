@@ -241,22 +241,3 @@ def test_a_cluster_of_one_s_own_leaves_nothing(tmp_path: Path) -> None:
     head.send(signal.SIGKILL)
     head.wait()
     assert eventually(lambda: not processes.still_there(tree))
-
-
-def test_nodes_train_together_and_nothing_is_left(tmp_path: Path) -> None:
-    options = "--profile smoke --models mlp --scenarios training --batch 64 --threads 1 --control none"
-    where = ("--backends", "jax@0.10.2+python=3.11", "--nodes", "2", "--on", "local:2", "--launcher", "venv")
-    reports = tmp_path / "reports"
-    command = commands.run("bench", *options.split(), *where, "--reports", reports, folder=tmp_path)
-    assert command.code == 0, command.err + command.out
-    (folder,) = reports.glob("*-smoke-*")
-    made = files.read(folder)
-    (block,) = made.blocks
-    assert (block.case.processes, block.case.hosts, len(made.other_hosts)) == (2, 2, 1)
-    for generation in block.generations:
-        (launch,) = (each for each in generation.launches if each.arm != block.canary)
-        assert launch.parity is not None
-        assert launch.parity.equal, launch.failure
-    assert "local:2" not in made.command
-    left = [each for each in psutil.process_iter(["cmdline"]) if "peer" in (each.info["cmdline"] or [])]
-    assert not [each for each in left if "suite.cli" in each.info["cmdline"]]

@@ -49,14 +49,6 @@ def test_the_caches_of_a_record_are_measured_again() -> None:
     ]
 
 
-def test_a_training_on_several_hosts_is_refused() -> None:
-    run = record("theirs")
-    settings = msgspec.structs.replace(run.settings, host_counts=(1, 2))
-    with pytest.raises(LevelfieldError, match="a training on several hosts") as refused:
-        intent.read(msgspec.structs.replace(run, settings=settings))
-    assert "--peers" in refused.value.fix
-
-
 @pytest.mark.parametrize(("recorded", "planned"), [((), ()), ((0, 1), "all"), ("all", "all"), (None, "all")])
 def test_a_record_across_numa_nodes_may_use_several_here(recorded: Requested | None, planned: Requested) -> None:
     run = record("theirs")
