@@ -293,7 +293,8 @@ class Generations:
                 warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._live_canary(pace)
         turns = [*outcomes, canary]
-        if self._open_ended:
+        alone = len(block.arms) == 1 and self._settings.clock_seconds is not None  # a round costs no other arm's time
+        if self._open_ended or alone:
             launch_s, window_s = (time.monotonic() - began) / len(outcomes), round_ns(turns, pace) / 1e9 / len(turns)
             cost = self._costs.get(case.id, Cost(launch_s, window_s))
             rounds = pacing.rounds_for(block, launch_s=cost.launch_s, window_s=cost.window_s)
