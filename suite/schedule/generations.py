@@ -38,7 +38,7 @@ from suite.schedule.output_verification import verify_all_again
 from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
 from suite.schedule.roofline import array_bytes
-from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
+from suite.schedule.rounds import BUDGET_SHARE, Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
 from suite.schedule.timed_inputs import rotate
 from suite.schedule.training_verification import verify_trainings
 from suite.schedule.whole_launch import cold_starts, peak_memory, work
@@ -301,7 +301,7 @@ class Generations:
             if index < block.planned_generations:
                 rounds = pacing.rounds_within(
                     rounds,
-                    seconds=self._generation_s,
+                    seconds=(1 - BUDGET_SHARE) * self._generation_s,
                     launch_s=cost.launch_s * len(outcomes),
                     round_s=cost.window_s * len(turns),
                 )
