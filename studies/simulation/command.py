@@ -7,8 +7,9 @@ import click
 
 from studies import commands
 from studies.simulation import effects, world
-from studies.simulation.study import STRAY, STRAY_SHARE, Study, answer
+from studies.simulation.study import BOOTS, SLOWDOWNS, STRAY, STRAY_SHARE, Study, answer
 from suite.report.markdown import table
+from suite.statistics.student import MIN_LAUNCHES
 
 SEED = 43
 
@@ -122,6 +123,21 @@ def _lines(found: Simulated) -> Iterator[str]:
              "–" if each.found is None else _percent(each.found), _percent(each.wrong), _percent(each.same),
              f"{each.seconds:.0f} s")
             for each in study.decisions
+        ),
+    )  # fmt: skip
+    yield "\n## What `upgrade` finds\n"
+    yield (
+        f"One arm of ONNX Runtime in each run, {BOOTS} runs a phase. A run is calm where "
+        f"{MIN_LAUNCHES} of its launches have calm windows, and of all windows where not. Calm runs alone are "
+        "judged, where each phase has enough of them.\n"
+    )
+    yield from table(
+        ("hour", "launches of a run:", "calm runs:", "spread of runs:", "of calm ones:", "upgrades:",
+         *(f"{slowdown} found:" for slowdown in SLOWDOWNS), "wrong where nothing changed:"),
+        (
+            (each.hour, str(each.launches), _percent(each.calm), _percent(each.spread), _percent(each.calm_spread),
+             str(each.upgrades), *(_percent(each.found[slowdown]) for slowdown in SLOWDOWNS), _percent(each.wrong))
+            for each in study.upgrades
         ),
     )  # fmt: skip
 

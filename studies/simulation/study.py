@@ -7,16 +7,19 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from studies.simulation.world import BUSY, QUIET, Arm, Measured, Schedule, Unit, measure
+from studies.simulation.world import BUSY, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
 from suite.compare.effects import from_pairs
+from suite.compare.reduction import Answer
 from suite.compare.types import Gate
 from suite.compare.verdicts import change_policy, judge
+from suite.statistics import bracket
 from suite.statistics.arrays import Floats, without_missing
 from suite.statistics.ending import EndedBy
 from suite.statistics.ranking import rank
 from suite.statistics.student import FIRST_LOOK as FEWEST
 from suite.statistics.student import MIN_LAUNCHES, mean_of
 from suite.statistics.verdicts import Verdict
+from suite.upgrade import judging
 
 HOURS = {"quiet": QUIET, "busy": BUSY}
 SEVEN = tuple(
@@ -49,6 +52,10 @@ UNITS: tuple[tuple[Unit, float], ...] = (
 )
 """What is taken again, and by how much a window is slower whose arm spins on into the probe."""
 Draw: TypeAlias = Callable[[], np.random.Generator]
+ALONE = Schedule(generations=15, measuring_s=1.0, apart_s=10.0)
+"""One arm, and no other: about a second of windows in a launch, those taken again among them."""
+BOOTS = 5
+SLOWDOWNS = {"3 %": 1.03, "7 %": 1.07}
 STRAY_SHARE, STRAY = 0.02, 0.2
 """Launches that are far off for no cause that a probe sees, and by how much; log scale."""
 
@@ -137,6 +144,25 @@ class Decisions(msgspec.Struct, frozen=True):
     """Median time, that of undecided ones the whole budget."""
 
 
+class Upgrade(msgspec.Struct, frozen=True):
+    """`upgrade` of one arm: what a number of launches in each run finds."""
+
+    hour: str
+    launches: int
+    """Of each run."""
+    calm: float
+    """Share of runs with enough calm launches; the others are of all windows."""
+    spread: float
+    """Standard deviation of runs, log scale."""
+    calm_spread: float
+    """The same of calm ones."""
+    upgrades: int
+    found: dict[str, float]
+    """By slowdown, the share of upgrades that are called slower."""
+    wrong: float
+    """Share of those without a slowdown that are called slower, faster or drifted."""
+
+
 class Study(msgspec.Struct, frozen=True):
     """All answers."""
 
@@ -146,6 +172,7 @@ class Study(msgspec.Struct, frozen=True):
     alarms: tuple[Alarms, ...]
     decisions: tuple[Decisions, ...]
     modes: tuple[Modes, ...]
+    upgrades: tuple[Upgrade, ...]
 
 
 def answer(seed: int, runs: int) -> Study:
@@ -163,6 +190,7 @@ def answer(seed: int, runs: int) -> Study:
         alarms=tuple(found for hour in HOURS for found in _alarms(draw(), hour, runs // 2)),
         decisions=tuple(found for hour in HOURS for found in _decisions(draw(), hour, runs // 4)),
         modes=tuple(_modes(draw(), runs)),
+        upgrades=tuple(_upgrades(draw, runs // 6)),
     )
 
 
@@ -289,6 +317,58 @@ def _decisions(rng: np.random.Generator, hour: str, trials: int) -> Iterator[Dec
                 same=_share(verdicts, Verdict.SAME),
                 seconds=float(np.median([min(at, budget_s) for _, at in ends])),
             )
+
+
+def _upgrades(draw: Draw, upgrades: int) -> Iterator[Upgrade]:
+    for hour, contended in HOURS.items():
+        for launches in (5, 10, 15):
+            levels, calm = _alone(draw, upgrades, launches, contended)
+            called = {
+                name: [_of_upgrade(*each, slowdown) for each in zip(levels, calm, strict=True)]
+                for name, slowdown in ({"": 1.0} | SLOWDOWNS).items()
+            }
+            yield Upgrade(
+                hour=hour,
+                launches=launches,
+                calm=float(calm.mean()),
+                spread=float(levels.std()),
+                calm_spread=float(levels[calm].std()),
+                upgrades=upgrades,
+                found={name: float(np.mean([each == "slower" for each in called[name]])) for name in SLOWDOWNS},
+                wrong=float(np.mean([each in {"slower", "faster", "drifted"} for each in called[""]])),
+            )
+
+
+def _alone(draw: Draw, upgrades: int, launches: int, contended: float) -> tuple[Floats, Flags]:
+    """Return the levels of runs, and whether each is of calm windows; of shape (upgrades, 3, runs)."""
+    units: tuple[Unit, ...] = ("by window", "all windows")
+    calm, everything = (
+        measure(
+            draw(),
+            3 * BOOTS * upgrades,
+            [Arm("onnxruntime")],
+            ALONE._replace(generations=launches, unit=unit),
+            contended=contended,
+        ).levels[:, :, 0]
+        for unit in units
+    )
+    counts = (~np.isnan(calm)).sum(axis=1)
+    enough = counts >= MIN_LAUNCHES
+    levels = np.where(enough, np.nansum(calm, axis=1) / counts.clip(1), everything.mean(axis=1))
+    shape = upgrades, 3, BOOTS
+    return levels.reshape(shape), enough.reshape(shape)
+
+
+def _of_upgrade(levels: Floats, calm: Flags, slowdown: float) -> str:
+    phases = [
+        [
+            Answer("shown", cost=factor * math.exp(level), windows_of="calm" if known else "all")
+            for level, known in zip(*runs, strict=True)
+        ]
+        for *runs, factor in zip(levels, calm, (1.0, slowdown, 1.0), strict=True)
+    ]
+    (found,) = bracket.judge([judging.costs(*phases)])
+    return found.verdict.value
 
 
 def _share(verdicts: Sequence[Verdict], wanted: Verdict) -> float:

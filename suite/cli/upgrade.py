@@ -89,7 +89,7 @@ def begin(
 
     Nothing is measured yet. Run `levelfield upgrade next` in this boot and after every reboot.
     """
-    from suite.upgrade import measure, progress
+    from suite.upgrade import measure, progress, show
 
     if sides and (len(sides) != 2 or values["backends"]):
         raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
@@ -97,7 +97,8 @@ def begin(
         raise click.UsageError("--cross names two arms, A,B, and takes the place of --backends and --sides.")
     console = terminals.console()
     state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides, cross=cross)
-    terminals.say(console, progress.advice(state))
+    for line in (*show.promise(state.begun), progress.advice(state)):
+        terminals.say(console, line)
 
 
 @upgrade.command(name="next")

@@ -38,7 +38,7 @@ from suite.schedule.output_verification import verify_all_again
 from suite.schedule.preparation import canary_arm, canary_case
 from suite.schedule.resources import RunResources
 from suite.schedule.roofline import array_bytes
-from suite.schedule.rounds import Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
+from suite.schedule.rounds import BUDGET_SHARE, Pace, RoundScheduler, SupervisorClock, affordable, round_ns, warm_up
 from suite.schedule.timed_inputs import rotate
 from suite.schedule.training_verification import verify_trainings
 from suite.schedule.whole_launch import cold_starts, peak_memory, work
@@ -293,14 +293,15 @@ class Generations:
                 warm_up(outcome, pace, injecting=any(arm.inject for arm in arms))
         canary = self._live_canary(pace)
         turns = [*outcomes, canary]
-        if self._open_ended:
+        alone = len(block.arms) == 1 and self._settings.clock_seconds is not None  # a round costs no other arm's time
+        if self._open_ended or alone:
             launch_s, window_s = (time.monotonic() - began) / len(outcomes), round_ns(turns, pace) / 1e9 / len(turns)
             cost = self._costs.get(case.id, Cost(launch_s, window_s))
             rounds = pacing.rounds_for(block, launch_s=cost.launch_s, window_s=cost.window_s)
             if index < block.planned_generations:
                 rounds = pacing.rounds_within(
                     rounds,
-                    seconds=self._generation_s,
+                    seconds=(1 - BUDGET_SHARE) * self._generation_s,
                     launch_s=cost.launch_s * len(outcomes),
                     round_s=cost.window_s * len(turns),
                 )

@@ -86,6 +86,25 @@ def clock(profile: Profile, settings: Settings, blocks: Sequence[Block]) -> Cloc
     return Clock(math.inf if budget_s is None else budget_s, fewest=1, most=planned)
 
 
+def apart_s(profile: Profile, settings: Settings, blocks: Sequence[Block], alone_s: float | None) -> float:
+    """Return how far apart the generations of a case lie: of one case alone, pauses must cost no launch of the plan.
+
+    Parameters
+    ----------
+    profile, settings, blocks
+        Of the run.
+    alone_s
+        What a pass took to measure, where it has one launch group; None: there are others between two generations.
+    """
+    if alone_s is None:
+        return profile.apart_seconds
+    if settings.ends_on_verdict or settings.precision_target is not None:
+        return 0.0
+    planned = max(block.planned_generations for block in blocks)
+    needed_s = planned * (alone_s + profile.apart_seconds)
+    return profile.apart_seconds if settings.budget_seconds is None or needed_s <= settings.budget_seconds else 0.0
+
+
 def completed(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Return the blocks of a run by the clock that goes on, the pass in which it was cut off planned for all.
 

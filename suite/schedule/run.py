@@ -132,7 +132,9 @@ class RunInProgress:
         """
         began = time.monotonic()
         self._passes = made.number + 1
-        budget_s, apart_s = self._run.settings.budget_seconds, self._apart_s(made)
+        budget_s = self._run.settings.budget_seconds
+        measuring_s = sum(self._seconds.values()) if len(made.groups) == 1 else None
+        apart_s = passes.apart_s(self._profile, self._run.settings, self._run.blocks, measuring_s)
         for number, group in enumerate(made.groups):
             if number and may_break and budget_s is not None and self._spent_s() > budget_s:
                 return False
@@ -140,16 +142,6 @@ class RunInProgress:
             self._measure(group, closing=closing)
         self._pass_s = time.monotonic() - began
         return True
-
-    def _apart_s(self, made: Pass) -> float:
-        """Return how far apart the generations of a case lie: of one case alone, pauses must not cost its verdict."""
-        settings, apart_s = self._run.settings, self._profile.apart_seconds
-        if len(made.groups) > 1:
-            return apart_s
-        if settings.ends_on_verdict or settings.precision_target is not None:
-            return 0.0
-        needed_s = self._profile.generations * (sum(self._seconds.values()) + apart_s)
-        return apart_s if settings.budget_seconds is None or needed_s <= settings.budget_seconds else 0.0
 
     def _pause(self, group: LaunchGroup, apart_s: float) -> None:
         """Wait until the last generations of these cases ended so many seconds ago."""

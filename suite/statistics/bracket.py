@@ -21,6 +21,10 @@ MOST_FURTHER = 200
 """Beyond so many more boots a phase, a decision is out of reach."""
 ODD_BOOT = 0.01
 """Probability that a boot of normal noise is named as an outlier."""
+FOUND_IN = 0.8
+"""Share of upgrades in which a slowdown is found that is called findable."""
+SIMULATED = 500
+"""Upgrades by which that is computed, in a third of a second."""
 _PHASES = ("before", "new", "after")
 
 
@@ -57,6 +61,48 @@ class Bracketed(msgspec.Struct, frozen=True):
     would be, if estimates and spreads stay what they are. None also where that is out of reach."""
     reason: str
     """Sentences."""
+
+
+def smallest_slowdown(
+    boots: int, spread: float, *, cases: int = 1, way_back: bool = True, margin: float = DEFAULT_MARGIN
+) -> float:
+    """Return the smallest slowdown of one case that is found in 80 % of upgrades, at the default level.
+
+    Parameters
+    ----------
+    boots : int
+        Of each phase.
+    spread : float
+        Standard deviation between boots, log scale, above zero.
+    cases : int
+        Of the upgrade, for which the level is divided.
+    way_back : bool
+        Whether the old stack has boots after the new one.
+    margin : float
+        Relative difference that does not matter.
+
+    Examples
+    --------
+    >>> round(smallest_slowdown(5, 0.01), 3)
+    0.026
+    """
+    logs = spread * np.random.default_rng(0).standard_normal((3, boots, SIMULATED, 1))
+    counts = np.array([boots, boots, boots if way_back else 0], dtype=np.float64)[:, None, None]
+    means, variances = logs.mean(axis=1), logs.var(axis=1, ddof=1)
+
+    def is_found(slowdown: float) -> bool:
+        shifted = means.copy()
+        shifted[1] += math.log1p(slowdown)
+        compared = bracket(Phases(shifted, variances, counts))
+        at = levels(compared, margin=margin, level=DEFAULT_LEVEL / cases)
+        found = judged(compared, at, margin=margin, level=DEFAULT_LEVEL)
+        return bool((found.verdict == Verdict.SLOWER).mean() >= FOUND_IN)
+
+    low, high = 0.0, 1.0
+    while high - low > 0.001:
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_found(middle) else (middle, high)
+    return high
 
 
 def judge(

@@ -6,11 +6,12 @@ from typing import TypeVar
 import msgspec
 
 from suite.analysis.types import Estimate
-from suite.compare.reduction import question
+from suite.compare.reduction import Answer, question
 from suite.compare.types import Drift, Judged, Movement, Outcome, Row, Verdict
 from suite.compare.verdicts import of_metric
 from suite.statistics import bracketing, verdicts
 from suite.statistics.bracket import Bracketed, Costs, Ratio
+from suite.statistics.bracketing import LEAST_BOOTS
 
 _Judged = TypeVar("_Judged", bound=Judged)
 _OUTCOMES: dict[Verdict, Outcome] = {
@@ -48,6 +49,20 @@ def over_boots(row: _Judged, found: Bracketed, costs: Costs) -> _Judged:
         old_replicates=len(costs.before) + len(costs.after),
         new_replicates=len(costs.new),
         further=found.further,
+    )
+
+
+def costs(before: Sequence[Answer], new: Sequence[Answer], after: Sequence[Answer]) -> Costs:
+    """Return the costs of boots: of those of calm windows alone, where each phase has enough of them.
+
+    What a machine does in another state is no replicate: one boot of all windows would hide any change. Which state it
+    was follows from probes, never from an arm's times.
+    """
+    phases = before, new, after
+    calm = [[answer for answer in phase if answer.windows_of == "calm"] for phase in phases]
+    enough = all(len(found) >= LEAST_BOOTS or not phase for found, phase in zip(calm, phases, strict=True))
+    return Costs(
+        *(tuple(answer.cost for answer in phase if answer.cost is not None) for phase in (calm if enough else phases))
     )
 
 

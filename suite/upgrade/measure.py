@@ -28,7 +28,7 @@ from suite.safety import terminals
 from suite.schedule.outcomes import utc_now
 from suite.statistics.bracketing import LEAST_BOOTS
 from suite.upgrade import progress, records, side, store
-from suite.upgrade.events import FORMAT, Begun, How, MeasurementBegun, MeasurementDone, Planned, Side
+from suite.upgrade.events import FORMAT, LAUNCHES, Begun, How, MeasurementBegun, MeasurementDone, Planned, Side
 from suite.upgrade.progress import State
 from suite.version import __version__
 
@@ -227,7 +227,6 @@ def _options(begun: Begun, reports: Path, field_outputs: Sequence[FieldOutput] =
         launcher=how.launcher,
         base=how.base,
         budget_seconds=how.budget_seconds,
-        by_clock=how.budget_seconds is not None,  # a run is one value here: more launches of it are worth little
         precision_target=how.precision_target,
         margin=how.margin,
         identify=how.identify,
@@ -276,9 +275,13 @@ def _planned_again(begun: Begun, which: Side) -> Plan:
 
 
 def _plan(selection: Selection, *, crossed: bool) -> Plan:
-    if not crossed:
-        return plan.make(selection)
-    return plan.several(selection, arm_names.of_one_launcher(tuple(map(arm_names.parse, selection.backends))))
+    if crossed:
+        made = plan.several(selection, arm_names.of_one_launcher(tuple(map(arm_names.parse, selection.backends))))
+    else:
+        made = plan.make(selection)
+    if made.profile.name == SMOKE:
+        return made
+    return plan.with_timed_launches(made, max(LAUNCHES, made.profile.generations))
 
 
 def _listed(cpus: Sequence[int]) -> str:

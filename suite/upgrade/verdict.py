@@ -12,12 +12,12 @@ from suite.compare import answers, changes, drift, matching, rows, sides
 from suite.compare.answers import NOT_MEASURED
 from suite.compare.conclusion import exit_code
 from suite.compare.matching import Pair
-from suite.compare.reduction import Reduced
+from suite.compare.reduction import Answer, Reduced
 from suite.compare.types import Comparison, Gate, Row, RunFacts, Setting, Side, Verdict
 from suite.errors import LevelfieldError
 from suite.report.units import plural
 from suite.statistics import bracket
-from suite.statistics.bracket import Costs
+from suite.statistics.bracketing import LEAST_BOOTS
 from suite.upgrade import answer, crossing, judging, readings, records, settings
 from suite.upgrade.events import Begun
 from suite.upgrade.progress import Phase, State, advice, missing
@@ -154,10 +154,10 @@ def _bracketed(
     level = gate.q * (left - crossing.ARMS_SHARE if begun.crossed else left)
     interactions = {row.id: (row, each) for each in asked for row in (crossing.interaction(each),)}
     costs = {
-        row.id: Costs(
-            before=_costs(phases.before, row.old_arm, row.case.id),
-            new=_costs(phases.new, row.new_arm, row.case.id),
-            after=_costs(phases.after, row.old_arm, row.case.id),
+        row.id: judging.costs(
+            _trusted(phases.before, row.old_arm, row.case.id),
+            _trusted(phases.new, row.new_arm, row.case.id),
+            _trusted(phases.after, row.old_arm, row.case.id),
         )
         for row in compared
         if row.ratio is not None and row.reason != NOT_MEASURED
@@ -175,9 +175,9 @@ def _bracketed(
     return tuple(map(of, compared)), (*crossing.effects(asked, gate), *crossed)
 
 
-def _costs(runs: Sequence[Reduced], arm: str, case: str) -> tuple[float, ...]:
+def _trusted(runs: Sequence[Reduced], arm: str, case: str) -> tuple[Answer, ...]:
     found = answers.by_arm(runs).get(arm, {}).get(case)
-    return tuple(found.costs) if found is not None else ()
+    return found.trusted if found is not None else ()
 
 
 def _unmeasured(row: Row) -> Row:
@@ -207,12 +207,23 @@ def _notes(begun: Begun, phases: Phases, found: Sequence[Difference]) -> Iterato
     if begun.declared:
         yield (
             "Two image sets stand for the sides, and a run stands for a boot: what a reboot changes is not covered. "
-            "The machine's own stack did not change."
+            "The machine's own stack did not change. What an identical arm would show, the old side's runs show: those "
+            "after are compared with those before."
         )
     elif not any(each.kind == "stack" for each in found):
         yield "Nothing that is recorded of the software stack differs between the sides."
     if begun.crossed:
         yield f"Every boot measured both arms in turns: {' and '.join(phases.before[0].arms)}."
+    states = {
+        run.facts.id: {answer.windows_of for answer in run.answers.values()} - {""}
+        for run in (*phases.before, *phases.new, *phases.after)
+    }
+    other = [name for name, seen in states.items() if seen - {"calm"}]
+    if other and any("calm" in seen for seen in states.values()):
+        yield (
+            f"Not of calm windows in every case: {', '.join(other)}. Such a case is judged by the other "
+            f"{begun.replicate}s, where each phase has {LEAST_BOOTS} of them."
+        )
     if begun.one_way:
         yield (
             "The old stack was not measured again afterwards: a drift of the machine cannot be told from the upgrade."

@@ -156,6 +156,17 @@ def test_crossed_arms_are_two_and_take_the_place_of_backends(place: Path, furthe
     assert "--cross names two arms" in command.err
 
 
+def test_begin_says_what_each_run_measures_and_what_it_can_find(tmp_path: Path) -> None:
+    words = ("--models", "mlp", "--scenarios", "latency", "--launcher", "venv", "--variant", "cpu", "--budget", "4m")
+    command = commands.call(
+        "upgrade", "begin", "up", *words, "--backends", "onnxruntime", "--boots", "5", folder=tmp_path
+    )
+    assert command.code == 0, command.err
+    launches, found, _ = command.out.splitlines()
+    assert launches.startswith("Every boot aims at 10 launches of each arm or more within 4 min, and no control")
+    assert found.startswith("5 boots a phase find, four times in five, a slowdown of 1.5")
+
+
 @pytest.mark.parametrize("sides", ["a", "a,b,c"])
 def test_sides_are_two(place: Path, sides: str) -> None:
     command = commands.call("upgrade", "begin", "x", "--sides", sides, folder=place)

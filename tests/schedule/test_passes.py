@@ -8,7 +8,7 @@ import pytest
 from suite.plan.profiles import FULL, STANDARD
 from suite.record.schema import Block, Case, Generation, Settings
 from suite.scenarios import ScenarioName
-from suite.schedule.passes import Clock, clock, completed
+from suite.schedule.passes import Clock, apart_s, clock, completed
 from tests.records_builder import make_run
 
 SETTINGS = make_run(models=("mlp",), scenarios=("latency",)).settings
@@ -65,6 +65,20 @@ def test_how_long_the_rest_may_take() -> None:
     assert default.rest_s(4, 320.0, 80.0, planned_s=90.0) == 90, "five are made in any case"
     assert bought.rest_s(1, 60.0, 60.0, planned_s=300.0) == 40
     assert bought.rest_s(2, 120.0, 60.0, planned_s=300.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "alone_s", "expected"),
+    [(None, 5.0, 10), (150, 5.0, 10), (140, 5.0, 0), (20, None, 10)],
+)
+def test_pauses_cost_no_launch_of_the_plan(budget_s: float | None, alone_s: float | None, expected: float) -> None:
+    blocks = [block("latency", 0, planned=10)]
+    assert apart_s(STANDARD, settings(budget_s=budget_s, clock_s=330), blocks, alone_s) == expected
+
+
+def test_no_pause_delays_a_verdict() -> None:
+    asked = msgspec.structs.replace(settings(), precision_target=0.01)
+    assert apart_s(STANDARD, asked, [block("latency", 0)], 5.0) == 0
 
 
 def test_the_pass_that_a_run_was_cut_off_in_is_completed() -> None:

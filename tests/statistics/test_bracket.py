@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from suite.statistics.bracket import Bracketed, Costs, judge
+from suite.statistics.bracket import Bracketed, Costs, judge, smallest_slowdown
 from suite.statistics.bracketing import LEAST_BOOTS, Phases, Verdict, bracket, judged, levels
 from suite.statistics.errors import UnusableData
 from suite.statistics.proportions import Proportion
@@ -68,6 +68,12 @@ def test_the_interval_agrees_with_the_verdict() -> None:
                 assert each.ratio.low > 1 if each.verdict is Verdict.SLOWER else True
                 assert (each.further is None) or each.verdict is Verdict.UNDECIDED
     assert seen >= {Verdict.SAFE, Verdict.SLOWER, Verdict.UNDECIDED}
+
+
+@pytest.mark.parametrize(("boots", "spread", "cases"), [(3, 0.01, 1), (5, 0.005, 1), (5, 0.01, 1), (5, 0.01, 5)])
+def test_the_smallest_slowdown_is_found_four_times_in_five(boots: int, spread: float, cases: int) -> None:
+    effect = smallest_slowdown(boots, spread, cases=cases)
+    assert 0.73 < tally(Setting(boots, cases, spread, effect=effect), 2_000, seed=2).slower.share < 0.88
 
 
 def test_slower_and_faster_mirror_each_other() -> None:

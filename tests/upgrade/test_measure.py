@@ -104,6 +104,24 @@ def test_fewer_than_three_boots_are_refused_unless_it_is_a_smoke_run(tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
+def test_every_run_has_ten_launches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = Selection(models=("mlp",), backends=("onnxruntime",), scenarios=("latency",), variant="cpu")
+    options = Options(selection=chosen, reports=tmp_path, launcher="host", budget_seconds=200.0)
+    state = measure.begin("up", options, Console(quiet=True), boots=3)
+    plans: list[tuple[Plan, Options]] = []
+
+    def conduct(made: Plan, options: Options, *_: object, **__: object) -> Path:
+        plans.append((made, options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "conduct", conduct)
+    with pytest.raises(KeyboardInterrupt):
+        measure.advance(state.begun.name, tmp_path, Console(quiet=True))
+    ((made, options),) = plans
+    assert [block.planned_generations for block in made.blocks] == [10]
+    assert (options.by_clock, options.budget_seconds) == (True, 200.0)
+
+
 def test_old_new_old_over_boots(machine: Machine) -> None:
     machine.begin()
     machine.next()

@@ -7,8 +7,10 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
+from suite.analysis.types import WindowsOf
 from suite.compare.formats import WRITERS
 from suite.compare.phrases import note
+from suite.compare.reduction import Reduced
 from suite.compare.types import Comparison, Verdict
 from suite.record.schema import Arm, Failure, Launch, Parity
 from suite.upgrade.verdict import Phases, judge
@@ -40,6 +42,38 @@ def test_a_slowdown_is_found_with_its_size_and_the_drift_beside_it() -> None:
     assert row(found, "jax").verdict is Verdict.SAFE
     assert found.exit_code == 1
     assert found.answer.startswith("Not safe: of 2 cases, 1 slower, 1 safe within 2")
+
+
+def in_state(runs: list[Reduced], states: dict[int, WindowsOf]) -> list[Reduced]:
+    """Say of which windows runs are: calm unless told otherwise; what is not calm is half slower."""
+
+    def of(number: int, run: Reduced) -> Reduced:
+        state = states.get(number, "calm")
+        return msgspec.structs.replace(
+            run,
+            answers={
+                key: msgspec.structs.replace(
+                    each, windows_of=state, cost=(each.cost or 0) * (1 if state == "calm" else 1.5)
+                )
+                for key, each in run.answers.items()
+            },
+        )
+
+    return [of(number, run) for number, run in enumerate(runs)]
+
+
+def test_runs_of_calm_windows_are_judged_alone_where_there_are_enough() -> None:
+    before, after = boots("before", OLD_MACHINE), boots("after", OLD_MACHINE)
+    new = boots("new", UPGRADED, slower={"onnxruntime": 1.25})
+    few: dict[int, WindowsOf] = {1: "all", 3: "contended throughout"}
+    found = judge(begun(boots=BOOTS), Phases(in_state(before, few), in_state(new, {}), in_state(after, {0: "all"})))
+    slow = row(found, "onnxruntime")
+    assert (slow.verdict, slow.old_replicates, slow.new_replicates) == (Verdict.SLOWER, 7, 5)
+    assert any("before-1, before-3, after-0. Such a case is judged by the other boots" in each for each in found.notes)
+    most = few | {0: "all"}
+    found = judge(begun(boots=BOOTS), Phases(in_state(before, most), in_state(new, {}), in_state(after, {})))
+    slow = row(found, "onnxruntime")
+    assert (slow.verdict, slow.old_replicates, slow.new_replicates) == (Verdict.UNDECIDED, 10, 5)
 
 
 def test_memory_is_not_slower_but_more() -> None:
