@@ -30,7 +30,6 @@ from suite.cli.measuring import on_nodes, options_of, selection
 from suite.cli.options import (
     BASE,
     BUDGET,
-    CARBON,
     DATA,
     DATA_ITEMS,
     FIELD_OUTPUT,
@@ -127,7 +126,6 @@ def cli(context: click.Context) -> None:
 @LATENCY_TARGET
 @LOADGEN_TEST
 @PRICE
-@CARBON
 @SIGN
 @JSON
 def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)

@@ -61,8 +61,6 @@ def command(run: Run) -> str:
         words += ["--target", f"{100 * settings.target:g}%"]
     if settings.price is not None:
         words += ["--price", units.price(settings.price).replace(units.NBSP, "")]
-    if settings.carbon_g_per_kwh is not None:
-        words += ["--carbon", f"{units.plain(settings.carbon_g_per_kwh)}g/kWh"]
     words += ["--seed", str(settings.seed)]
     words += ["--launcher", settings.launcher]
     # Left to choose, a machine with a GPU would take it.

@@ -116,7 +116,6 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         loadgen_test_s=settings.loadgen_test_s,
         latency_target_ms=settings.latency_target_ms,
         price=settings.price,
-        carbon_g_per_kwh=settings.carbon_g_per_kwh,
         command=("levelfield", "reproduce", run.id),
     )
 
