@@ -17,7 +17,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
         *("models", "own", "dims", "values", "module", "weights", "scenarios", "precisions", "batches"),
         *("depths", "kv_caches", "data", "data_items", "target", "latency_target_ms", "loadgen_test_s"),
     ),
-    "Arms": ("backends", "variant", "control", "alternate", "inject", "cross"),
+    "Arms": ("backends", "variant", "control", "alternate", "inject"),
     "How long and how sure": (
         *(
             "profile",

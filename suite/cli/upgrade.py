@@ -59,14 +59,6 @@ def upgrade() -> None:
     default=(),
     help="Two arms stand for the sides, and a run for a boot: onnxruntime@1.29.0,onnxruntime@1.30.0.",
 )
-@click.option(
-    "--cross",
-    metavar="A,B",
-    type=NAMES,
-    default=(),
-    help="Every boot measures both arms in turns: onnxruntime@1.29.0,onnxruntime@1.30.0. The verdict then holds the "
-    "effect of either change, and what they do together.",
-)
 @BUDGET
 @click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
 @MARGIN
@@ -82,7 +74,6 @@ def begin(
     *,
     one_way: bool,
     sides: tuple[str, ...],
-    cross: tuple[str, ...],
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
     """Declare the upgrade NAME on the old stack, before anything is changed.
@@ -93,10 +84,8 @@ def begin(
 
     if sides and (len(sides) != 2 or values["backends"]):
         raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
-    if cross and (len(cross) != 2 or values["backends"] or sides):
-        raise click.UsageError("--cross names two arms, A,B, and takes the place of --backends and --sides.")
     console = terminals.console()
-    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides, cross=cross)
+    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
     terminals.say(console, progress.advice(state))
 
 

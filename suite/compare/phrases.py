@@ -57,8 +57,6 @@ def arms(row: Row | Drift) -> str:
     """`onnxruntime`, `onnxruntime@1.30.0 → onnxruntime` where the sides have other names for it."""
     if isinstance(row, Row) and row.node:
         return f"{arms(msgspec.structs.replace(row, node=''))} ({clean(row.node, 80)})"
-    if isinstance(row, Row) and row.effect == "interaction":
-        return clean(f"{row.old_arm} → {row.new_arm}, × stack")
     if row.old_arm and row.new_arm and row.old_arm != row.new_arm:
         return clean(f"{row.old_arm} → {row.new_arm}")
     return clean(row.new_arm or row.old_arm)
@@ -117,12 +115,6 @@ def metric(name: Metric) -> str:
     return scenarios.get(name).phrase
 
 
-CROSSED = "The arms against each other"
-"""Title of the rows on two arms in the boots of an upgrade."""
-CROSSED_CAPTION = (
-    "Old and new are the arms here, over both stacks. “× stack” is how many times larger their ratio is on the new "
-    "stack than on the old one."
-)
 HEADINGS = ("arm", "case", "new/old")
 """Of the first two columns of a table of cases, and of that of the ratio."""
 READINGS = "Readings of other tools"
@@ -245,9 +237,9 @@ def further(row: Judged, replicate: str = "run") -> str:
         return ""
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
-    seconds, effect = (row.further_seconds, row.effect) if isinstance(row, Row) else (None, "")
+    seconds = row.further_seconds if isinstance(row, Row) else None
     time = f" (about {units.roughly(seconds)})" if seconds else ""
-    stacks = "of the new stack" if row.drift is None and not effect else "in each phase"
+    stacks = "of the new stack" if row.drift is None else "in each phase"
     where = stacks if replicate == "boot" else "a side"
     return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
 

@@ -19,7 +19,7 @@ OF_A_FILE = {"dims", "values", "module", "weights"}
 OF_A_CLUSTER = {"on"}
 OF_DATA = {"data_items"}
 OF_OUTPUT = {"as_json"}
-OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
+OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "output"}
 
 
 @pytest.mark.parametrize(

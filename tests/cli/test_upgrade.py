@@ -134,28 +134,6 @@ def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, be
     assert results(plan.make(asked, here=newer)) != begun.plans[0].results
 
 
-@pytest.mark.parametrize(
-    ("cross", "says"),
-    [
-        ("onnxruntime,onnxruntime", "are the same arm: onnxruntime."),
-        ("onnxruntime,nothing", "There is no backend called 'nothing'"),
-        ("onnxruntime,onnxruntime+launcher=venv", "names a launcher"),
-    ],
-)
-def test_arms_that_cannot_be_crossed_are_refused_in_one_sentence(place: Path, cross: str, says: str) -> None:
-    words = ("begin", "x", "--cross", cross, "--launcher", "venv", "--variant", "cpu")
-    one_clear_sentence(commands.call("upgrade", *words, folder=place), says)
-    assert not store.folder("x", place / "reports").exists()
-
-
-@pytest.mark.parametrize("further", [(), ("--backends", "jax"), ("--sides", "a,b")])
-def test_crossed_arms_are_two_and_take_the_place_of_backends(place: Path, further: tuple[str, ...]) -> None:
-    cross = "onnxruntime,jax" if further else "onnxruntime"
-    command = commands.call("upgrade", "begin", "x", "--cross", cross, *further, folder=place)
-    assert command.code == 2
-    assert "--cross names two arms" in command.err
-
-
 @pytest.mark.parametrize("sides", ["a", "a,b,c"])
 def test_sides_are_two(place: Path, sides: str) -> None:
     command = commands.call("upgrade", "begin", "x", "--sides", sides, folder=place)
