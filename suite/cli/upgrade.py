@@ -196,28 +196,3 @@ def verdict(
     else:
         terminals.write(WRITERS[format_](found))
     sys.exit(found.exit_code)
-
-
-@upgrade.command()
-@click.argument("name")
-@click.option("--cron", is_flag=True, help="Print a line for crontab, for machines without systemd.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
-@REPORTS
-def unit(name: str, *, cron: bool, output: Path | None, reports: Path) -> None:
-    """Print a systemd unit that runs `levelfield upgrade next NAME` at every boot.
-
-    Paths in it are those of this machine: the folder it is run in, the interpreter, and the reports folder.
-    """
-    from suite.record.files import write_atomically
-    from suite.upgrade import store
-    from suite.upgrade import unit as units
-
-    store.load(name, reports)
-    call = units.call_of(name, reports)
-    text = units.cron_line(call) if cron else units.systemd_unit(call)
-    if output is None:
-        terminals.write(text)
-        return
-    write_atomically(output, text.encode())
-    terminals.say(terminals.console(), f"Written: {output}")
-    terminals.say(terminals.console(), units.how_to_install(output, cron=cron))

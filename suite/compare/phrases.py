@@ -302,12 +302,10 @@ def setting_cells(found: Setting) -> tuple[str, str, str, str, str]:
 
 
 def setting_note(found: Setting) -> str:
-    """`part of the upgrade`, `accepted`, or `not meant: cpupower frequency-set -g performance brings it back`."""
+    """`part of the upgrade`, `accepted`, or `not meant`, with where the setting is kept."""
     if found.meant == "upgrade":
         return "part of the upgrade"
-    restored = f"{clean(found.restore)} brings it back" if found.restore else ""
-    parts = [clean(found.reason), restored]
-    return ": ".join([found.meant, "; ".join(filter(None, parts))]) if any(parts) else found.meant
+    return f"{found.meant}: {clean(found.reason)}" if found.reason else found.meant
 
 
 def drifted(drift: Drift) -> str:

@@ -241,8 +241,6 @@ class Setting(msgspec.Struct, frozen=True):
     new: str
     meant: Literal["upgrade", "accepted", "not meant"]
     """`upgrade`: it belongs to the software stack that was exchanged."""
-    restore: str = ""
-    """Command that brings the old value back."""
     reason: str = ""
 
 

@@ -6,7 +6,7 @@
 """
 
 from suite.plan.interpreters import found_here
-from suite.plan.making import make, of_record, pair, several, with_launches, with_timed_launches
+from suite.plan.making import make, of_record, pair, with_launches, with_timed_launches
 from suite.plan.names import CANARY, EXPORTER, all_images, default_models, names_of_backends, names_of_models
 from suite.plan.types import Plan, Selection, answers
 
@@ -24,7 +24,6 @@ __all__ = [
     "names_of_models",
     "of_record",
     "pair",
-    "several",
     "with_launches",
     "with_timed_launches",
 ]

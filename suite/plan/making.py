@@ -106,35 +106,8 @@ def pair(
     LevelfieldError
         As in `make`.
     """
-    read = (arm_names.parse(first), arm_names.parse(second))
-    return several(selection, read, available=available, here=here)
-
-
-def several(
-    selection: Selection,
-    arms: Sequence[Arm],
-    *,
-    available: Sequence[int] | Topology | None = None,
-    here: Nvidia | None = None,
-) -> Plan:
-    """Plan blocks of exactly these arms, which may be the same thing more than once.
-
-    Parameters
-    ----------
-    selection
-        Everything but the backends.
-    arms
-        In their order.
-    available, here
-        As in `make`.
-
-    Raises
-    ------
-    LevelfieldError
-        As in `make`.
-    """
-    named = arms
-    placement = _place(selection, tuple(arms), here, named=True)
+    named = (arm_names.parse(first), arm_names.parse(second))
+    placement = _place(selection, named, here, named=True)
     arms = arm_names.numbered(placement.arms)
     placement = msgspec.structs.replace(placement, arms=arms)
     made = _assemble(msgspec.structs.replace(selection, control="none"), placement, available)

@@ -126,7 +126,6 @@ def _meant(found: Sequence[Difference], accepted: Collection[str]) -> tuple[Sett
             old=each.old,
             new=each.new,
             meant="upgrade" if each.kind == "stack" else "not meant" if each in lost else "accepted",
-            restore=each.restore,
             reason=each.reason.rstrip("."),
         )
         for each in sorted(found, key=lambda each: each not in lost)

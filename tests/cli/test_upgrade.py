@@ -88,23 +88,13 @@ def test_outputs_are_not_dropped_without_a_word(tmp_path: Path) -> None:
     assert "nothing to measure, and no output of another tool was stored." in command.out
 
 
-def test_the_unit_and_the_line_of_cron(place: Path) -> None:
-    unit = commands.call("upgrade", "unit", "up", folder=place)
-    assert '"upgrade" "next" "up" "--reports"' in unit.out
-    assert str(place) in unit.out
-    assert commands.call("upgrade", "unit", "up", "--cron", folder=place).out.startswith("@reboot ")
-    written = commands.call("upgrade", "unit", "up", "--output", "up.service", folder=place)
-    assert (place / "up.service").read_text(encoding="utf-8") == unit.out
-    assert "systemctl enable" in written.out
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["next", "upp"], "There is no upgrade called 'upp'. Did you mean 'up'?"),
         (["verdict", "none"], "There is no upgrade called 'none'."),
         (["verdict", "half"], "has nothing to compare yet"),
-        (["unit", "a/b"], "An upgrade cannot be called 'a/b'"),
+        (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
         (["next", "half", "--all"], "--all is for sides that are image sets"),
         (["next", "half", "--all", "--field-output", str(RECORDED)], "--all measures several runs"),
         (["next", "half", "--field-output", str(commands.ROOT / "Makefile")], "is no output of nvidia-smi"),

@@ -1,6 +1,5 @@
 """What a stranger's records can do to the verdict on an upgrade: nothing, in no format."""
 
-import shlex
 from functools import cache
 
 import msgspec
@@ -89,10 +88,3 @@ def test_the_page_shows_the_settings_as_text() -> None:
 def test_settings_are_of_bounded_length() -> None:
     for setting in hostile().settings:
         assert max(len(getattr(setting, name)) for name in setting.__struct_fields__) <= 1000
-
-
-def test_a_command_that_restores_a_setting_runs_nothing_of_the_record_s() -> None:
-    for setting in hostile().settings:
-        words = shlex.split(setting.restore)
-        assert not any(word in {"touch", "owned", "`touch", "$(touch"} for word in words), setting.restore
-        assert "\n" not in setting.restore
