@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 COMMANDS: Mapping[str, Sequence[str]] = {
-    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "layers", "peer"),
+    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "peer"),
     "Compare and follow runs": ("compare", "baseline", "history", "import"),
     "Reports": ("report", "verify", "card", "export", "publish"),
     "Machine and images": ("doctor", "list", "build", "push", "lock", "contract", "bundle", "unbundle", "clean"),

@@ -25,7 +25,6 @@ from suite.cli.fleet import fleet
 from suite.cli.help_sections import SectionedCommand, SectionedGroup
 from suite.cli.history import history
 from suite.cli.import_ import import_
-from suite.cli.layers import layers
 from suite.cli.measuring import on_nodes, options_of, selection
 from suite.cli.options import (
     BASE,
@@ -154,7 +153,6 @@ for _command in (
         config,
         explain,
         contract,
-        layers,
         peer,
         export,
         fleet,

@@ -66,23 +66,6 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     """By the name in the run's folder."""
 
 
-class TestAgain(msgspec.Struct, frozen=True, tag="test-again"):
-    """Asks a node to compute an answer again, layer by layer."""
-
-    case: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9@=,.:;+#/_-]{0,400}\Z")]
-    """As `levelfield layers` takes it."""
-    launcher: str
-    base: Source
-    limit_s: float
-
-
-class TestedAgain(msgspec.Struct, frozen=True, tag="tested-again"):
-    """An answer that was computed again."""
-
-    content: bytes
-    """Of the file that `levelfield layers` wrote."""
-
-
 class FindPort(msgspec.Struct, frozen=True, tag="find-port"):
     """Asks a node for a port that is free there."""
 
@@ -113,8 +96,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """A sentence or two."""
 
 
-Request: TypeAlias = Survey | Measure | TestAgain | FindPort | ServePeer
-Reply: TypeAlias = Surveyed | Measured | TestedAgain | PortFound | Failed
+Request: TypeAlias = Survey | Measure | FindPort | ServePeer
+Reply: TypeAlias = Surveyed | Measured | PortFound | Failed
 _requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 _replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
 _WRONG = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
