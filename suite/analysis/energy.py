@@ -55,21 +55,6 @@ def counted_by_arm(block: Block) -> Iterator[tuple[Arm, list[Turn]]]:
     yield from ((arm, counted(block, arm.id)) for arm in block.arms if arm.id != block.canary)
 
 
-def counted_by_launch(block: Block, arm: str) -> dict[int, list[Turn]]:
-    """Return the `counted` turns of each of an arm's launches, by generation.
-
-    Parameters
-    ----------
-    block, arm
-        As in `counted`.
-    """
-    found: dict[int, list[Turn]] = {}
-    for generation, round_, turn in collect.turns(block, arm):
-        if turn.window is not None and not round_.disturbed:
-            found.setdefault(generation.index, []).append(turn)
-    return found
-
-
 def counted(block: Block, arm: str) -> list[Turn]:
     """Return an arm's turns that gave a window, except those of disturbed rounds.
 
@@ -78,7 +63,7 @@ def counted(block: Block, arm: str) -> list[Turn]:
     block, arm
         A block of the record, and the id of one of its arms.
     """
-    return [turn for turns in counted_by_launch(block, arm).values() for turn in turns]
+    return [turn for _, round_, turn in collect.turns(block, arm) if turn.window is not None and not round_.disturbed]
 
 
 def per_item(

@@ -1,21 +1,17 @@
-"""What times cost at a price an hour, and what measured energy emits: of a million items, and of training to a target.
+"""What times cost at a price an hour: of a million items, and of training to a target.
 
 Cost is time times price, so its interval is that of the time. The machine is paid for while it computes, all of it: an
-arm that uses two of its cores costs as much as one that uses all. Energy is what counters measured (RAPL, NVML), never
-an estimate from a data sheet; where none was read there are no emissions, with the reason. Cost to a target accuracy is
-the second metric of DAWNBench (Coleman et al., 2017).
+arm that uses two of its cores costs as much as one that uses all. Cost to a target accuracy is the second metric of
+DAWNBench (Coleman et al., 2017).
 """
 
 import msgspec
 
-from suite.analysis import device, energy
-from suite.analysis.estimates import level
 from suite.analysis.types import Analysis, ArmRow, ConvergenceBlock, ConvergenceRow, Estimate, Row, TimedBlock
-from suite.record.schema import Absent, Block, Case, Price, Run, Turn
+from suite.record.schema import Absent, Case, Price, Run
 
 ITEMS = 1_000_000
 NS_PER_HOUR = 3.6e12
-J_PER_KWH = 3.6e6
 _WITH_NUMBERS = frozenset({"ranked", "control", "shown"})
 
 
@@ -26,8 +22,6 @@ class CostRow(msgspec.Struct, frozen=True):
     backend: str
     cost: Estimate | Absent
     """In the price's currency."""
-    carbon_g: Estimate | Absent
-    """Grams of CO2 equivalents; without an interval where launches are too few for one, or too short each."""
 
 
 class CostBlock(msgspec.Struct, frozen=True):
@@ -37,8 +31,6 @@ class CostBlock(msgspec.Struct, frozen=True):
     target: float | None
     """Accuracy that was trained to; None: costs are of a million items."""
     rows: tuple[CostRow, ...]
-    counters: tuple[str, ...]
-    """What energy was read of: `the processor`, `the GPU`; empty: of nothing."""
 
 
 def summarise(run: Run, analysis: Analysis) -> tuple[CostBlock, ...]:
@@ -49,40 +41,23 @@ def summarise(run: Run, analysis: Analysis) -> tuple[CostBlock, ...]:
     Parameters
     ----------
     run, analysis
-        A record whose settings have a price of the machine, of emissions, or both; and the analysis of it.
+        A record whose settings have a price of the machine; and the analysis of it.
     """
-    price, carbon = run.settings.price, run.settings.carbon_g_per_kwh
-    if price is None and carbon is None:
+    price = run.settings.price
+    if price is None:
         return ()
-    recorded = {block.case.id: block for block in run.blocks}
     found: list[CostBlock] = []
     for block in analysis.blocks:
         if isinstance(block, TimedBlock) and not block.case.definition.operators:
-            found.append(_timed(block, recorded[block.case.id], price, carbon))
+            found.append(_timed(block, price))
         elif isinstance(block, ConvergenceBlock):
-            found.append(_converging(block, price, carbon))
+            found.append(_converging(block, price))
     return tuple(found)
 
 
-def at(run: Run, price: Price | None, carbon_g_per_kwh: float | None) -> Run:
-    """Return a record with another price of the machine, of emissions, or both.
-
-    Parameters
-    ----------
-    run
-        A record.
-    price, carbon_g_per_kwh
-        None: it stays as the record has it.
-    """
-    settings = run.settings
-    return msgspec.structs.replace(
-        run,
-        settings=msgspec.structs.replace(
-            settings,
-            price=price or settings.price,
-            carbon_g_per_kwh=carbon_g_per_kwh or settings.carbon_g_per_kwh,
-        ),
-    )
+def at(run: Run, price: Price) -> Run:
+    """Return a record with another price of the machine."""
+    return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, price=price))
 
 
 def cost(time_ns: Estimate, price: Price) -> Estimate:
@@ -117,35 +92,14 @@ def item_ns(row: Row, case: Case) -> Estimate | None:
     return rate.inverse.scaled(1e9) if rate is not None and rate.value > 0 else None
 
 
-def _timed(block: TimedBlock, recorded: Block, price: Price | None, carbon: float | None) -> CostBlock:
-    rows = []
-    counters: dict[str, None] = {}
-    for row in block.rows:
-        joules, read = _joules(recorded, row.arm)
-        counters |= dict.fromkeys(read)
-        rows.append(
-            CostRow(
-                arm=row.arm,
-                backend=row.backend,
-                cost=_cost(row, item_ns(row, block.case), ITEMS, price),
-                carbon_g=_without_numbers(row) or _carbon(joules, carbon),
-            )
-        )
-    return CostBlock(block.case, None, tuple(rows), tuple(counters))
+def _timed(block: TimedBlock, price: Price) -> CostBlock:
+    rows = (CostRow(row.arm, row.backend, _cost(row, item_ns(row, block.case), ITEMS, price)) for row in block.rows)
+    return CostBlock(block.case, None, tuple(rows))
 
 
-def _converging(block: ConvergenceBlock, price: Price | None, carbon: float | None) -> CostBlock:
-    energy_ = Absent("energy is counted over windows, and a training to a target has none")
-    rows = (
-        CostRow(
-            arm=row.arm,
-            backend=row.backend,
-            cost=_cost(row, _whole_time_ns(row), 1, price),
-            carbon_g=_without_numbers(row) or _carbon(energy_, carbon),
-        )
-        for row in block.rows
-    )
-    return CostBlock(block.case, block.target, tuple(rows), ())
+def _converging(block: ConvergenceBlock, price: Price) -> CostBlock:
+    rows = (CostRow(row.arm, row.backend, _cost(row, _whole_time_ns(row), 1, price)) for row in block.rows)
+    return CostBlock(block.case, block.target, tuple(rows))
 
 
 def _whole_time_ns(row: ConvergenceRow) -> Estimate | None:
@@ -161,48 +115,9 @@ def _without_numbers(row: ArmRow) -> Absent | None:
     return Absent(f"not equal to the reference: {reason}" if row.standing == "unequal" else reason)
 
 
-def _cost(row: ArmRow, time_ns: Estimate | None, times: int, price: Price | None) -> Estimate | Absent:
-    if price is None:
-        return Absent("no price was given")
+def _cost(row: ArmRow, time_ns: Estimate | None, times: int, price: Price) -> Estimate | Absent:
     if missing := _without_numbers(row):
         return missing
     if time_ns is None:
         return Absent(row.reason.rstrip(". ") or "it has no time")
     return cost(time_ns.scaled(times), price)
-
-
-def _carbon(joules: Estimate | Absent, g_per_kwh: float | None) -> Estimate | Absent:
-    if g_per_kwh is None:
-        return Absent("no carbon intensity was given")
-    return joules if isinstance(joules, Absent) else joules.scaled(ITEMS * g_per_kwh / J_PER_KWH)
-
-
-def _joules(block: Block, arm: str) -> tuple[Estimate | Absent, tuple[str, ...]]:
-    """Return the measured joules of an item, and what they were read of.
-
-    On a GPU its own energy is the least that must be known; the processor's is added where it is known too.
-    """
-    launches = energy.counted_by_launch(block, arm)
-    together = [turn for turns in launches.values() for turn in turns]
-    whole, read = _sum(block, together)
-    if isinstance(whole, Absent):
-        return whole, ()
-    values = [joules for turns in launches.values() if not isinstance(joules := _sum(block, turns)[0], Absent)]
-    if len(values) < len(launches):
-        return Estimate(whole), read
-    return level(values) or Estimate(whole), read
-
-
-def _sum(block: Block, turns: list[Turn]) -> tuple[float | Absent, tuple[str, ...]]:
-    if all(turn.noise is None for turn in turns) and all(turn.device is None for turn in turns):
-        return Absent("no counter of energy was read"), ()
-    items = block.case.items
-    packages = energy.per_item(turns, items, energy.of_packages, energy.MIN_RAPL_S)
-    if block.case.device == "cpu":
-        return packages, ("the processor",)
-    spent = energy.per_item(turns, items, device.of_device, device.MIN_WINDOW_S)
-    if isinstance(spent, Absent):
-        return spent, ()
-    if isinstance(packages, Absent):
-        return spent, ("the GPU",)
-    return spent + packages, ("the processor", "the GPU")

@@ -20,9 +20,8 @@ from suite.backends.checks import (
 )
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED
-from suite.backends.layers import jax as layers
 from suite.backends.own_outputs import outputs
-from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 from suite.zoo.native import channels_last, definition
@@ -139,19 +138,6 @@ class JAX:
         weights = jax.device_put({name: array.astype(dtype, copy=False) for name, array in prepared.items()})
         forward = network.forward if dtype == np.float32 else _lowered(jax, network.forward, dtype)
         return forward, weights, tuple(tensor.name for tensor in model.inputs)
-
-    layers_how = layers.HOW
-
-    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
-        """Trace the model's function, to be computed equation by equation."""
-        forward, weights, names = self._function(source)
-        example = [images_last(source.example[name]) for name in names]
-        call = layers.caller(self._jax, partial(forward, weights), example)
-
-        def by_equation(inputs: Arrays, see: See) -> npt.NDArray[np.float32]:
-            return call([images_last(inputs[name]) for name in names], see)
-
-        return by_equation
 
     @property
     def _frozen(self) -> bool:

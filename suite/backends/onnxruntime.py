@@ -4,7 +4,6 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ from suite.backends import cuda
 from suite.backends.checks import import_framework, require_decoding, require_file, require_names, require_supported
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import precision_of
-from suite.backends.layers import onnxruntime as layers
-from suite.backends.layers.onnx import HOW
-from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Unsupported
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
 from suite.zoo.decoding import input_names
 from suite.zoo.honesty import Computed
 
@@ -133,13 +130,6 @@ class ONNXRuntime:
         require_names("onnxruntime", input_names(caches), found)
         make = decoding.growing if source.growing else decoding.decoder
         return make(self._ort, session, caches, source)
-
-    layers_how = HOW
-
-    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
-        """Open a second session, whose outputs are all tensors of the file."""
-        path = require_file("onnxruntime", source)
-        return layers.caller(self._ort, self._options, path, self._requested())
 
     def _session(self, source: Source) -> Any:  # noqa: ANN401 (a session of ONNX Runtime's)
         session = self._opened(require_file("onnxruntime", source))

@@ -1,7 +1,7 @@
 """OpenVINO on its CPU plugin."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -12,9 +12,7 @@ from suite.backends import kernels
 from suite.backends.checks import import_framework, require_decoding, require_file, require_names, require_supported
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import precision_of
-from suite.backends.layers import openvino as layers
-from suite.backends.layers.onnx import HOW
-from suite.backends.protocol import Arrays, Options, See, Source, Step, Unsupported
+from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
 from suite.zoo.decoding import input_names
 from suite.zoo.honesty import Computed
 
@@ -119,13 +117,6 @@ class OpenVINO:
             raise Unsupported(f"openvino would compute in {found} and not in {precision}.")
         self._compiled = compiled
         return compiled
-
-    layers_how = HOW
-
-    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
-        """Compile the file once more, with all tensors that it names as outputs."""
-        path = require_file("openvino", source)
-        return layers.caller(self._core, path, self._config(_PRECISIONS[self._options.precision]))
 
     def _config(self, precision: str) -> dict[str, Any]:
         return {

@@ -134,30 +134,6 @@ class SaysCompiled(Protocol):
         ...
 
 
-See: TypeAlias = Callable[[str, npt.NDArray[np.generic]], None]
-"""Is given the name of a layer and what it put out, which is valid during the call only."""
-
-
-@runtime_checkable
-class WithLayers(Protocol):
-    """A backend that can show what each layer puts out."""
-
-    layers_how: str
-    """What is run to see the layers, and how it differs from the whole model."""
-
-    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
-        """Build the model once more, to be seen layer by layer; raises as `load` does.
-
-        Names are the same wherever the backend and its image are the same, in the order of computation.
-
-        Returns
-        -------
-        callable
-            Computes a batch, shows every layer's output in the order of computation, and returns the model's.
-        """
-        ...
-
-
 class TrainingSource(msgspec.Struct, frozen=True):
     """What a backend is given to train."""
 

@@ -21,10 +21,9 @@ from suite.backends.checks import (
 )
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED, as_computed, precision_of
-from suite.backends.layers import tensorflow as layers
 from suite.backends.own_outputs import outputs
 from suite.backends.parallel.tensorflow import Workers
-from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 from suite.zoo.native import channels_last, definition
@@ -203,17 +202,6 @@ class TensorFlow:
                 name: self._weight(name.replace(".", "_"), array.astype(dtype, copy=False))
                 for name, array in channels_last(given).items()
             }
-
-    layers_how = layers.HOW
-
-    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
-        """Take the model's function as it is before it is traced, to be run eagerly."""
-        call = layers.caller(self._network(source))
-
-        def eagerly(inputs: Arrays, see: See) -> npt.NDArray[np.float32]:
-            return call(self._constants(inputs), see)
-
-        return eagerly
 
     @property
     def _frozen(self) -> bool:

@@ -12,9 +12,8 @@ from suite.backends import cuda, kernels
 from suite.backends.checks import import_framework, require_decoding, require_supported
 from suite.backends.decoding.protocol import Decoder, DecodingSource
 from suite.backends.dtypes import STORED, as_computed
-from suite.backends.layers import torch as layers
 from suite.backends.own_outputs import outputs
-from suite.backends.protocol import Arrays, Options, Resident, See, Source, Step, Trainer, TrainingSource, Unsupported
+from suite.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource, Unsupported
 from suite.zoo import models
 from suite.zoo.honesty import Computed
 
@@ -141,17 +140,6 @@ class Torch:
             return output
 
         return Resident(place=place, run=run, fetch=lambda output: output.cpu().numpy())
-
-    layers_how = layers.HOW
-
-    def load_layers(self, source: Source) -> Callable[[Arrays, See], npt.NDArray[np.float32]]:
-        """Build the eager module in its precision, whatever prepares or compiles it otherwise."""
-        from suite.zoo import torch_module
-
-        model = models.get(source.model)
-        names = tuple(tensor.name for tensor in model.inputs)
-        module: Any = self._in_precision(torch_module.load(model, source.weights))
-        return layers.caller(self._torch, module.to(memory_format=self._torch.channels_last), names)
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Build the network and its caches on the device."""

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from suite.cli import completion
-from suite.cli.answers.printing import JSON, print_json
+from suite.cli.answers.printing import JSON
 from suite.cli.compare import formats_of, write
 from suite.cli.help_sections import SectionedCommand
 from suite.cli.measuring import options_of, selection
@@ -31,13 +31,6 @@ from suite.safety import terminals
 @click.option(
     "--why", is_flag=True, help="Profile both arms where they differ most, and list the operators whose time changed."
 )
-@click.option(
-    "--cross",
-    multiple=True,
-    metavar="ARM",
-    help="A with another change, or a distribution such as numpy==2.3.5: measure all combinations with B's change, and "
-    "report each effect and the interaction.",
-)
 @LAUNCHER
 @BASE
 @REPORTS
@@ -58,7 +51,6 @@ def ab(
     max_slowdown: float | None,
     bisect: bool,
     why: bool,
-    cross: tuple[str, ...],
     output: tuple[Path, ...],
     as_json: bool,
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
@@ -81,16 +73,6 @@ def ab(
     options = options_of({**values, "control": "none"})
     gate = Gate(margin=values["margin"], max_slowdown=max_slowdown)
     console = terminals.console(stderr=as_json)
-    if cross:
-        if bisect or why or output or max_slowdown is not None:
-            raise click.UsageError("--cross cannot be combined with --bisect, --why, --output or --max-slowdown.")
-        from suite.run import cross as crossing
-
-        folder, effects = crossing.measure(a, (b, *cross), options, gate, console)
-        code = crossing.show(folder, effects, console)
-        if as_json:
-            print_json(effects)
-        sys.exit(code)
     if bisect:
         from suite.run.bisect import run_bisection, show_conclusion
 

@@ -51,11 +51,6 @@ PAGE = "fleet.html"
     "its budget.",
 )
 @BUDGET
-@click.option(
-    "--second-test/--no-second-test",
-    default=True,
-    help="Let a node whose answer is not that of its peers compute it again, layer by layer, and a peer too.",
-)
 @click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
 @MARGIN
 @LAUNCHER
@@ -74,7 +69,6 @@ def run(
     tries: int,
     patience_s: float,
     limit_s: float | None,
-    second_test: bool,
     reports: Path,
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
@@ -98,9 +92,7 @@ def run(
     chosen = resume or name or f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{values['profile']}"
     asked = options_of({**values, "reports": reports})
     begun = head.declare(chosen, asked, console, limit_s=limit_s, repeat=repeat) if resume is None else None
-    limits = head.Limits(
-        at_once=at_once or (1 if local else None), tries=tries, patience_s=patience_s, second_test=second_test
-    )
+    limits = head.Limits(at_once=at_once or (1 if local else None), tries=tries, patience_s=patience_s)
     state = head.conduct(chosen, reports, on, console, limits, begun)
     done = sum(map(state.has_all, state.nodes.values()))
     folder = store.folder(chosen, reports)

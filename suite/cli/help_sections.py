@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 COMMANDS: Mapping[str, Sequence[str]] = {
-    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain", "layers"),
+    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain"),
     "Compare and follow runs": ("compare", "baseline", "history", "import"),
     "Reports": ("report", "verify", "card", "export", "publish"),
     "Machine and images": ("doctor", "list", "build", "push", "lock", "contract", "bundle", "unbundle", "clean"),
@@ -17,7 +17,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
         *("models", "own", "dims", "values", "module", "weights", "scenarios", "precisions", "batches"),
         *("depths", "kv_caches", "data", "data_items", "target", "latency_target_ms", "loadgen_test_s"),
     ),
-    "Arms": ("backends", "variant", "control", "alternate", "inject", "cross"),
+    "Arms": ("backends", "variant", "control", "alternate", "inject"),
     "How long and how sure": (
         *(
             "profile",
@@ -34,7 +34,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
         *("strict", "bisect", "why"),
     ),
     "Machine": ("threads", "cpus", "processes", "gpu", "launcher", "base"),
-    "Results": ("reports", "output", "as_json", "sign", "identify", "field_outputs", "price", "carbon_g_per_kwh"),
+    "Results": ("reports", "output", "as_json", "sign", "identify", "field_outputs", "price"),
 }
 """Names of parameters by section."""
 OTHER = "Other"

@@ -25,12 +25,10 @@ from suite.cli.fleet import fleet
 from suite.cli.help_sections import SectionedCommand, SectionedGroup
 from suite.cli.history import history
 from suite.cli.import_ import import_
-from suite.cli.layers import layers
 from suite.cli.measuring import options_of, selection
 from suite.cli.options import (
     BASE,
     BUDGET,
-    CARBON,
     DATA,
     DATA_ITEMS,
     FIELD_OUTPUT,
@@ -118,7 +116,6 @@ def cli(context: click.Context) -> None:
 @LATENCY_TARGET
 @LOADGEN_TEST
 @PRICE
-@CARBON
 @SIGN
 @JSON
 def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
@@ -146,7 +143,6 @@ for _command in (
         config,
         explain,
         contract,
-        layers,
         export,
         fleet,
         history,

@@ -10,7 +10,7 @@ import click
 from suite.record.bounds import LONGEST_S, SEED_BITS
 from suite.record.files import LEAST_LATENCY_MS, MOST_LATENCY_MS
 from suite.record.schema import Price
-from suite.report.units import parse_carbon, parse_price, parse_share
+from suite.report.units import parse_price, parse_share
 
 LARGEST_NUMBER = 1_000_000
 """Largest batch, and largest number of threads or processes, that is accepted."""
@@ -125,13 +125,6 @@ def _price(text: str) -> Price:
     if price is None:
         raise ValueError(f"{text!r} is not a price of an hour such as 1.20/h, '1.20 EUR/h' or '$1.20/h'.")
     return price
-
-
-def _carbon(text: str) -> float:
-    grams = parse_carbon(text)
-    if grams is None:
-        raise ValueError(f"{text!r} is not a carbon intensity such as 380g/kWh or 0.38kg/kWh.")
-    return grams
 
 
 def _injection(text: str) -> tuple[str, str]:
@@ -320,12 +313,6 @@ PRICE = click.option(
     "--price",
     type=Parsed("amount/h", _price),
     help="What an hour of this machine costs, such as 1.20/h or 1.20EUR/h: shows the cost of a million items.",
-)
-CARBON = click.option(
-    "--carbon",
-    "carbon_g_per_kwh",
-    type=Parsed("grams/kwh", _carbon),
-    help="CO2 equivalents of its electricity, such as 380g/kWh: shows the emissions of measured energy.",
 )
 
 

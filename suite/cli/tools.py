@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from suite.cli import completion
 from suite.cli.answers.printing import COMMANDS, JSON, print_json
-from suite.cli.options import BASE, CARBON, DURATION, GPU, LAUNCHER, PRICE, REPORTS, SIGN
+from suite.cli.options import BASE, DURATION, GPU, LAUNCHER, PRICE, REPORTS, SIGN
 from suite.errors import LevelfieldError, printable
 from suite.safety import terminals
 
@@ -243,22 +243,20 @@ def list_(*, as_json: bool) -> None:
 @click.argument("run", shell_complete=completion.runs)
 @REPORTS
 @PRICE
-@CARBON
 @SIGN
 @JSON
 def report(
     run: str,
     reports: Path,
     price: "Price | None",
-    carbon_g_per_kwh: float | None,
     sign: Path | None,
     *,
     as_json: bool,
 ) -> None:
     """Render the report of a run again, and show its result.
 
-    RUN is a run's id, its folder or its run.json. With --price or --carbon only the costs are shown, at that price: the
-    record and its page stay as they are.
+    RUN is a run's id, its folder or its run.json. With --price only the costs are shown, at that price: the record and
+    its page stay as they are.
     """
     from suite.analysis import guarded, money
     from suite.cli.answers.measured import Measured, run_of
@@ -271,8 +269,8 @@ def report(
     console = terminals.console(stderr=as_json)
     record = guarded.read(sides.find(run, reports))
     with guarded.computing(record.name):
-        if price is not None or carbon_g_per_kwh is not None:
-            priced = money.at(record.run, price, carbon_g_per_kwh)
+        if price is not None:
+            priced = money.at(record.run, price)
             if as_json:
                 raise click.UsageError("Costs are shown as a table: leave --json out.")
             for part in terminal.show_costs(priced, record.analysis):

@@ -59,14 +59,6 @@ def upgrade() -> None:
     default=(),
     help="Two arms stand for the sides, and a run for a boot: onnxruntime@1.29.0,onnxruntime@1.30.0.",
 )
-@click.option(
-    "--cross",
-    metavar="A,B",
-    type=NAMES,
-    default=(),
-    help="Every boot measures both arms in turns: onnxruntime@1.29.0,onnxruntime@1.30.0. The verdict then holds the "
-    "effect of either change, and what they do together.",
-)
 @BUDGET
 @click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
 @MARGIN
@@ -82,7 +74,6 @@ def begin(
     *,
     one_way: bool,
     sides: tuple[str, ...],
-    cross: tuple[str, ...],
     **values: Any,  # noqa: ANN401  (each option has a type of its own)
 ) -> None:
     """Declare the upgrade NAME on the old stack, before anything is changed.
@@ -93,10 +84,8 @@ def begin(
 
     if sides and (len(sides) != 2 or values["backends"]):
         raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
-    if cross and (len(cross) != 2 or values["backends"] or sides):
-        raise click.UsageError("--cross names two arms, A,B, and takes the place of --backends and --sides.")
     console = terminals.console()
-    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides, cross=cross)
+    state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
     for line in (*show.promise(state.begun), progress.advice(state)):
         terminals.say(console, line)
 
@@ -208,28 +197,3 @@ def verdict(
     else:
         terminals.write(WRITERS[format_](found))
     sys.exit(found.exit_code)
-
-
-@upgrade.command()
-@click.argument("name")
-@click.option("--cron", is_flag=True, help="Print a line for crontab, for machines without systemd.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
-@REPORTS
-def unit(name: str, *, cron: bool, output: Path | None, reports: Path) -> None:
-    """Print a systemd unit that runs `levelfield upgrade next NAME` at every boot.
-
-    Paths in it are those of this machine: the folder it is run in, the interpreter, and the reports folder.
-    """
-    from suite.record.files import write_atomically
-    from suite.upgrade import store
-    from suite.upgrade import unit as units
-
-    store.load(name, reports)
-    call = units.call_of(name, reports)
-    text = units.cron_line(call) if cron else units.systemd_unit(call)
-    if output is None:
-        terminals.write(text)
-        return
-    write_atomically(output, text.encode())
-    terminals.say(terminals.console(), f"Written: {output}")
-    terminals.say(terminals.console(), units.how_to_install(output, cron=cron))

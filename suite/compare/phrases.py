@@ -57,8 +57,6 @@ def arms(row: Row | Drift) -> str:
     """`onnxruntime`, `onnxruntime@1.30.0 → onnxruntime` where the sides have other names for it."""
     if isinstance(row, Row) and row.node:
         return f"{arms(msgspec.structs.replace(row, node=''))} ({clean(row.node, 80)})"
-    if isinstance(row, Row) and row.effect == "interaction":
-        return clean(f"{row.old_arm} → {row.new_arm}, × stack")
     if row.old_arm and row.new_arm and row.old_arm != row.new_arm:
         return clean(f"{row.old_arm} → {row.new_arm}")
     return clean(row.new_arm or row.old_arm)
@@ -116,12 +114,6 @@ def metric(name: Metric) -> str:
     return scenarios.get(name).phrase
 
 
-CROSSED = "The arms against each other"
-"""Title of the rows on two arms in the boots of an upgrade."""
-CROSSED_CAPTION = (
-    "Old and new are the arms here, over both stacks. “× stack” is how many times larger their ratio is on the new "
-    "stack than on the old one."
-)
 HEADINGS = ("arm", "case", "new/old")
 """Of the first two columns of a table of cases, and of that of the ratio."""
 READINGS = "Readings of other tools"
@@ -244,9 +236,9 @@ def further(row: Judged, replicate: str = "run") -> str:
         return ""
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
-    seconds, effect = (row.further_seconds, row.effect) if isinstance(row, Row) else (None, "")
+    seconds = row.further_seconds if isinstance(row, Row) else None
     time = f" (about {units.roughly(seconds)})" if seconds else ""
-    stacks = "of the new stack" if row.drift is None and not effect else "in each phase"
+    stacks = "of the new stack" if row.drift is None else "in each phase"
     where = stacks if replicate == "boot" else "a side"
     return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
 
@@ -309,12 +301,10 @@ def setting_cells(found: Setting) -> tuple[str, str, str, str, str]:
 
 
 def setting_note(found: Setting) -> str:
-    """`part of the upgrade`, `accepted`, or `not meant: cpupower frequency-set -g performance brings it back`."""
+    """`part of the upgrade`, `accepted`, or `not meant`, with where the setting is kept."""
     if found.meant == "upgrade":
         return "part of the upgrade"
-    restored = f"{clean(found.restore)} brings it back" if found.restore else ""
-    parts = [clean(found.reason), restored]
-    return ": ".join([found.meant, "; ".join(filter(None, parts))]) if any(parts) else found.meant
+    return f"{found.meant}: {clean(found.reason)}" if found.reason else found.meant
 
 
 def drifted(drift: Drift) -> str:

@@ -68,9 +68,6 @@ class Verdict(enum.StrEnum):
     """Of an upgrade: neither shown nor ruled out."""
     NOT_ATTRIBUTABLE = "not attributable"
     """Of an upgrade: something else changed with it, which was not intended."""
-    LARGER_TOGETHER = "larger together"
-    """Of two arms and two stacks: what the second arm costs over the first is more on the new stack."""
-    SMALLER_TOGETHER = "smaller together"
 
 
 class Movement(enum.StrEnum):
@@ -86,18 +83,6 @@ class Movement(enum.StrEnum):
     BECAME_EQUAL = "became equal"
     UNEQUAL = "unequal on both sides"
     UNKNOWN = "not compared"
-
-
-Effect: TypeAlias = Literal["", "arms", "interaction"]
-"""What a row of an upgrade with two arms is about.
-
-(empty)
-    The old side against the new one, as anywhere else.
-arms
-    The first arm against the second, over both stacks.
-interaction
-    How the ratio of the arms differs between the stacks: a ratio of ratios.
-"""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +133,6 @@ class Row(Judged, frozen=True):
     """Of a derived gate: worse is that more than half of the new runs cost more than this."""
     finds: float | None = None
     """Of a derived gate: smallest ratio that so many new runs find, with the probability that it states."""
-    effect: Effect = ""
     node: str = ""
     """Of a fleet: the node that the row is about; empty: all nodes."""
 
@@ -157,8 +141,6 @@ class Row(Judged, frozen=True):
         """`onnxruntime/resnet50/latency/fp32/b1/t2/cpu`, or with both arms where their ids differ."""
         if self.node:
             return f"{self.node}: {msgspec.structs.replace(self, node='').id}"
-        if self.effect == "interaction":
-            return f"{self.old_arm}→{self.new_arm}×stack/{self.case.id}"
         if self.old_arm and self.new_arm and self.old_arm != self.new_arm:
             return f"{self.old_arm}→{self.new_arm}/{self.case.id}"
         return f"{self.new_arm or self.old_arm}/{self.case.id}"
@@ -259,8 +241,6 @@ class Setting(msgspec.Struct, frozen=True):
     new: str
     meant: Literal["upgrade", "accepted", "not meant"]
     """`upgrade`: it belongs to the software stack that was exchanged."""
-    restore: str = ""
-    """Command that brings the old value back."""
     reason: str = ""
 
 
@@ -345,8 +325,6 @@ class Comparison(msgspec.Struct, frozen=True):
     """None: it is not known."""
     settings: tuple[Setting, ...] = ()
     """Of an upgrade: what else changed, which is shown before the verdicts."""
-    crossed: tuple[Row, ...] = ()
-    """Of an upgrade with two arms: their effect, and their interaction with the stack."""
     readings: tuple[Reading, ...] = ()
     """Of an upgrade: what other tools reported in its boots; worse ones first."""
 

@@ -50,8 +50,6 @@ class Found(msgspec.Struct, frozen=True):
     places: tuple[Place, ...]
     notes: tuple[str, ...]
     """What was passed over, a sentence each."""
-    folders: dict[str, Path] = {}
-    """Of each node, by its name."""
 
 
 def find(folder: Path) -> Found:
@@ -81,16 +79,16 @@ def find(folder: Path) -> Found:
             f"The folder {folder} holds more than {MOST_NODES:,} folders, the most that a fleet may have.",
             fix="Gather fewer nodes at a time.",
         )
-    nodes: dict[str, Path] = {}
+    nodes: dict[str, None] = {}
     places: list[Place] = []
     for entry in folders:
         name = _shown(entry)
         if name in nodes:
             notes.append(f"Two folders are shown as {name}: only the first is read.")
             continue
-        nodes[name] = Path(entry.path)
+        nodes[name] = None
         places += _of_node(name, Path(entry.path), notes)
-    return Found(tuple(nodes), tuple(places), tuple(notes), nodes)
+    return Found(tuple(nodes), tuple(places), tuple(notes))
 
 
 def _of_node(node: str, folder: Path, notes: list[str]) -> Iterator[Place]:

@@ -16,12 +16,11 @@ import numpy as np
 
 from suite.compare.reduction import Reduced
 from suite.errors import LevelfieldError
-from suite.fleet import folders, reading, second_test
+from suite.fleet import folders, reading
 from suite.fleet.folders import Place
 from suite.fleet.judge import judge
 from suite.fleet.types import Fleet, Node, NodeVerdict
 from suite.record import files
-from suite.record.layers import Layers
 from suite.report import units
 
 REPORT = "report.html"
@@ -40,8 +39,6 @@ class Gathered(msgspec.Struct, frozen=True):
     """Node to the report beside its newest record, relative to the folder, where there is one."""
     notes: tuple[str, ...]
     """What was left out, a sentence each."""
-    tests: second_test.ByNode = {}
-    """Node to what it computed again, layer by layer; nodes with none are left out."""
 
     @property
     def records(self) -> int:
@@ -63,7 +60,6 @@ def gather(folder: Path) -> Gathered:
     runs: dict[str, list[_Read]] = {name: [] for name in found.nodes}
     for place, run in sorted(kept, key=lambda each: each[1].facts.started):
         runs[place.node].append((place, run))
-    tests, of_tests = _tests(found)
     newest = {name: of_node[-1][0] for name, of_node in runs.items() if of_node}
     return Gathered(
         nodes={name: tuple(run for _, run in of_node) for name, of_node in runs.items()},
@@ -72,22 +68,8 @@ def gather(folder: Path) -> Gathered:
             *found.notes,
             *(each.reason for _, each in answers if isinstance(each, reading.Unread)),
             *repeated,
-            *of_tests,
         ),
-        tests=tests,
     )
-
-
-def _tests(found: folders.Found) -> tuple[dict[str, list[Layers]], list[str]]:
-    """Read the files of second tests in the nodes' folders."""
-    tests: dict[str, list[Layers]] = {}
-    notes: list[str] = []
-    for node, folder in found.folders.items():
-        files_of_node, passed_over = second_test.files_of(node, folder)
-        notes += passed_over
-        if files_of_node:
-            tests[node] = files_of_node
-    return tests, notes
 
 
 def _report(place: Place, folder: Path) -> str:
@@ -126,7 +108,7 @@ def verdict(gathered: Gathered, *, margin: float, level: float) -> Fleet:
             fix=f"Gather the runs as FOLDER/NODE/{files.NAME} or FOLDER/NODE/RUN/{files.NAME}.",
         )
     with np.errstate(over="ignore"):  # a stranger's costs may be as far apart as numbers can be
-        found = judge(present, margin=margin, level=level, reports=gathered.reports, tests=gathered.tests)
+        found = judge(present, margin=margin, level=level, reports=gathered.reports)
     unread = (Node(name, "", NodeVerdict.UNDECIDED, "undecided", NO_RECORD) for name in silent)
     return msgspec.structs.replace(
         found,

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
 from suite.compare.reduction import Reduced
 from suite.errors import LevelfieldError
 from suite.fleet import cells as of_cells
-from suite.fleet import second_test, words
+from suite.fleet import words
 from suite.fleet.differs import differences
 from suite.fleet.groups import Peers, by_hardware, differs_from
 from suite.fleet.quorum import Verdicts, verdicts
@@ -27,7 +25,6 @@ def judge(
     margin: float = MARGIN,
     level: float = LEVEL,
     reports: Mapping[str, str] | None = None,
-    tests: second_test.ByNode | None = None,
 ) -> Fleet:
     """Judge the nodes of a fleet, each against its peers.
 
@@ -41,8 +38,6 @@ def judge(
         Probability that any node of a fleet of like nodes is called slow, fast or noisy in any result.
     reports
         Path of the newest report of a node, by its name.
-    tests
-        What nodes computed again, layer by layer.
 
     Raises
     ------
@@ -54,7 +49,7 @@ def judge(
         raise LevelfieldError("No node has a run.", fix="Gather the records of the nodes first.")
     tables = [collect(group) for group in groups]
     judged = outliers.judge([table.costs() for table in tables], level=level, margin=margin)
-    quorums = [_tested_again(verdicts(group), group, tests or {}) for group in groups]
+    quorums = [verdicts(group) for group in groups]
     cells: list[Cell] = []
     nodes: list[Node] = []
     found: list[Group] = []
@@ -78,11 +73,6 @@ def judge(
         margin=margin,
         level=level,
     )
-
-
-def _tested_again(agreement: Verdicts, group: Peers, tests: second_test.ByNode) -> Verdicts:
-    of_group = {name: tests[name] for name in group.nodes if name in tests}
-    return msgspec.structs.replace(agreement, wrong=second_test.add(agreement.wrong, of_group))
 
 
 def _nodes(

@@ -9,7 +9,6 @@ import msgspec
 
 from suite.analysis.types import Estimate
 from suite.compare.phrases import clean, cost, factor, in_words, value
-from suite.fleet import second_test, words
 from suite.fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 from suite.report import units
 from suite.report.markdown import interval
@@ -167,31 +166,13 @@ def fact_cells(found: Shared) -> tuple[str, str, str, str, str]:
     return clean(fact.group), clean(fact.name), value(fact.value), majority, nodes(found.nodes)
 
 
-def answer_cells(found: WrongAnswer) -> tuple[str, str, str, str, str]:
-    """Return the texts of a wrong answer: node, arm and question, both digests, the first layer, and how often."""
+def answer_cells(found: WrongAnswer) -> tuple[str, str, str]:
+    """Return the texts of a wrong answer: node, arm and question, and both digests."""
     return (
         node(found.node),
         clean(f"{found.arm}/{found.question}"),
         f"{clean(found.digest[:_DIGEST])} ({found.peers} of {found.of} peers: {clean(found.majority[:_DIGEST])})",
-        clean(found.layer) or _no_layer(found),
-        again(found),
     )
-
-
-def _no_layer(found: WrongAnswer) -> str:
-    if not found.tested_again:
-        return "not looked for"
-    return "not found" if found.wrong_again else "none differs now"
-
-
-def again(found: WrongAnswer) -> str:
-    """Return how often a wrong answer was computed again and was wrong again, or the command that does so."""
-    reason = clean(found.reason)
-    if found.tested_again:
-        return "; ".join(filter(None, (words.seen_again(found), reason)))
-    case = second_test.case_of(found)
-    how = f"on it and on a peer: levelfield layers {clean(case)}" if case else "its layers cannot be seen"
-    return "; ".join(filter(None, ("not tested again", how, reason)))
 
 
 def group_title(found: Group) -> str:

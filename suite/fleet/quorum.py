@@ -11,12 +11,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from suite.compare import layers
 from suite.compare.reduction import Question, Reduced
 from suite.compare.reduction import question as question_of
 from suite.fleet.groups import Peers
 from suite.fleet.types import WrongAnswer
-from suite.record.schema import elsewhere
+from suite.record.schema import Image, elsewhere
 
 FEWEST_NODES = 3
 """With an answer to a question: of two that differ, neither is the majority."""
@@ -112,7 +111,12 @@ def _image(run: Reduced, arm: str) -> tuple[str, ...]:
     variants = (f"{asked.variant}@{asked.version}", asked.variant)
     images = {(each.name, each.variant): each for each in run.images if elsewhere(each.launcher, run.launcher) == place}
     image = next((images[asked.image, each] for each in variants if (asked.image, each) in images), None)
-    return () if image is None else layers.content(image)
+    return () if image is None else _content(image)
+
+
+def _content(image: Image) -> tuple[str, ...]:
+    """Return digests of what is in an image, which two builds of the same have in common."""
+    return image.layers or (image.lock_sha256, image.recipe_sha256, image.base, image.worker_sha256, image.python)
 
 
 def _data(run: Reduced, asked: Asked) -> Sequence[str]:

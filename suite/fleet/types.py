@@ -21,7 +21,7 @@ class NodeVerdict(enum.StrEnum):
     """What is said of a node, or of a node in one case; the most serious first."""
 
     WRONG = "computes wrongly"
-    """Its answer is not the one of the majority of its peers, to the last bit; a second test says if it still is."""
+    """Its answer is not the one of the majority of its peers, to the last bit."""
     FAILED = "failed"
     """It has no result where its peers have one."""
     SLOW = "slow"
@@ -108,14 +108,6 @@ class WrongAnswer(msgspec.Struct, frozen=True):
     """That gave the majority's answer."""
     of: int
     """Peers with an answer, without the node."""
-    layer: str = ""
-    """The first layer whose output differs; empty: it was not looked for, or not found."""
-    tested_again: int = 0
-    """How often the node computed the answer again, each time in a fresh worker."""
-    wrong_again: int = 0
-    """How often of these it was not the majority's."""
-    reason: str = ""
-    """What else the second test says, or why it says nothing: a phrase without a full stop."""
 
 
 class Node(msgspec.Struct, frozen=True):

@@ -81,9 +81,7 @@ def reason(
         case NodeVerdict.WRONG:
             one = wrong[0]
             where = f"{one.arm} on {one.question}, where {one.peers} of {units.plural(one.of, 'peer')} agree"
-            return (
-                f"its answer is another one to the last bit: {where}{_more(len(wrong), 'answer')}; {_second_test(one)}"
-            )
+            return f"its answer is another one to the last bit: {where}{_more(len(wrong), 'answer')}"
         case NodeVerdict.DIFFERENT:
             return f"{_fact(differences[0])}{_more(len(differences), 'fact')}"
         case NodeVerdict.SLOW | NodeVerdict.FAST:
@@ -95,25 +93,6 @@ def reason(
             if otherwise and verdict is NodeVerdict.UNDECIDED:
                 return otherwise
             return f"{found[0].result}: {found[0].reason}{_more(len(found), 'result')}"
-
-
-def _second_test(one: WrongAnswer) -> str:
-    """Say what the second test of a wrong answer found."""
-    if not one.tested_again:
-        return "it was not tested again"
-    layer = f"the first layer that differs is {one.layer}" if one.layer else one.reason
-    return ", ".join(filter(None, (seen_again(one), layer)))
-
-
-def seen_again(one: WrongAnswer) -> str:
-    """`wrong again in 2 of 2 launches`.
-
-    Parameters
-    ----------
-    one
-        An answer that was computed again.
-    """
-    return f"wrong again in {one.wrong_again} of {units.plural(one.tested_again, 'launch', 'launches')}"
 
 
 def _fact(one: Difference) -> str:

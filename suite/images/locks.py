@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.utils import parse_wheel_filename
 
 from suite.errors import LevelfieldError
 from suite.images import (
@@ -24,7 +24,6 @@ from suite.images import (
 from suite.images.catalogue import PYTHON, Pin
 from suite.images.registries import Places
 from suite.images.wheels import Progress, silent
-from suite.names import unknown
 from suite.paths import images_root, temporary_folder
 from suite.record.references import is_cuda_build, parse, split_python
 
@@ -173,60 +172,6 @@ def _of_workers(image: catalogue.Image, variant: str, folder: Path) -> list[Path
     file = folder / "worker.in"
     file.write_text("\n".join(catalogue.of_workers(image.name, variant)) + "\n", encoding="utf-8")
     return [file]
-
-
-def with_distribution(base: catalogue.Lock, name: str, version: str) -> catalogue.Lock:
-    """Write the lock that holds one distribution at another version, and everything else as `base`.
-
-    Parameters
-    ----------
-    base
-        Lock of an image.
-    name, version
-        The distribution, and the version that it has instead.
-
-    Returns
-    -------
-    Lock
-        A lock in the cache, found by `suite.images.catalogue.lock` under its version's name.
-
-    Raises
-    ------
-    LevelfieldError
-        The lock does not hold the distribution, or holds this version; it is what the image has versions of; there is
-        no such version; or the rest cannot be installed with it.
-    """
-    name, held = canonicalize_name(name), base.versions
-    if name not in held:
-        raise unknown(f"distribution in {base.label}", name, held)
-    if name == catalogue.framework(base.image, base.variant):
-        raise LevelfieldError(
-            f"{name} is what {base.image} has versions of.", fix=f"Write {base.image}@{version} as the arm."
-        )
-    if held[name] == version:
-        raise LevelfieldError(f"{base.label} holds {name} {version} already.", fix="Name another version.")
-    with temporary_folder("resolving") as folder:
-        source, output = folder / "requirements.in", folder / "pylock.toml"
-        source.write_text(f"{name}=={version}\n", encoding="utf-8")
-        arguments = resolver_arguments(base.variant, source, registries.settings(), base.python)
-        problem = version_locks.compile_requirements(
-            [source], output, ["--no-deps", "--generate-hashes", "--format", "pylock.toml", *arguments]
-        )
-        if problem:
-            raise version_locks.no_release(name, version, base.python) or LevelfieldError(
-                f"{name} {version} cannot be resolved: {problem}", fix="Check that your package index has it."
-            )
-        (package,) = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
-    pin = _pin(package, base.python)
-    other = msgspec.structs.replace(base, version=None, sha256=pin.sha256, pins=(pin,))
-    (file,) = wheels.fetch(other)
-    mixed = version_locks.mix(base, msgspec.structs.replace(other, pins=(_sized(pin, file),)), [name])
-    if problem := version_locks.conflict(mixed):
-        raise LevelfieldError(
-            f"{name} {version} cannot be installed with the rest of {base.label}: {problem}.",
-            fix="Name another version.",
-        )
-    return mixed
 
 
 def resolver_arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:

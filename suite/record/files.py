@@ -19,7 +19,7 @@ MAX_BYTES = 512 * 1024 * 1024
 MAX_VALUES = 50_000_000
 """Most values that a record may have: each takes some forty bytes of memory once it is read."""
 LEAST_AMOUNT, HIGHEST_AMOUNT = 1e-9, 1e10
-"""Of a price, and of a carbon intensity: what can be typed."""
+"""Of a price: what can be typed."""
 MAX_CURRENCY_CHARS = 8
 LEAST_LATENCY_MS, MOST_LATENCY_MS = 0.001, 3_600_000.0
 """Of a latency target: what can be typed."""
@@ -261,13 +261,11 @@ def check(run: Run, name: str) -> None:
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")
-    price, carbon = run.settings.price, run.settings.carbon_g_per_kwh
+    price = run.settings.price
     if price is not None and not (
         LEAST_AMOUNT <= price.per_hour <= HIGHEST_AMOUNT and len(price.currency) <= MAX_CURRENCY_CHARS
     ):
         raise _impossible(name, f"a price of {price.per_hour:g} an hour")
-    if carbon is not None and not LEAST_AMOUNT <= carbon <= HIGHEST_AMOUNT:
-        raise _impossible(name, f"{carbon:g} g of CO2 a kilowatt-hour")
     target = run.settings.latency_target_ms
     if target is not None and not LEAST_LATENCY_MS <= target <= MOST_LATENCY_MS:
         raise _impossible(name, f"a latency target of {target:g} ms")

@@ -959,7 +959,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     price: Price | None = None
     """Of this machine, to show what times cost; None: none was given."""
     carbon_g_per_kwh: float | None = None
-    """Grams of CO2 equivalents that a kilowatt-hour emits here, to show what measured energy does; None: not given."""
+    """Of records of earlier versions: grams of CO2 equivalents of a kilowatt-hour; nothing shows it."""
 
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]

@@ -58,8 +58,6 @@ def command(run: Run) -> str:
         words += ["--target", f"{100 * settings.target:g}%"]
     if settings.price is not None:
         words += ["--price", units.price(settings.price).replace(units.NBSP, "")]
-    if settings.carbon_g_per_kwh is not None:
-        words += ["--carbon", f"{units.plain(settings.carbon_g_per_kwh)}g/kWh"]
     words += ["--seed", str(settings.seed)]
     words += ["--launcher", settings.launcher]
     # Left to choose, a machine with a GPU would take it.
@@ -75,9 +73,6 @@ def _of_ab(run: Run, arms: list[str]) -> list[str]:
     """Return how the arms of an `ab` are named; empty: it was none."""
     if "ab" in run.labels and len(arms) == 2:
         return ["ab", _typable(arms[0]), _typable(arms[1].partition("#")[0])]
-    if "cross" in run.labels and len(arms) in {4, 8}:  # the last change varies fastest: 1, 2 and 4 have one change each
-        first, *others = (_typable(arms[index]) for index in (4, 2, 1) if index < len(arms))
-        return ["ab", _typable(arms[0]), first, *(word for each in others for word in ("--cross", each))]
     return []
 
 

@@ -263,11 +263,9 @@ def _accuracy(title: str, headings: Sequence[str], lines: Sequence[accuracy.Line
 def _costs(found: CostTable) -> Table:
     table = plain_table(f"{costs.TITLE}: {found.title}")
     _add_arms(table)
-    for heading in found.headings:
-        table.add_column(text(f"{heading} (95 %)"), justify="right", no_wrap=True)
+    table.add_column(text(f"{found.heading} (95 %)"), justify="right", no_wrap=True)
     for line in found.lines:
-        cells = (f"{value} ({bounds})" if bounds else value for value, bounds in line.cells)
-        table.add_row(_arm(line.arm), *map(text, cells))
+        table.add_row(_arm(line.arm), text(f"{line.value} ({line.bounds})" if line.bounds else line.value))
     return table
 
 

@@ -264,7 +264,6 @@ _CURRENCY = r"[A-Za-z]{1,8}|[^\w\s.,:;/+\-()'\"\\]"
 _PRICE = re.compile(
     rf"(?P<before>{_CURRENCY})?\s?(?P<amount>[0-9]{{1,7}}(?:\.[0-9]{{1,9}})?)\s?(?P<after>{_CURRENCY})?/h"
 )
-_CARBON = re.compile(r"(?P<amount>[0-9]{1,7}(?:\.[0-9]{1,9})?)\s?(?P<unit>k?g)/kWh")
 
 
 def parse_price(text: str) -> Price | None:
@@ -278,13 +277,6 @@ def parse_price(text: str) -> Price | None:
     amount, currency = float(found["amount"]), found["before"] or found["after"] or ""
     is_sign = not currency or currency.isalpha() or unicodedata.category(currency) == "Sc"
     return Price(amount, currency) if amount > 0 and is_sign else None
-
-
-def parse_carbon(text: str) -> float | None:
-    """Return the grams a kilowatt-hour that people write as `380g/kWh` or `0.38 kg/kWh`; None where it is none."""
-    found = _CARBON.fullmatch(text.strip())
-    grams = float(found["amount"]) * (1000 if found["unit"] == "kg" else 1) if found else 0.0
-    return grams if grams > 0 else None
 
 
 def plain(value: float) -> str:

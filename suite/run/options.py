@@ -65,4 +65,3 @@ class Options(msgspec.Struct, frozen=True):
     """Of LoadGen's Server scenario; None: that of MLPerf's rules."""
     price: Price | None = None
     """Of an hour of this machine."""
-    carbon_g_per_kwh: float | None = None

@@ -98,7 +98,6 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             loadgen_test_s=options.loadgen_test_s,
             latency_target_ms=options.latency_target_ms,
             price=options.price,
-            carbon_g_per_kwh=options.carbon_g_per_kwh,
         ),
         machine=machine,
         images=tuple(resources.images.values()),

@@ -28,7 +28,6 @@ def of(
     drifts: Sequence[Drift],
     lost: Sequence[Setting],
     gate: Gate,
-    crossed: Sequence[Row] = (),
     readings: Sequence[Reading] = (),
     to_come: str = "",
 ) -> str:
@@ -42,8 +41,6 @@ def of(
         Settings that changed and were not meant to.
     gate
         Its margin is named.
-    crossed
-        Of two arms: their effects and interactions, judged.
     readings
         Of other tools, judged.
     to_come
@@ -51,9 +48,9 @@ def of(
     """
     if not rows and not readings:
         return "Not decided: nothing was measured on both sides."
-    head = _head((*rows, *crossed, *readings), drifts)
+    head = _head((*rows, *readings), drifts)
     early = (f"{to_come} to come",) if to_come else ()
-    text = f"{head}: {'; '.join((*early, *_clauses(rows, readings, lost, gate, head), *_crossed(crossed)))}."
+    text = f"{head}: {'; '.join((*early, *_clauses(rows, readings, lost, gate, head)))}."
     return " ".join(filter(None, (text, numerics(drifts))))
 
 
@@ -105,19 +102,7 @@ def _counted(rows: Sequence[Judged], what: str, gate: Gate, head: str, of: str =
     return f"of {len(rows)} {what}s{of}, {', '.join(f'{count} {word}' for count, word in parts)}"
 
 
-def _crossed(rows: Sequence[Row]) -> Iterator[str]:
-    """`onnxruntime@1.30.0 over onnxruntime@1.29.0: 2 same; that ratio on the new stack over the old one: 2 same`."""
-    for effect in ("arms", "interaction"):
-        found = [row for row in rows if row.effect == effect]
-        if not found:
-            continue
-        counts = Counter(row.verdict for row in found)
-        said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
-        arms = f"{phrases.clean(found[0].new_arm, 80)} over {phrases.clean(found[0].old_arm, 80)}"
-        yield f"{arms if effect == 'arms' else 'that ratio on the new stack over the old one'}: {said}"
-
-
-def method(gate: Gate, *, bracketed: bool, crossed: bool = False, of_readings: float = 0.0) -> str:
+def method(gate: Gate, *, bracketed: bool, of_readings: float = 0.0) -> str:
     """Return a paragraph on how verdicts were reached.
 
     Parameters
@@ -126,8 +111,6 @@ def method(gate: Gate, *, bracketed: bool, crossed: bool = False, of_readings: f
         Margin and level.
     bracketed
         Whether the old stack was measured again afterwards.
-    crossed
-        Whether every boot measured two arms against each other.
     of_readings
         Part of the level that readings of other tools are tested at; 0: there are none to test.
     """
@@ -145,13 +128,6 @@ def method(gate: Gate, *, bracketed: bool, crossed: bool = False, of_readings: f
         f"of no change. Over all {together} together, an upgrade that changes nothing is called slower or drifted with "
         f"a probability of at most {100 * gate.q:.3g}{units.NBSP}%, where its boots scatter around one level. Where "
         f"boots come up in two modes, it is up to 4{units.NBSP}% with three boots a phase."
-        + (
-            " That includes the two arms where they do the same. They are compared within each boot: their effect is "
-            "the mean over the boots, both stacks weighted equally, and the interaction compares their ratio between "
-            "the stacks as costs are compared."
-            if crossed
-            else ""
-        )
         + (
             f" Readings are tested at {units.percent(of_readings)} of that level, and cases at the rest."
             if of_readings

@@ -67,8 +67,6 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     """Of the old software stack."""
     hardware: dict[str, str]
     """Of the machine."""
-    crossed: bool = False
-    """Every boot measures two arms against each other: those that the one selection names."""
 
     @property
     def declared(self) -> bool:

@@ -36,7 +36,7 @@ def over_boots(row: _Judged, found: Bracketed, costs: Costs) -> _Judged:
     """
     verdict = Verdict(found.verdict.value)
     different = _DIFFERENT.get(found.verdict)
-    if different is not None and isinstance(row, Row) and not row.effect:  # an interaction has words of its own
+    if different is not None and isinstance(row, Row):
         verdict = of_metric(different, row.metric)
     return msgspec.structs.replace(
         row,
@@ -87,8 +87,7 @@ def with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, .
     }
 
     def has_moved(row: Row) -> bool:
-        pairs = ((arm, arm) for arm in (row.old_arm, row.new_arm)) if row.effect else ((row.old_arm, row.new_arm),)
-        return any((*pair, question(row.case)) in moved for pair in pairs)
+        return (row.old_arm, row.new_arm, question(row.case)) in moved
 
     return tuple(
         msgspec.structs.replace(

@@ -13,7 +13,6 @@ from suite.analysis.status import SMOKE
 from suite.errors import LevelfieldError
 from suite.launchers.choice import choose
 from suite.plan import Plan, Selection
-from suite.plan import arms as arm_names
 from suite.plan.placement import AUTO
 from suite.prepare.own_model import store as own_files
 from suite.prepare.own_weights import store as own_weights
@@ -44,7 +43,6 @@ def begin(
     boots: int,
     one_way: bool = False,
     sides: Sequence[str] = (),
-    cross: Sequence[str] = (),
     see: See = side.see,
 ) -> State:
     """Declare an upgrade, on the old stack.
@@ -63,8 +61,6 @@ def begin(
         There is no going back to the old stack.
     sides
         Two arms that stand for the old and the new side; none: the machine's own stacks are the sides.
-    cross
-        Two arms that every boot measures against each other; none: what the selection names.
     see
         Looks at this boot.
 
@@ -87,16 +83,8 @@ def begin(
     if reason:
         terminals.say(console, reason)
     selections = tuple(msgspec.structs.replace(options.selection, backends=(each,)) for each in sides)
-    selections = selections or (
-        msgspec.structs.replace(options.selection, backends=cross or options.selection.backends),
-    )
-    selections = tuple(plan.found_here(each, launcher.kind) for each in selections)
-    plans = tuple(_plan(each, crossed=bool(cross)) for each in selections)
-    if cross and len(plans[0].backends) == 1:
-        raise LevelfieldError(
-            f"{' and '.join(cross)} are the same arm: {plans[0].backends[0]}.",
-            fix="Name two arms that differ, such as two versions.",
-        )
+    selections = tuple(plan.found_here(each, launcher.kind) for each in selections or (options.selection,))
+    plans = tuple(map(_plan, selections))
     selections = tuple(map(_fixed, selections, plans))
     seen = see(plans[0].cpus)
     data = options.training_data
@@ -124,7 +112,6 @@ def begin(
             salt=secrets.token_hex(16),
             identity=seen.identity,
             hardware=seen.hardware,
-            crossed=bool(cross),
         ),
         options.reports,
     )
@@ -255,7 +242,7 @@ def _planned(made: Plan) -> Planned:
 def _planned_again(begun: Begun, which: Side) -> Plan:
     """Plan what a side measures, and refuse a plan that is no longer the one that was declared."""
     index = int(begun.declared and which == "new")
-    made = _plan(_found(begun.selections[index]), crossed=begun.crossed)
+    made = _plan(_found(begun.selections[index]))
     was, now = begun.plans[index], _planned(made)
     if was == now:
         return made
@@ -274,11 +261,8 @@ def _planned_again(begun: Begun, which: Side) -> Plan:
     )
 
 
-def _plan(selection: Selection, *, crossed: bool) -> Plan:
-    if crossed:
-        made = plan.several(selection, arm_names.of_one_launcher(tuple(map(arm_names.parse, selection.backends))))
-    else:
-        made = plan.make(selection)
+def _plan(selection: Selection) -> Plan:
+    made = plan.make(selection)
     if made.profile.name == SMOKE:
         return made
     return plan.with_timed_launches(made, max(LAUNCHES, made.profile.generations))

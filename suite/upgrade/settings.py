@@ -8,7 +8,6 @@ compared. Lists of what the kernel has (mitigations, tunables of the scheduler, 
 was not there.
 """
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -20,7 +19,7 @@ from suite.history import environment
 from suite.record.schema import Absent, Fact, Fingerprint
 from suite.record.volatile import is_volatile
 from suite.report.sentences import shortened
-from suite.upgrade import restore, rules
+from suite.upgrade import rules
 
 NOT_THERE = "not there"
 _COMMAND_LINE = "kernel, boot parameters"
@@ -33,8 +32,6 @@ _FOLLOWS = {
     "MIG after a reset": "MIG",
 }
 """Facts of a GPU that are not told twice where they differ just as another one does."""
-_PLAIN = re.compile(r"[A-Za-z0-9_.,:=@/+ -]{1,200}", re.ASCII)
-"""Parameters that may be repeated in an instruction."""
 _RESERVED_SHARE = 0.02
 """Part of the memory by which kernels may differ in what they keep for themselves; a lost module is more."""
 _LONGEST = 1000
@@ -54,10 +51,8 @@ class Difference(msgspec.Struct, frozen=True):
     """Values as readers see them; where boots of a side have several, each with the number of boots."""
     kind: Literal["stack", "setting"]
     """`stack`: what an upgrade is about; `setting`: what can be set, and may have been lost at a restart."""
-    restore: str
-    """The command that restores the old value, for a POSIX shell as root; empty where there is none."""
     reason: str
-    """Where the value comes from, and why there is no command where there is none."""
+    """Where the value comes from."""
 
     @property
     def title(self) -> str:
@@ -153,16 +148,11 @@ class _Sides:
     def __init__(self, old: Sequence[_Facts], new: Sequence[_Facts]) -> None:
         self._boots = (old, new)
         self.keys = {key for boot in (*old, *new) for key in boot}
-        self.agreed = (self._agreed(0), self._agreed(1))
-        """The facts of each side that all its boots agree on."""
 
     def of(self, key: str) -> tuple[list[Fact], list[Fact]]:
         """Return what each side's boots recorded of a fact."""
         first, second = ([fact for boot in side if (fact := _fact(boot, key)) is not None] for side in self._boots)
         return first, second
-
-    def _agreed(self, side: int) -> _Facts:
-        return {key: facts[0] for key in self.keys if _agree(facts := self.of(key)[side])}
 
     def differ(self, keys: Sequence[str]) -> bool:
         """Return whether one of several facts is not the same on both sides."""
@@ -204,7 +194,6 @@ def _difference(key: str, sides: _Sides) -> Iterator[Difference]:
         return  # its parameters are facts of their own
     follows = rule.kind == "default" or _is_unknown(old) != _is_unknown(new)
     kind = _kind(rule, follows=follows and sides.differ(rule.providers))
-    command = restore.command(key, *sides.agreed) if kind == "setting" and _agree(old) else ""
     group, name = key.split(", ", 1)
     yield Difference(
         group=shortened(group, _LONGEST),
@@ -212,8 +201,7 @@ def _difference(key: str, sides: _Sides) -> Iterator[Difference]:
         old=_summary(old),
         new=_summary(new),
         kind=kind,
-        restore=command,
-        reason=" ".join(_reasons(key, rule, old, new, kind=kind, command=command)),
+        reason=" ".join(_reasons(rule, old, new, kind=kind)),
     )
 
 
@@ -221,36 +209,13 @@ def _kind(rule: rules.Rule, *, follows: bool) -> Literal["stack", "setting"]:
     return "stack" if rule.kind == "stack" or follows else "setting"
 
 
-def _reasons(
-    key: str, rule: rules.Rule, old: Sequence[Fact], new: Sequence[Fact], *, kind: str, command: str
-) -> Iterator[str]:
+def _reasons(rule: rules.Rule, old: Sequence[Fact], new: Sequence[Fact], *, kind: str) -> Iterator[str]:
     yield rule.reason
     varying = [side for side, facts in (("old", old), ("new", new)) if len(_values(facts)) > 1]
     if varying:
         yield f"It varies within the {' and the '.join(varying)} side."
-    if kind == "stack":
-        if rule.kind != "stack":
-            yield "What decides it differs between the sides."
-    elif not command:
-        yield _without(key, old)
-
-
-def _without(key: str, old: Sequence[Fact]) -> str:
-    """Say why no command restores a setting, and what to do by hand where that is known."""
-    if not _agree(old):
-        return "No command: the old side has more than one value."
-    if isinstance(old[0], Absent):
-        return "No command: the old value is not known."
-    if not key.startswith(_PARAMETER):
-        return "No command restores this value."
-    wanted = str(old[0])
-    if wanted != NOT_THERE and not _PLAIN.fullmatch(wanted):
-        return "No command: the old value is not recorded in full."
-    change = "Remove it from" if wanted == NOT_THERE else f"Put {wanted} into"
-    return (
-        f"{change} GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub (or grub2-mkconfig -o "
-        "/boot/grub2/grub.cfg) and restart; other boot loaders have a file of their own."
-    )
+    if kind == "stack" and rule.kind != "stack":
+        yield "What decides it differs between the sides."
 
 
 def _differ(key: str, old: Sequence[Fact], new: Sequence[Fact]) -> bool:
@@ -271,10 +236,6 @@ def _is_told(key: str, sides: _Sides) -> bool:
 def _values(facts: Sequence[Fact]) -> set[str]:
     """Return the different values; reasons of absence are words, and one absence is as good as another."""
     return {"" if isinstance(fact, Absent) else environment.text(fact) for fact in facts}
-
-
-def _agree(facts: Sequence[Fact]) -> bool:
-    return len(_values(facts)) == 1
 
 
 def _is_unknown(facts: Sequence[Fact]) -> bool:

@@ -57,8 +57,7 @@ def lines(state: State, reports: Path) -> Iterator[str]:
     """
     begun = state.begun
     design = "old, new" if begun.one_way else "old, new, old"
-    arms = f"; {' and '.join(begun.selections[0].backends)} in every boot" if begun.crossed else ""
-    yield f"{begun.name}: {design}, {plural(begun.boots, begun.replicate)} each{arms}; begun {begun.at}"
+    yield f"{begun.name}: {design}, {plural(begun.boots, begun.replicate)} each; begun {begun.at}"
     for phase in state.phases:
         measured = state.of_phase(phase)
         yield f"  {phase}: {len(measured)} of {begun.boots}"

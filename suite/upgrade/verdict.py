@@ -18,7 +18,7 @@ from suite.errors import LevelfieldError
 from suite.report.units import plural
 from suite.statistics import bracket
 from suite.statistics.bracketing import LEAST_BOOTS
-from suite.upgrade import answer, crossing, judging, readings, records, settings
+from suite.upgrade import answer, judging, readings, records, settings
 from suite.upgrade.events import Begun
 from suite.upgrade.progress import Phase, State, advice, missing
 from suite.upgrade.settings import Difference
@@ -86,20 +86,19 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
     asked = readings.questions(phases.before, phases.new, phases.after, gate.margin)
     reported, taken = readings.judge(asked, gate), readings.share(asked)
-    judged, crossed = _bracketed(begun, compared, phases, gate, left=1 - taken)
+    judged = _bracketed(compared, phases, gate, left=1 - taken)
     if to_come := _to_come(begun, phases):
-        judged, crossed = (tuple(judging.too_early(row, to_come) for row in found) for found in (judged, crossed))
+        judged = tuple(judging.too_early(row, to_come) for row in judged)
         reported = tuple(judging.too_early(row, to_come) for row in reported)
-    judged, crossed = judging.with_answers(judged, drifts), judging.with_answers(crossed, drifts)
+    judged = judging.with_answers(judged, drifts)
     lost = [each for each in meant if each.meant == "not meant"]
     if lost:
         judged = tuple(map(judging.not_attributable, judged))
-        crossed = tuple(judging.not_attributable(row) if row.effect == "interaction" else row for row in crossed)
         reported = tuple(map(judging.not_attributable, reported))
         drifts = tuple(map(judging.drift_not_attributable, drifts))
-    judged, crossed, reported = rows.in_order(judged), rows.in_order(crossed), rows.in_order(reported)
+    judged, reported = rows.in_order(judged), rows.in_order(reported)
     comparison = Comparison(
-        answer=answer.of(judged, drifts, lost, gate, crossed, reported, to_come),
+        answer=answer.of(judged, drifts, lost, gate, reported, to_come),
         exit_code=0,
         kind="upgrade",
         old=Side(_label("old stack", begun, 0, (len(phases.before), len(phases.after))), _facts(phases.old)),
@@ -109,11 +108,10 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
         drifts=drifts,
         changes=readings.without(changes.compare_environments(phases.old, phases.new, pairs), reported),
         gate=gate,
-        method=answer.method(gate, bracketed=not begun.one_way, crossed=begun.crossed, of_readings=taken),
+        method=answer.method(gate, bracketed=not begun.one_way, of_readings=taken),
         replicate="boot",
         order="turns" if phases.after else "lumps",
         settings=meant,
-        crossed=crossed,
         readings=reported,
     )
     return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
@@ -128,7 +126,6 @@ def _meant(found: Sequence[Difference], accepted: Collection[str]) -> tuple[Sett
             old=each.old,
             new=each.new,
             meant="upgrade" if each.kind == "stack" else "not meant" if each in lost else "accepted",
-            restore=each.restore,
             reason=each.reason.rstrip("."),
         )
         for each in sorted(found, key=lambda each: each not in lost)
@@ -143,16 +140,8 @@ def _pairs(begun: Begun, phases: Phases) -> tuple[Pair, ...]:
     return matching.pair_arms(old, new)
 
 
-def _bracketed(
-    begun: Begun, compared: Sequence[Row], phases: Phases, gate: Gate, *, left: float
-) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """Judge all rows that have costs on both sides together; and, of two arms, their effects and interactions.
-
-    What is `left` of the level for them is shared: the effects of two arms have `crossing.ARMS_SHARE` of the whole.
-    """
-    asked = crossing.questions(phases.before, phases.new, phases.after) if begun.crossed else ()
-    level = gate.q * (left - crossing.ARMS_SHARE if begun.crossed else left)
-    interactions = {row.id: (row, each) for each in asked for row in (crossing.interaction(each),)}
+def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate, *, left: float) -> tuple[Row, ...]:
+    """Judge all rows that have costs on both sides together, at what is `left` of the level for them."""
     costs = {
         row.id: judging.costs(
             _trusted(phases.before, row.old_arm, row.case.id),
@@ -161,8 +150,8 @@ def _bracketed(
         )
         for row in compared
         if row.ratio is not None and row.reason != NOT_MEASURED
-    } | {name: each.ratios for name, (_, each) in interactions.items() if each.verdict is None}
-    found = bracket.judge(list(costs.values()), margin=gate.margin, level=level)
+    }
+    found = bracket.judge(list(costs.values()), margin=gate.margin, level=gate.q * left)
     judged = dict(zip(costs, found, strict=True))
 
     def of(row: Row) -> Row:
@@ -171,8 +160,7 @@ def _bracketed(
         plain = msgspec.structs.replace(row, p_value=None, p_adjusted=None, further_seconds=None)
         return judging.over_boots(plain, judged[row.id], costs[row.id])
 
-    crossed = (crossing.in_words(of(row), each) for row, each in interactions.values())
-    return tuple(map(of, compared)), (*crossing.effects(asked, gate), *crossed)
+    return tuple(map(of, compared))
 
 
 def _trusted(runs: Sequence[Reduced], arm: str, case: str) -> tuple[Answer, ...]:
@@ -212,8 +200,6 @@ def _notes(begun: Begun, phases: Phases, found: Sequence[Difference]) -> Iterato
         )
     elif not any(each.kind == "stack" for each in found):
         yield "Nothing that is recorded of the software stack differs between the sides."
-    if begun.crossed:
-        yield f"Every boot measured both arms in turns: {' and '.join(phases.before[0].arms)}."
     states = {
         run.facts.id: {answer.windows_of for answer in run.answers.values()} - {""}
         for run in (*phases.before, *phases.new, *phases.after)

@@ -178,12 +178,6 @@ class Profile(msgspec.Struct, frozen=True, tag="profile"):
     """Format in which the profiler's own timeline is wanted too; None: it is not."""
 
 
-class ComputeLayers(msgspec.Struct, frozen=True, tag="compute-layers"):
-    """Compute inputs 0 … `count`-1 once more, in batches of the task's size, and digest what every layer puts out."""
-
-    count: int
-
-
 class Probe(msgspec.Struct, frozen=True, tag="probe"):
     """Report the process: memory, loaded libraries, installed distributions, environment."""
 
@@ -282,7 +276,6 @@ Answerable: TypeAlias = (
     | Measure
     | Drive
     | Profile
-    | ComputeLayers
     | Probe
     | MeasureRoofline
     | ProbeMachine
@@ -450,23 +443,6 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
-class Layer(msgspec.Struct, frozen=True):
-    """What one layer put out."""
-
-    name: str
-    sha256: str
-    """Of the outputs of all batches, one after the other, C order."""
-
-
-class LayersComputed(msgspec.Struct, frozen=True, tag="layers-computed"):
-    layers: tuple[Layer, ...]
-    """In the order in which they were computed first."""
-    output_sha256: str
-    """Of the model's output when its layers were seen: float32, as that of `Verified`."""
-    how: str
-    """What was run, and how it differs from the whole model."""
-
-
 class Library(msgspec.Struct, frozen=True):
     """A shared library mapped into the worker that decides speed or numbers."""
 
@@ -592,7 +568,6 @@ Reply: TypeAlias = (
     | Measured
     | Driven
     | Profiled
-    | LayersComputed
     | Probed
     | RooflineMeasured
     | MachineProbed

@@ -100,8 +100,6 @@ class Service:
                 return session.drive(request)
             case messages.Profile():
                 return session.profile(request)
-            case messages.ComputeLayers(count=count):
-                return session.compute_layers(count)
 
     def step(self) -> None:
         """Take a step that another process leads."""

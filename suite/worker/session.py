@@ -316,18 +316,6 @@ class Session:
             raise Unsupported(f"{task.scenario} on {task.device} is not profiled: ask for latency, on the CPU.")
         return profile(request, task, self._backend, self._options, self._model.run, self._inputs[0])
 
-    def compute_layers(self, count: int) -> messages.LayersComputed:
-        """Compute the first inputs once more, layer by layer.
-
-        Parameters
-        ----------
-        count
-            How many inputs: whole batches.
-        """
-        from suite.worker import layers
-
-        return layers.compute(self.task, self._backend, count)
-
 
 def _load_model(backend: Backend, task: Task, source: Source) -> Resident:
     """Load a model; where inputs and outputs begin and end in host memory, nothing is done to place or fetch them."""

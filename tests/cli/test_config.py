@@ -30,7 +30,7 @@ def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
     path = tmp_path / "any.toml"
     path.write_text(
         'threads = [1, 2]\nmargin = "1%"\n[bench]\nmodels = ["mlp", "bert"]\nrepeat = 3\nstrict = true\n'
-        '[upgrade.next]\nreports = "there"\n[ab]\ncross = ["torch"]\n',
+        '[upgrade.next]\nreports = "there"\n',
         encoding="utf-8",
     )
     found = config.read(path, cli)
@@ -40,11 +40,10 @@ def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
     assert bench.params["margin"] == pytest.approx(0.01)
     assert (bench.params["repeat"], bench.params["strict"]) == (3, True)
     ab = cli.commands["ab"].make_context("ab", ["jax", "torch"], default_map=found.values["ab"])
-    assert ab.params["cross"] == ("torch",)
     assert ab.params["threads"] == (1, 2)
     assert found.values["upgrade"]["next"] == {"reports": "there"}
     assert set(found.given) == {"threads", "margin", "bench.models", "bench.repeat", "bench.strict",
-                                "upgrade.next.reports", "ab.cross"}  # fmt: skip
+                                "upgrade.next.reports"}  # fmt: skip
 
 
 @pytest.mark.parametrize(

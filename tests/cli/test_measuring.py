@@ -18,7 +18,7 @@ from tests.fieldtools.recorded import FOLDER
 OF_A_FILE = {"dims", "values", "module", "weights"}
 OF_DATA = {"data_items"}
 OF_OUTPUT = {"as_json"}
-OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "cross", "output"}
+OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "output"}
 
 
 @pytest.mark.parametrize(

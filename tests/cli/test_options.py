@@ -7,7 +7,7 @@ import click
 import pytest
 
 from suite.cli.main import bench
-from suite.cli.options import CARBON, DURATION, NAMES, NUMBERS, PERCENT, PRICE, SIZE, VALUES, without_paths
+from suite.cli.options import DURATION, NAMES, NUMBERS, PERCENT, PRICE, SIZE, VALUES, without_paths
 from suite.record.schema import Price
 
 
@@ -21,7 +21,7 @@ def _type_of(option: Callable[[Callable[[], None]], Callable[[], None]]) -> clic
     return found.type
 
 
-_PRICE, _CARBON = (_type_of(option) for option in (PRICE, CARBON))
+_PRICE = _type_of(PRICE)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,6 @@ _PRICE, _CARBON = (_type_of(option) for option in (PRICE, CARBON))
         (_PRICE, "EUR 1.20/h", Price(1.2, "EUR")),
         (_PRICE, "$0.000000001/h", Price(1e-9, "$")),
         (_PRICE, "2€/h", Price(2.0, "€")),
-        (_CARBON, "380g/kWh", 380.0),
-        (_CARBON, "0.38 kg/kWh", 380.0),
     ],
 )
 def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
@@ -86,9 +84,6 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
         (_PRICE, "1☃/h"),
         (_PRICE, "1\u202e/h"),
         (_PRICE, "٣/h"),
-        (_CARBON, "380"),
-        (_CARBON, "0g/kWh"),
-        (_CARBON, "380mg/kWh"),
     ],
 )
 def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:

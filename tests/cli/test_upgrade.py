@@ -88,23 +88,13 @@ def test_outputs_are_not_dropped_without_a_word(tmp_path: Path) -> None:
     assert "nothing to measure, and no output of another tool was stored." in command.out
 
 
-def test_the_unit_and_the_line_of_cron(place: Path) -> None:
-    unit = commands.call("upgrade", "unit", "up", folder=place)
-    assert '"upgrade" "next" "up" "--reports"' in unit.out
-    assert str(place) in unit.out
-    assert commands.call("upgrade", "unit", "up", "--cron", folder=place).out.startswith("@reboot ")
-    written = commands.call("upgrade", "unit", "up", "--output", "up.service", folder=place)
-    assert (place / "up.service").read_text(encoding="utf-8") == unit.out
-    assert "systemctl enable" in written.out
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["next", "upp"], "There is no upgrade called 'upp'. Did you mean 'up'?"),
         (["verdict", "none"], "There is no upgrade called 'none'."),
         (["verdict", "half"], "has nothing to compare yet"),
-        (["unit", "a/b"], "An upgrade cannot be called 'a/b'"),
+        (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
         (["next", "half", "--all"], "--all is for sides that are image sets"),
         (["next", "half", "--all", "--field-output", str(RECORDED)], "--all measures several runs"),
         (["next", "half", "--field-output", str(commands.ROOT / "Makefile")], "is no output of nvidia-smi"),
@@ -132,28 +122,6 @@ def test_a_driver_that_allows_another_variant_changes_no_plan(tmp_path: Path, be
     assert results(plan.make(begun.selections[0], here=newer)) == begun.plans[0].results
     asked = Selection(variant="auto", models=("mlp",), scenarios=("latency",))
     assert results(plan.make(asked, here=newer)) != begun.plans[0].results
-
-
-@pytest.mark.parametrize(
-    ("cross", "says"),
-    [
-        ("onnxruntime,onnxruntime", "are the same arm: onnxruntime."),
-        ("onnxruntime,nothing", "There is no backend called 'nothing'"),
-        ("onnxruntime,onnxruntime+launcher=venv", "names a launcher"),
-    ],
-)
-def test_arms_that_cannot_be_crossed_are_refused_in_one_sentence(place: Path, cross: str, says: str) -> None:
-    words = ("begin", "x", "--cross", cross, "--launcher", "venv", "--variant", "cpu")
-    one_clear_sentence(commands.call("upgrade", *words, folder=place), says)
-    assert not store.folder("x", place / "reports").exists()
-
-
-@pytest.mark.parametrize("further", [(), ("--backends", "jax"), ("--sides", "a,b")])
-def test_crossed_arms_are_two_and_take_the_place_of_backends(place: Path, further: tuple[str, ...]) -> None:
-    cross = "onnxruntime,jax" if further else "onnxruntime"
-    command = commands.call("upgrade", "begin", "x", "--cross", cross, *further, folder=place)
-    assert command.code == 2
-    assert "--cross names two arms" in command.err
 
 
 def test_begin_says_what_each_run_measures_and_what_it_can_find(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ Files are mounted over those in which the kernel says its release and which boot
 another boot, or another kernel.
 """
 
-import json
 import os
 from pathlib import Path
 
@@ -51,24 +50,3 @@ def test_a_kernel_is_upgraded_and_taken_back(tmp_path: Path) -> None:
     verdict = in_boot(tmp_path, 3, "6.1.0", "verdict", "kernel")
     assert verdict.code == 3, "smoke runs are not judged"
     assert verdict.out.index("6.12.0") < verdict.out.index("Case by case")
-
-
-@pytest.mark.extended
-def test_two_arms_are_crossed_with_a_kernel(tmp_path: Path) -> None:
-    arms = ["onnxruntime", "onnxruntime+spinning=off"]
-    begun = in_boot(tmp_path, 1, "6.1.0", "begin", "both", *PLAN, "--cross", ",".join(arms), "--boots", "1")
-    assert begun.code == 0, begun.err
-    for number, release in enumerate(("6.1.0", "6.12.0", "6.1.0"), start=1):
-        command = in_boot(tmp_path, number, release, "next")
-        assert command.code == 0, command.err
-    found = store.load("both", tmp_path / "reports")
-    assert [boot.phase for boot in found.boots] == list(Phase)
-    for boot in found.boots:
-        (block,) = files.read(tmp_path / "reports" / boot.begun.run).blocks
-        assert [arm.id for arm in block.arms] == arms
-    verdict = in_boot(tmp_path, 3, "6.1.0", "verdict", "both", "--format", "json")
-    assert verdict.code == 3, "smoke runs are not judged"
-    rows = json.loads(verdict.out)["crossed"]
-    assert {row["effect"]: (row["old_arm"], row["new_arm"]) for row in rows} == dict.fromkeys(
-        ("arms", "interaction"), tuple(arms)
-    )

@@ -67,9 +67,7 @@ def large(nodes: int, cases: int, text: str = "") -> Fleet:
         )
     order = list(NodeVerdict)
     made.sort(key=lambda node: order.index(node.verdict))
-    wrong = WrongAnswer(
-        made[0].name, "onnxruntime", "model-1/fp32/b1/t2/cpu", "c" * 64, "d" * 64, 7, 7, f"layer3.conv2{text}", 2
-    )
+    wrong = WrongAnswer(made[0].name, "onnxruntime", "model-1/fp32/b1/t2/cpu", "c" * 64, "d" * 64, 7, 7)
     return Fleet(
         answer=f"3 of {nodes} nodes are slow, wrong or failed, most of all {made[0].name}.",
         exit_code=1,

@@ -59,7 +59,6 @@ def test_reasons_name_the_most_serious_and_count_the_rest() -> None:
     )
     wrong = [WrongAnswer("a", "jax", "mlp/fp32", "1" * 64, "2" * 64, 6, 7)] * 2
     assert words.reason(NodeVerdict.WRONG, cells, wrong, differs) == (
-        "its answer is another one to the last bit: jax on mlp/fp32, where 6 of 7 peers agree (and 1 more answer); "
-        "it was not tested again"
+        "its answer is another one to the last bit: jax on mlp/fp32, where 6 of 7 peers agree (and 1 more answer)"
     )
     assert words.reason(NodeVerdict.UNDECIDED, cells, [], [], "1 peer") == "1 peer"

@@ -111,28 +111,6 @@ def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: 
     assert (folder / "cpu.lock").read_bytes() == before
 
 
-@pytest.mark.extended
-def test_one_distribution_is_replaced_and_everything_else_is_held(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del checkout
-    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path))
-    base = catalogue.lock("onnxruntime", "cpu", "1.29.0")
-    made = locks.with_distribution(base, "NumPy", "2.3.5")
-    assert made.versions == base.versions | {"numpy": "2.3.5"}
-    assert made.version is not None
-    assert made.version.startswith("1.29.0~numpy~")
-    assert catalogue.lock("onnxruntime", "cpu", made.version) == made
-    for name, version, says in (
-        ("nunpy", "2.3.5", "no distribution in .*nunpy"),
-        ("onnxruntime", "1.30.0", "what onnxruntime has versions of"),
-        ("numpy", "2.4.6", "holds numpy 2.4.6 already"),
-        ("numpy", "2.3.99", r"There is no numpy 2\.3\.99"),
-    ):
-        with pytest.raises(LevelfieldError, match=says):
-            locks.with_distribution(base, name, version)
-
-
 def write_wheel(folder: Path, version: str) -> Path:
     """Write a wheel of torch that holds nothing."""
     folder.mkdir()

@@ -1,6 +1,5 @@
 """What a stranger's records can do to the verdict on an upgrade: nothing, in no format."""
 
-import shlex
 from functools import cache
 
 import msgspec
@@ -57,15 +56,14 @@ def _boots(phase: str, *, new: bool) -> list[Reduced]:
 
 
 @cache
-def hostile(*, crossed: bool) -> Comparison:
+def hostile() -> Comparison:
     phases = Phases(_boots("before", new=False), _boots("new", new=True), _boots("after", new=False))
-    return judge(begun(boots=3, crossed=crossed), phases, (f"{HOSTILE}*",))
+    return judge(begun(boots=3), phases, (f"{HOSTILE}*",))
 
 
-@pytest.mark.parametrize("crossed", [False, True])
 @pytest.mark.parametrize("name", list(WRITERS))
-def test_no_format_passes_anything_on(name: str, *, crossed: bool) -> None:
-    found = hostile(crossed=crossed)
+def test_no_format_passes_anything_on(name: str) -> None:
+    found = hostile()
     assert len(found.settings) > 8
     assert len(found.readings) == 2
     text = WRITERS[name](found)
@@ -74,9 +72,8 @@ def test_no_format_passes_anything_on(name: str, *, crossed: bool) -> None:
     assert len(text) < (1_000_000 if name == "json" else 200_000)  # programs get the names of facts that changed whole
 
 
-@pytest.mark.parametrize("crossed", [False, True])
-def test_the_page_shows_the_settings_as_text(*, crossed: bool) -> None:
-    page = Page(html.write(hostile(crossed=crossed)))
+def test_the_page_shows_the_settings_as_text() -> None:
+    page = Page(html.write(hostile()))
     drawn = [
         svg for svg in page.all("svg")[1:] if svg.keys() != {"class", "height", "width"} or svg["class"] != "track"
     ]
@@ -89,12 +86,5 @@ def test_the_page_shows_the_settings_as_text(*, crossed: bool) -> None:
 
 
 def test_settings_are_of_bounded_length() -> None:
-    for setting in hostile(crossed=False).settings:
+    for setting in hostile().settings:
         assert max(len(getattr(setting, name)) for name in setting.__struct_fields__) <= 1000
-
-
-def test_a_command_that_restores_a_setting_runs_nothing_of_the_record_s() -> None:
-    for setting in hostile(crossed=False).settings:
-        words = shlex.split(setting.restore)
-        assert not any(word in {"touch", "owned", "`touch", "$(touch"} for word in words), setting.restore
-        assert "\n" not in setting.restore

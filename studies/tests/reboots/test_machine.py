@@ -11,7 +11,6 @@ import pytest
 from studies.reboots import machine, system
 from studies.reboots.series import NAME
 from suite.errors import LevelfieldError
-from suite.upgrade.unit import file_name
 
 CONSOLE = """\
 SeaBIOS (version 1.16.2-debian-1.16.2-1)\r
@@ -103,11 +102,12 @@ def test_a_damaged_file_system_is_refused(tmp_path: Path) -> None:
 UNITS = system._GUEST / "etc/systemd/system"
 
 
-def test_the_guest_adds_to_the_unit_that_the_product_writes() -> None:
-    unit = file_name(NAME)
-    added = (UNITS / f"{unit}.d/trial.conf").read_text()
-    assert machine.BEGINS in added
-    assert machine.ENDED in added
+def test_the_guest_has_a_unit_that_measures_each_boot() -> None:
+    unit = f"levelfield-upgrade-{NAME}.service"
+    text = (UNITS / unit).read_text()
+    assert machine.BEGINS in text
+    assert machine.ENDED in text
+    assert f"upgrade next {NAME}\n" in text
     script = (system._GUEST / "usr/local/sbin/begin-upgrade").read_text()
     assert f"upgrade begin {NAME} " in script
     assert f"systemctl enable {unit}" in script

@@ -39,11 +39,6 @@ def write(comparison: Comparison) -> str:
         **({"what else changed": [_of_setting(each) for each in comparison.settings]} if comparison.settings else {}),
         "speed and memory": [_of_row(row, comparison.replicate) for row in comparison.rows],
         **(
-            {"arms against each other": [_of_row(row, comparison.replicate) for row in comparison.crossed]}
-            if comparison.crossed
-            else {}
-        ),
-        **(
             {"readings of other tools": [_of_reading(each, comparison.replicate) for each in comparison.readings]}
             if comparison.readings
             else {}

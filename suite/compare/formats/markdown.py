@@ -31,10 +31,6 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield text(f"All cases: {shared}.")
         yield ""
     yield from _worse_first(comparison.rows, "case", comparison.replicate, brief=bool(shared))
-    if comparison.crossed:
-        yield text(f"{phrases.CROSSED}. {phrases.CROSSED_CAPTION}")
-        yield ""
-        yield from _cases(comparison.crossed, comparison.replicate, brief=bool(shared))
     if comparison.readings:
         yield text(f"{phrases.READINGS}. {phrases.READINGS_CAPTION}")
         yield ""

@@ -52,9 +52,6 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     if comparison.settings:
         yield _settings(comparison.settings)
     yield from _cases("Case by case", comparison.rows, comparison.replicate, wide=wide)
-    if comparison.crossed:
-        yield from _cases(phrases.CROSSED, comparison.crossed, comparison.replicate, wide=wide)
-        yield Text(phrases.CROSSED_CAPTION, "dim")
     yield from _readings(comparison, wide=wide)
     if comparison.moved:
         yield _answers(comparison.moved)

@@ -38,6 +38,5 @@ def _of_node(node: Node, striking: list[str]) -> Test:
 
 
 def _of_answer(wrong: WrongAnswer) -> Test:
-    node, answer, digests, layer, again = phrases.answer_cells(wrong)
-    message = f"{digests}; first layer that differs: {layer}; {again}"
-    return Test(f"{node}/{answer}", "fleet.answers", "failure", "computes wrongly", message)
+    node, answer, digests = phrases.answer_cells(wrong)
+    return Test(f"{node}/{answer}", "fleet.answers", "failure", "computes wrongly", digests)

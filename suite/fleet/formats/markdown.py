@@ -46,11 +46,8 @@ def _lines(fleet: Fleet) -> Iterator[str]:
     )
     yield from _table(
         "Wrong answers",
-        ("node", "answer", "digest", "first layer that differs", ""),
-        [
-            (code(node), code(answer), text(digests), text(layer), text(again))
-            for node, answer, digests, layer, again in map(phrases.answer_cells, fleet.wrong)
-        ],
+        ("node", "answer", "digest"),
+        [(code(node), code(answer), text(digests)) for node, answer, digests in map(phrases.answer_cells, fleet.wrong)],
     )
     yield from _table(
         "What differs",

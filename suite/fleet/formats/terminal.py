@@ -62,7 +62,7 @@ def _parts(fleet: Fleet) -> Iterator[RenderableType]:
     cells = [(cell.verdict, phrases.cell_cells(cell, facts(cell))) for cell in phrases.striking(fleet)]
     yield from _table("Case by case", ("node", "case", "verdict", "how much", "why"), cells)
     wrong = [(NodeVerdict.WRONG, phrases.answer_cells(each)) for each in fleet.wrong]
-    yield from _table("Wrong answers", ("node", "answer", "digest", "first layer that differs", ""), wrong)
+    yield from _table("Wrong answers", ("node", "answer", "digest"), wrong)
     differing = [(NodeVerdict.DIFFERENT, phrases.fact_cells(each)) for each in phrases.shared(fleet)]
     yield from _table("What differs", ("where", "what", "value", "most peers", "nodes"), differing)
     for group in fleet.groups:

@@ -10,8 +10,7 @@ import msgspec
 from rich.console import Console
 
 from suite.errors import LevelfieldError, printable
-from suite.fleet.quorum import FEWEST_NODES
-from suite.fleet.run import again, bundles, cluster, images, messages, place, results, store, waves, words
+from suite.fleet.run import bundles, cluster, images, messages, place, results, store, waves, words
 from suite.fleet.run.bundles import Bundle
 from suite.fleet.run.events import FORMAT, AttemptBegun, AttemptFailed, Begun, Event, NodeDone, Resumed
 from suite.fleet.run.images import Expected
@@ -53,8 +52,6 @@ class Limits(msgspec.Struct, frozen=True):
     tries: int = 2
     patience_s: float = 60.0
     """How long to wait for nodes that are gone when all others have ended."""
-    second_test: bool = True
-    """Whether a node whose answer is wrong computes it again, and a peer too."""
 
 
 def declare(name: str, options: Options, console: Console, *, limit_s: float | None = None, repeat: int = 1) -> Begun:
@@ -141,8 +138,6 @@ def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits,
                 head.write(Resumed(utc_now()))
             try:
                 head.run()
-                if limits.second_test:
-                    head.test_again()
             except KeyboardInterrupt:
                 raise LevelfieldError(
                     "Interrupted; the runs that came back are kept.", fix=f"Go on with --resume {name}."
@@ -218,14 +213,6 @@ class _Head:
             time.sleep(POLL_S)
         if not self.state.nodes:
             raise LevelfieldError("The cluster has no node.", fix="Start one: ray start --address=HOST:PORT.")
-
-    def test_again(self) -> None:
-        """Let nodes whose answers are not those of their peers compute them again."""
-        begun, done = self.state.begun, [node for node in self.state.nodes.values() if node.runs]
-        if len(done) >= FEWEST_NODES:
-            self._look()
-            there = {node.name: self._seen[node.ray_id] for node in done if node.ray_id in self._seen}
-            again.test(self._folder, there, begun.launcher, begun.base, self._say)
 
     def end_all(self) -> None:
         """End what still runs on any node."""

@@ -66,23 +66,6 @@ class Measured(msgspec.Struct, frozen=True, tag="measured"):
     """By the name in the run's folder."""
 
 
-class TestAgain(msgspec.Struct, frozen=True, tag="test-again"):
-    """Asks a node to compute an answer again, layer by layer."""
-
-    case: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9@=,.:;+#/_-]{0,400}\Z")]
-    """As `levelfield layers` takes it."""
-    launcher: str
-    base: Source
-    limit_s: float
-
-
-class TestedAgain(msgspec.Struct, frozen=True, tag="tested-again"):
-    """An answer that was computed again."""
-
-    content: bytes
-    """Of the file that `levelfield layers` wrote."""
-
-
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """Nothing could be measured, or not all of it."""
 
@@ -90,8 +73,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """A sentence or two."""
 
 
-Request: TypeAlias = Survey | Measure | TestAgain
-Reply: TypeAlias = Surveyed | Measured | TestedAgain | Failed
+Request: TypeAlias = Survey | Measure
+Reply: TypeAlias = Surveyed | Measured | Failed
 _requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 _replies: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
 _WRONG = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)

@@ -23,15 +23,13 @@ from suite.fleet.run.messages import (
     Reply,
     Survey,
     Surveyed,
-    TestAgain,
-    TestedAgain,
 )
 from suite.fleet.run.results import FILES
 from suite.images import catalogue, cost
 from suite.images.bundle import unpack
 from suite.launchers.choice import choose
 from suite.paths import cache_folder, disk_space, file_lock
-from suite.record import files, layers
+from suite.record import files
 from suite.record.references import parse
 from suite.run.first_ranking import needed
 from suite.run.start import tool_sha256
@@ -67,19 +65,11 @@ def answer(requests: IO[bytes]) -> Reply:
         if not isinstance(request, Measure):
             for _ in chunks:
                 pass
-            return _answer(request)
+            return survey(request)
         take_bundle(chunks, request.bundle_sha256)
         return measure(request)
     except LevelfieldError as error:
         return Failed(str(error))
-
-
-def _answer(request: Survey | TestAgain) -> Reply:
-    match request:
-        case Survey():
-            return survey(request)
-        case TestAgain():
-            return test_again(request)
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
@@ -162,34 +152,6 @@ def measure(asked: Measure) -> Measured:
     if ending.why == "too long":
         raise LevelfieldError(f"The run did not end within {asked.limit_s:.0f} seconds, and was ended.")
     raise LevelfieldError(f"The run ended with {ending.code}. {_last_lines(folder / LOG)}")
-
-
-def test_again(asked: TestAgain) -> TestedAgain:
-    """Compute an answer again, layer by layer.
-
-    Raises
-    ------
-    LevelfieldError
-        It could not be computed, or not in time.
-    """
-    with tempfile.TemporaryDirectory() as name:
-        file, log = Path(name) / "layers.json", Path(name) / "layers.log"
-        words = ["layers", asked.case, "--output", str(file), "--launcher", asked.launcher, "--base", asked.base]
-        with log.open("wb") as output:
-            ending = guard.run(
-                [sys.executable, "-m", "suite.cli", *words],
-                output=output,
-                environment=os.environ | {"COLUMNS": "200", "NO_COLOR": "1"},
-                limit_s=asked.limit_s,
-            )
-        if ending.why == "abandoned":
-            _leave()
-        if ending.why != "ended" or ending.code != 0:
-            raise LevelfieldError(f"It could not be computed again. {_last_lines(log)}")
-        try:
-            return TestedAgain(untrusted.read_plain(file, layers.MOST_BYTES))
-        except OSError as error:
-            raise LevelfieldError(f"What was computed again cannot be read: {error.strerror or error}.") from error
 
 
 def _bench(asked: Measure, folder: Path, more: tuple[str, ...]) -> guard.Ending:

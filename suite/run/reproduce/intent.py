@@ -65,7 +65,7 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
             f"This run was imported from a file of {run.imported.tool[:80]}: Levelfield did not measure it.",
             fix="Measure again with that tool, and import the new file.",
         )
-    if not {"ab", "cross"}.isdisjoint(run.labels):
+    if "ab" in run.labels:
         raise LevelfieldError(
             "This is the report of an `ab`, which holds arms against each other.",
             fix="Measure it again with the command in its last section, and read the two side by side.",
@@ -111,7 +111,6 @@ def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) 
         loadgen_test_s=settings.loadgen_test_s,
         latency_target_ms=settings.latency_target_ms,
         price=settings.price,
-        carbon_g_per_kwh=settings.carbon_g_per_kwh,
         command=("levelfield", "reproduce", run.id),
     )
 

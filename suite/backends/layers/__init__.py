@@ -1,1 +1,0 @@
-"""What every layer of a model puts out, each framework in its own way."""
