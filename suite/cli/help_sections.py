@@ -35,7 +35,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     ),
     "Machine": ("threads", "cpus", "processes", "gpu", "launcher", "base"),
     "Several hosts": ("hosts", "peers", "on", "peer_key"),
-    "Results": ("reports", "output", "as_json", "sign", "identify", "field_outputs", "price", "carbon_g_per_kwh"),
+    "Results": ("reports", "output", "as_json", "sign", "identify", "price", "carbon_g_per_kwh"),
 }
 """Names of parameters by section."""
 OTHER = "Other"

@@ -114,10 +114,8 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     Raises
     ------
     LevelfieldError
-        The cache folder cannot be made, a file of the user's own cannot be measured, or an output of another tool
-        cannot be read.
+        The cache folder cannot be made, or a file of the user's own cannot be measured.
     """
-    from suite.fieldtools import outputs
     from suite.paths import cache_root
     from suite.plan import Selection
     from suite.prepare.evaluation import tasks
@@ -148,7 +146,6 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     return Options(
         **{
             **fields(Options),
-            "field_outputs": outputs.read(values.get("field_outputs", ())),
             "data_sets": data_sets,
             "beside_data": tuple(values["weights"]),
         },

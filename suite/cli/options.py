@@ -245,14 +245,6 @@ LOADGEN_TEST = click.option(
     type=DURATION,
     help="Shortest test of MLPerf LoadGen, such as 10s; default: by profile. MLPerf's rules ask for 10m.",
 )
-FIELD_OUTPUT = click.option(
-    "--field-output",
-    "field_outputs",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Store recorded output of dcgmi diag --json, nvidia-smi -q -x, nvbandwidth -j or nccl-tests in the record.",
-)
 IDENTIFY = click.option("--identify", is_flag=True, help="Store this host's name in the record.")
 
 
@@ -384,7 +376,7 @@ def _is_path(word: str) -> bool:
 
 
 _PRIVATE = ("--reports", "--sign", "--data", "--weights", "--on", "--peers", "--peer-key")
-_FILES = ("--model", "--module", "--input", "--field-output")
+_FILES = ("--model", "--module", "--input")
 
 
 def _without_folder(word: str) -> str:

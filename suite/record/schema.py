@@ -1004,35 +1004,21 @@ class ControlDraw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FieldReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One figure or result that a tool of the field reported.
-
-    Within a run it has no replicates, so it is not judged. The boots of an upgrade are replicates of it
-    (`suite.upgrade.readings`).
-    """
+    """One figure or result of a `FieldOutput`."""
 
     measure: str
-    """Name of the test, and of what was read of it."""
     at: str
-    """Where it holds: GPUs, a pair of devices, a size of message; empty: the whole test."""
     value: float | str | Absent
     unit: str = ""
-    """`B/s` or `ns`; empty: a result in words, or a count."""
     note: str = ""
-    """What the tool says beside it."""
-
-    @property
-    def name(self) -> str:
-        """The measure and where it holds: `host_to_device_memcpy_ce, CPU 0, GPU 3`."""
-        return ", ".join(filter(None, (self.measure, self.at)))
 
 
 class FieldOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Recorded output of a tool of the field, as `suite.fieldtools` reads it."""
+    """Of records of earlier versions: output of another tool, such as nvbandwidth, that was stored with the run."""
 
-    tool: Literal["dcgmi diag", "nvbandwidth", "nccl-tests", "nvidia-smi"]
+    tool: str
     version: str | Absent
     sha256: str
-    """Of the file that was read."""
     facts: dict[str, Fact] = {}
     readings: tuple[FieldReading, ...] = ()
 
@@ -1092,7 +1078,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other_hosts: tuple[Fingerprint, ...] = ()
     """Those that trained with `machine`, in their order."""
     field_outputs: tuple[FieldOutput, ...] = ()
-    """Recorded outputs of other tools that the user gave with the run; when they were recorded is not known."""
+    """Of records of earlier versions; no reader uses them."""
     imported: Imported | None = None
     """The file of another tool that this run was made of; None: Levelfield measured it."""
     data_sets: tuple[DataSet, ...] = ()

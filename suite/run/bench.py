@@ -87,10 +87,6 @@ def run_bench(options: Options, console: Console) -> Done:
             "--alternate makes runs of a second side in turns with those of --backends.",
             fix="Name the first side with --backends, and how many runs of each with --repeat 5.",
         )
-    if options.resume is not None and options.field_outputs:
-        raise LevelfieldError(
-            "A run that is continued keeps the outputs that it began with.", fix="Leave out --field-output."
-        )
     if options.sign is not None:
         signing.try_key(options.sign)
     if options.until_seconds is not None:

@@ -8,7 +8,7 @@ from suite.images.base import Source
 from suite.plan import Selection
 from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.training_data import TrainingDataRequest
-from suite.record.schema import DataSet, FieldOutput, Price
+from suite.record.schema import DataSet, Price
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -61,8 +61,6 @@ class Options(msgspec.Struct, frozen=True):
     """Other hosts, `ADDRESS:PORT` of the agent on each, that train with this one."""
     peer_key: Path | None = None
     """File with the key that they share."""
-    field_outputs: tuple[FieldOutput, ...] = ()
-    """Recorded outputs of other tools, which become part of the record."""
     loadgen_test_s: float | None = None
     """Shortest test of MLPerf LoadGen; None: that of the profile."""
     latency_target_ms: float | None = None

@@ -124,7 +124,6 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
         other_hosts=resources.hosts.machines if resources.hosts is not None else (),
-        field_outputs=options.field_outputs,
         data_sets=tuple(each.data_set for each in resources.judged),
     )
     _readable(run)

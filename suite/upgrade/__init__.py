@@ -4,5 +4,5 @@ A boot is the unit of replication: each is measured by one run. What happens is 
 the state is a pure fold of it (`progress`). `store` keeps the journals, `side` sees which stack this is, `measure`
 makes the run of one boot, and `unit` writes what calls the command at every boot. `verdict` compares the boots:
 `rules`, `settings` and `restore` say what else changed, `judging` what follows from the costs of boots, `crossing` is
-about two arms that every boot measured, `readings` about what other tools measured, and `answer` writes the first line.
+about two arms that every boot measured, and `answer` writes the first line.
 """

@@ -8,9 +8,8 @@ The stack is one axis, old and new, and its effect on each arm is judged as in a
   alike, and cancels.
 
 Each case has four tests: of the stack in either arm, of the interaction, and of the arms. The arms of all cases are
-judged at a quarter of the level (`ARMS_SHARE`), and the first three together at what that and the readings of other
-tools (`suite.upgrade.readings`) leave, so that the probability of any wrong verdict stays below the level whatever the
-tests have in common (Bonferroni).
+judged at a quarter of the level (`ARMS_SHARE`), and the first three together at the rest, so that the probability of
+any wrong verdict stays below the level whatever the tests have in common (Bonferroni).
 """
 
 import math

@@ -18,7 +18,7 @@ from suite.errors import LevelfieldError
 from suite.report.units import plural
 from suite.statistics import bracket
 from suite.statistics.bracket import Costs
-from suite.upgrade import answer, crossing, judging, readings, records, settings
+from suite.upgrade import answer, crossing, judging, records, settings
 from suite.upgrade.events import Begun
 from suite.upgrade.progress import Phase, State, advice, missing
 from suite.upgrade.settings import Difference
@@ -84,22 +84,18 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
     pairs = _pairs(begun, phases)
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
-    asked = readings.questions(phases.before, phases.new, phases.after, gate.margin)
-    reported, taken = readings.judge(asked, gate), readings.share(asked)
-    judged, crossed = _bracketed(begun, compared, phases, gate, left=1 - taken)
+    judged, crossed = _bracketed(begun, compared, phases, gate)
     if to_come := _to_come(begun, phases):
         judged, crossed = (tuple(judging.too_early(row, to_come) for row in found) for found in (judged, crossed))
-        reported = tuple(judging.too_early(row, to_come) for row in reported)
     judged, crossed = judging.with_answers(judged, drifts), judging.with_answers(crossed, drifts)
     lost = [each for each in meant if each.meant == "not meant"]
     if lost:
         judged = tuple(map(judging.not_attributable, judged))
         crossed = tuple(judging.not_attributable(row) if row.effect == "interaction" else row for row in crossed)
-        reported = tuple(map(judging.not_attributable, reported))
         drifts = tuple(map(judging.drift_not_attributable, drifts))
-    judged, crossed, reported = rows.in_order(judged), rows.in_order(crossed), rows.in_order(reported)
+    judged, crossed = rows.in_order(judged), rows.in_order(crossed)
     comparison = Comparison(
-        answer=answer.of(judged, drifts, lost, gate, crossed, reported, to_come),
+        answer=answer.of(judged, drifts, lost, gate, crossed, to_come),
         exit_code=0,
         kind="upgrade",
         old=Side(_label("old stack", begun, 0, (len(phases.before), len(phases.after))), _facts(phases.old)),
@@ -107,14 +103,13 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
         notes=tuple(_notes(begun, phases, found)),
         rows=judged,
         drifts=drifts,
-        changes=readings.without(changes.compare_environments(phases.old, phases.new, pairs), reported),
+        changes=changes.compare_environments(phases.old, phases.new, pairs),
         gate=gate,
-        method=answer.method(gate, bracketed=not begun.one_way, crossed=begun.crossed, of_readings=taken),
+        method=answer.method(gate, bracketed=not begun.one_way, crossed=begun.crossed),
         replicate="boot",
         order="turns" if phases.after else "lumps",
         settings=meant,
         crossed=crossed,
-        readings=reported,
     )
     return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
 
@@ -144,14 +139,14 @@ def _pairs(begun: Begun, phases: Phases) -> tuple[Pair, ...]:
 
 
 def _bracketed(
-    begun: Begun, compared: Sequence[Row], phases: Phases, gate: Gate, *, left: float
+    begun: Begun, compared: Sequence[Row], phases: Phases, gate: Gate
 ) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """Judge all rows that have costs on both sides together; and, of two arms, their effects and interactions.
 
-    What is `left` of the level for them is shared: the effects of two arms have `crossing.ARMS_SHARE` of the whole.
+    The effects of two arms have `crossing.ARMS_SHARE` of the level, all else has the rest.
     """
     asked = crossing.questions(phases.before, phases.new, phases.after) if begun.crossed else ()
-    level = gate.q * (left - crossing.ARMS_SHARE if begun.crossed else left)
+    level = gate.q * (1 - crossing.ARMS_SHARE if begun.crossed else 1)
     interactions = {row.id: (row, each) for each in asked for row in (crossing.interaction(each),)}
     costs = {
         row.id: Costs(

@@ -83,7 +83,6 @@ EXTREMES: dict[str, tuple[str, ...]] = {
         "nan/h",
     ),
     "--carbon": ("380g/kWh", "0g/kWh", "0.000000001g/kWh", "9999999kg/kWh", "inf", LONG),
-    "--field-output": (LONG, "/dev/null"),
 }
 """Option to values: least and most of what is taken, and what lies beyond."""
 

@@ -13,7 +13,6 @@ from suite.plan import Selection
 from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.training_data import TrainingDataRequest
 from suite.run.options import Options
-from tests.fieldtools.recorded import FOLDER
 
 OF_A_FILE = {"dims", "values", "module", "weights"}
 OF_A_CLUSTER = {"on"}
@@ -53,15 +52,6 @@ def test_what_is_typed_arrives() -> None:
 def test_an_option_about_a_file_takes_a_file() -> None:
     with pytest.raises(LevelfieldError, match="--dim is about a file of your own"):
         options_of(bench.make_context("bench", ["--dim", "sequence=128"]).params)
-
-
-def test_outputs_of_other_tools_are_read_before_anything_is_measured(tmp_path: Path) -> None:
-    file = FOLDER / "nvbandwidth-v0.5-verbose.json"
-    [output] = options_of(bench.make_context("bench", ["--field-output", str(file)]).params).field_outputs
-    assert (output.tool, output.version) == ("nvbandwidth", "v0.5")
-    (tmp_path / "other.txt").write_text("hello")
-    with pytest.raises(LevelfieldError, match=r"other\.txt is no output of"):
-        options_of(bench.make_context("bench", ["--field-output", str(tmp_path / "other.txt")]).params)
 
 
 def test_a_data_set_chooses_what_is_measured() -> None:

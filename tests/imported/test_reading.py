@@ -13,17 +13,12 @@ from suite.imported import making, reading
 from tests.imported.recorded import FOLDER, files
 
 TOOLS = {
-    "aiperf": "AIPerf",
-    "guidellm": "GuideLLM",
     "google": "Google Benchmark",
     "hyperfine": "hyperfine",
     "loadgen": "MLPerf LoadGen",
-    "nccl": "nccl-tests",
-    "nvbandwidth": "nvbandwidth",
     "optimum": "optimum-benchmark",
     "pyperf": "pyperf",
     "pytest": "pytest-benchmark",
-    "vllm": "vLLM",
 }
 
 
@@ -37,7 +32,6 @@ def test_each_tool_is_recognised_by_content(path: Path) -> None:
 def test_every_file_has_its_source() -> None:
     sources = (FOLDER / "README.md").read_text()
     patterns = re.findall(r"^\| `([^`]+)`", sources, re.MULTILINE)
-    assert len(patterns) == 13
     for path in FOLDER.glob("*-*"):
         assert any(fnmatch.fnmatchcase(path.name, pattern) for pattern in patterns), path.name
 
