@@ -122,7 +122,6 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     from suite.prepare.own_model import python_file
     from suite.prepare.own_model.request import read
     from suite.prepare.own_weights import request as own_weights
-    from suite.prepare.training_data import TrainingDataRequest
     from suite.run.options import Options
 
     cache_root()  # without one nothing can be prepared: that is said before anything is planned
@@ -138,8 +137,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     own = read(values["own"], values["dims"], values["values"])
     if values["module"] is not None:
         own = python_file.keep(values["module"])
-    data_sets, folder = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
-    trained, data_sets = tasks.trained_on(data_sets, values["scenarios"])
+    data_sets = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
     given, models = own_weights.read(values["weights"], values["models"], headed=tasks.asks_for_head(data_sets))
     models = tasks.networks(models, data_sets)
     chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
@@ -150,13 +148,6 @@ def options_of(values: Mapping[str, Any]) -> "Options":
             "beside_data": tuple(values["weights"]),
         },
         selection=Selection(**{**fields(Selection), **chosen}),
-        training_data=TrainingDataRequest(
-            **{
-                **fields(TrainingDataRequest),
-                "data": trained.path if trained is not None else folder,
-                "task": trained.task if trained is not None else "",
-            }
-        ),
         command=("levelfield", *without_paths(sys.argv[1:])),
     )
 

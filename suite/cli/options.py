@@ -223,10 +223,9 @@ OWN_WEIGHTS = click.option(
 )
 DATA = click.option(
     "--data",
-    metavar="[SET=]PATH",
+    metavar="SET=PATH",
     multiple=True,
-    help="imagenet=FOLDER, squad=FILE or glue-sst2=FOLDER: judge answers on a data set; without SET=, your own images "
-    "for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/. May be repeated.",
+    help="imagenet=FOLDER, squad=FILE or glue-sst2=FOLDER: judge answers on a data set. May be repeated.",
 )
 DATA_ITEMS = click.option(
     "--data-items",

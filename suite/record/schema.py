@@ -811,19 +811,14 @@ class OwnWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OwnImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A user's own images, which were trained on to a target; neither where they were nor what they are called."""
+    """Of records of earlier versions: a user's own images, or texts, which were trained on to a target."""
 
     sha256: str
-    """Of the folder: relative names and contents (`suite.prepare.own_images.listing.digest`); empty: not readable."""
     classes: int = 0
     trained: int = 0
-    """Images that were trained on."""
     tested: int = 0
-    """Images that were only tested with."""
     reason: str = ""
-    """Why they could not be trained on; empty: they were."""
     task: str = ""
-    """The task of GLUE whose texts they are, as bags of words; empty: they are images."""
 
 
 MetricName: TypeAlias = Literal[
@@ -944,7 +939,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     own_weights: tuple[OwnWeights, ...] = ()
     """Weights of the user's own that were measured."""
     own_images: OwnImages | None = None
-    """What the scenario `convergence` trained on; None: the digits."""
+    """Of records of earlier versions: what the scenario `convergence` trained on; None: the digits."""
     target: float | None = None
     """Target accuracy that was requested for the scenario `convergence`; None: those of the networks."""
     ends_on_verdict: bool = False

@@ -7,7 +7,6 @@ import msgspec
 from suite.images.base import Source
 from suite.plan import Selection
 from suite.prepare.evaluation.tasks import DataRequest
-from suite.prepare.training_data import TrainingDataRequest
 from suite.record.schema import DataSet, Price
 
 
@@ -41,8 +40,8 @@ class Options(msgspec.Struct, frozen=True):
     go_on: str = ""
     """What continues a run that was interrupted; empty: --resume."""
     labels: tuple[str, ...] = ()
-    training_data: TrainingDataRequest = TrainingDataRequest()
-    """Data of training to a target."""
+    target: float | None = None
+    """Accuracy that is trained to; None: that of each network."""
     data_sets: tuple[DataRequest, ...] = ()
     """Data sets that answers are judged on."""
     beside_data: tuple[Path, ...] = ()

@@ -17,7 +17,6 @@ from suite.plan import arms as arm_names
 from suite.plan.placement import AUTO
 from suite.prepare.own_model import store as own_files
 from suite.prepare.own_weights import store as own_weights
-from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
 from suite.record.references import DEFAULT_VARIANT
 from suite.record.schema import Image
@@ -99,7 +98,6 @@ def begin(
         )
     selections = tuple(map(_fixed, selections, plans))
     seen = see(plans[0].cpus)
-    data = options.training_data
     return store.create(
         Begun(
             format=FORMAT,
@@ -116,8 +114,7 @@ def begin(
                 precision_target=options.precision_target,
                 margin=options.margin,
                 identify=options.identify,
-                data=str(data.data.absolute()) if data.data is not None else None,
-                target=data.target,
+                target=options.target,
             ),
             boots=boots,
             one_way=one_way,
@@ -220,7 +217,7 @@ def _options(begun: Begun, reports: Path) -> Options:
         identify=how.identify,
         command=(*bench.OF_AN_UPGRADE, begun.name),
         go_on=f"levelfield upgrade next {begun.name}, in this boot",
-        training_data=TrainingDataRequest(data=Path(how.data) if how.data is not None else None, target=how.target),
+        target=how.target,
     )
 
 

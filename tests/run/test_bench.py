@@ -10,7 +10,6 @@ from rich.console import Console
 
 from suite.errors import LevelfieldError
 from suite.plan import Plan, Selection
-from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
 from suite.run import bench, first_ranking
@@ -108,8 +107,7 @@ def test_several_runs_end_with_the_worst_of_their_codes(measured: Measured, code
     [
         ({"repeat": 2, "resume": "a-run"}, "taken up again is one run", "--repeat"),
         ({"alternate": OTHER}, "--alternate makes runs of a second side", "--repeat 5"),
-        ({"training_data": TrainingDataRequest(target=0.9)}, "--target is for the scenario convergence", "--target"),
-        ({"training_data": TrainingDataRequest(data=Path("x"))}, "--data is for the scenario convergence", "--data"),
+        ({"target": 0.9}, "--target is for the scenario convergence", "--target"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_runs(
