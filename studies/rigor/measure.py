@@ -9,7 +9,6 @@ from contextlib import ExitStack
 import msgspec
 import numpy as np
 
-from studies.rigor.busy import competing
 from studies.rigor.record import KEPT_CALLS, Generation, Outside, Pair, Round, Setup, Stream, Window
 from studies.workers import launch, launch_canary, process_ids, take_turn
 from suite.backends import registry
@@ -54,8 +53,6 @@ def measure(
     with ExitStack() as stack:
         stack.callback(lambda: end_workers(canary))
         signals = stack.enter_context(Signals(site.cpus))
-        limit_s = seconds + 600.0
-        stack.enter_context(competing(setup.busy_share, site.cpus[-1], setup.seed + len(stream.generations), limit_s))
         while len(stream.generations) < generations and time.monotonic() - began + last_s <= seconds:
             index = len(stream.generations) + len(stream.lost)
             before = time.monotonic()

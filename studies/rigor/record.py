@@ -95,8 +95,6 @@ class Setup(msgspec.Struct, frozen=True):
     canary: bool
     against: str = ""
     """A second framework, in streams of earlier versions alone."""
-    busy_share: float = 0.0
-    """Share of the time for which a competing process keeps one CPU busy; 0: there is none."""
 
 
 class Tally(msgspec.Struct, frozen=True):

@@ -52,7 +52,7 @@ def test_a_seed_is_drawn_unless_one_is_given() -> None:
 
 def test_a_record_is_named_after_its_trial_and_day() -> None:
     day = dt.datetime.now(dt.UTC).date()
-    assert default_path("rigor", "-busy").name in {f"rigor-{day}-busy.json", f"rigor-{day + dt.timedelta(1)}-busy.json"}
+    assert default_path("rigor").name in {f"rigor-{day}.json", f"rigor-{day + dt.timedelta(1)}.json"}
 
 
 def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:

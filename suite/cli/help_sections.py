@@ -34,7 +34,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
         *("strict", "bisect", "why"),
     ),
     "Machine": ("threads", "cpus", "processes", "gpu", "launcher", "base"),
-    "Results": ("reports", "output", "as_json", "sign", "identify", "field_outputs", "price"),
+    "Results": ("reports", "output", "as_json", "sign", "identify", "price"),
 }
 """Names of parameters by section."""
 OTHER = "Other"

@@ -19,10 +19,8 @@ def import_(files: tuple[Path, ...], reports: Path) -> None:
     `compare`, `history`, `baseline` and the gates take such runs as any other. Nothing in them was checked to be equal,
     and each says what its file does not.
 
-    FILE is the JSON of pyperf, hyperfine, Google Benchmark or pytest-benchmark, mlperf_log_summary.txt or
-    mlperf_log_detail.txt of MLPerf LoadGen, profile_export_aiperf.json or profile_export.jsonl of AIPerf, the JSON of
-    GuideLLM or of vLLM's benchmarks, benchmark_report.json of optimum-benchmark, or output of nccl-tests or of
-    nvbandwidth -j.
+    FILE is the JSON of pyperf, hyperfine, Google Benchmark or pytest-benchmark, mlperf_log_summary.txt of MLPerf
+    LoadGen, or benchmark_report.json of optimum-benchmark.
     """
     from suite.run.imported import import_files
 

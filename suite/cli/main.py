@@ -31,7 +31,6 @@ from suite.cli.options import (
     BUDGET,
     DATA,
     DATA_ITEMS,
-    FIELD_OUTPUT,
     IDENTIFY,
     LATENCY_TARGET,
     LAUNCHER,
@@ -108,7 +107,6 @@ def cli(context: click.Context) -> None:
 )
 @click.option("--seed", type=SEED, help="Seed of the schedule (of the first run); it is stored in the record.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if something could not be ranked.")
-@FIELD_OUTPUT
 @IDENTIFY
 @DATA
 @DATA_ITEMS

@@ -113,17 +113,14 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     Raises
     ------
     LevelfieldError
-        The cache folder cannot be made, a file of the user's own cannot be measured, or an output of another tool
-        cannot be read.
+        The cache folder cannot be made, or a file of the user's own cannot be measured.
     """
-    from suite.fieldtools import outputs
     from suite.paths import cache_root
     from suite.plan import Selection
     from suite.prepare.evaluation import tasks
     from suite.prepare.own_model import python_file
     from suite.prepare.own_model.request import read
     from suite.prepare.own_weights import request as own_weights
-    from suite.prepare.training_data import TrainingDataRequest
     from suite.run.options import Options
 
     cache_root()  # without one nothing can be prepared: that is said before anything is planned
@@ -139,25 +136,16 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     own = read(values["own"], values["dims"], values["values"])
     if values["module"] is not None:
         own = python_file.keep(values["module"])
-    data_sets, folder = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
-    trained, data_sets = tasks.trained_on(data_sets, values["scenarios"])
+    data_sets = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
     given, models = own_weights.read(values["weights"], values["models"], headed=tasks.asks_for_head(data_sets))
     models = tasks.networks(models, data_sets)
     chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(
         **{
             **fields(Options),
-            "field_outputs": outputs.read(values.get("field_outputs", ())),
             "data_sets": data_sets,
             "beside_data": tuple(values["weights"]),
         },
         selection=Selection(**{**fields(Selection), **chosen}),
-        training_data=TrainingDataRequest(
-            **{
-                **fields(TrainingDataRequest),
-                "data": trained.path if trained is not None else folder,
-                "task": trained.task if trained is not None else "",
-            }
-        ),
         command=("levelfield", *without_paths(sys.argv[1:])),
     )

@@ -216,10 +216,9 @@ OWN_WEIGHTS = click.option(
 )
 DATA = click.option(
     "--data",
-    metavar="[SET=]PATH",
+    metavar="SET=PATH",
     multiple=True,
-    help="imagenet=FOLDER, squad=FILE or glue-sst2=FOLDER: judge answers on a data set; without SET=, your own images "
-    "for the scenario convergence: train/CLASS/ and val/CLASS/, or CLASS/. May be repeated.",
+    help="imagenet=FOLDER, squad=FILE or glue-sst2=FOLDER: judge answers on a data set. May be repeated.",
 )
 DATA_ITEMS = click.option(
     "--data-items",
@@ -237,14 +236,6 @@ LOADGEN_TEST = click.option(
     "loadgen_test_s",
     type=DURATION,
     help="Shortest test of MLPerf LoadGen, such as 10s; default: by profile. MLPerf's rules ask for 10m.",
-)
-FIELD_OUTPUT = click.option(
-    "--field-output",
-    "field_outputs",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Store recorded output of dcgmi diag --json, nvidia-smi -q -x, nvbandwidth -j or nccl-tests in the record.",
 )
 IDENTIFY = click.option("--identify", is_flag=True, help="Store this host's name in the record.")
 
@@ -345,7 +336,7 @@ def _is_path(word: str) -> bool:
 
 
 _PRIVATE = ("--reports", "--sign", "--data", "--weights")
-_FILES = ("--model", "--module", "--input", "--field-output")
+_FILES = ("--model", "--module", "--input")
 
 
 def _without_folder(word: str) -> str:

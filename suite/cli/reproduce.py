@@ -102,7 +102,6 @@ def reproduce(
     from suite.prepare.evaluation import tasks
     from suite.prepare.own_model.request import keep_recorded, keep_recorded_module
     from suite.prepare.own_weights import request as own_weights
-    from suite.prepare.training_data import TrainingDataRequest, folder_of_images, repeat_request
     from suite.record import files
     from suite.record.files import write_atomically
     from suite.report.units import plural
@@ -119,14 +118,7 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    named, trained_on = tasks.read(data, None, run.settings.profile)
-    texts, named = tasks.trained_on(named, run.settings.scenarios)
-    data_sets = tasks.repeat(named, run.data_sets, needed=False)
-    images = TrainingDataRequest(data=folder_of_images(trained_on))
-    if texts is not None:
-        images = TrainingDataRequest(data=texts.path, task=texts.task)
-    if images.data is not None or not dry_run:
-        images = repeat_request(images, run.settings)
+    data_sets = tasks.repeat(tasks.read(data, None, run.settings.profile), run.data_sets, needed=False)
     if own is not None:
         keep_recorded(own, run.settings.own)
     if module is not None:
@@ -155,7 +147,6 @@ def reproduce(
         reports=reports,
         launcher=launcher,
         base=intent.bases(run) if launcher == "docker" else "debian",
-        training_data=images,
         data_sets=data_sets,
         expected_data=run.data_sets,
         beside_data=weights,

@@ -12,7 +12,6 @@ from suite.cli.options import (
     BASE,
     BUDGET,
     DATA,
-    FIELD_OUTPUT,
     IDENTIFY,
     LAUNCHER,
     MARGIN,
@@ -93,37 +92,28 @@ def begin(
 @upgrade.command(name="next")
 @_NAME
 @click.option("--all", "all_", is_flag=True, help="With --sides: measure all runs that are left, one after the other.")
-@FIELD_OUTPUT
 @REPORTS
-def next_(name: str | None, *, all_: bool, field_outputs: tuple[Path, ...], reports: Path) -> None:
+def next_(name: str | None, *, all_: bool, reports: Path) -> None:
     """Measure this boot of the upgrade NAME, and say what comes next.
 
     Run it after every boot: it sees which side this is, and measures a boot once. NAME may be left out where one
-    upgrade is not done. Outputs of other tools are stored with the boot that is measured, and compared over the boots.
+    upgrade is not done.
 
     Exit codes: 0 measured, or nothing to do; 2 refused.
     """
     from suite.errors import LevelfieldError
-    from suite.fieldtools import outputs
     from suite.upgrade import measure, store
 
-    if all_ and field_outputs:
-        raise LevelfieldError(
-            "--all measures several runs, and an output of another tool belongs to one of them.",
-            fix="Leave --all out, and give each run its own outputs.",
-        )
-    stored = outputs.read(field_outputs)
     console = terminals.console()
     chosen = name or store.open_one(reports)
     if not chosen:
-        not_stored = ", and no output of another tool was stored" if stored else ""
-        terminals.say(console, f"Every upgrade is done: there is nothing to measure{not_stored}.")
+        terminals.say(console, "Every upgrade is done: there is nothing to measure.")
         return
     if all_ and not store.load(chosen, reports).begun.declared:
         raise LevelfieldError(
             "--all is for sides that are image sets: here each run needs a boot of its own.", fix="Leave --all out."
         )
-    state = measure.advance(chosen, reports, console, field_outputs=stored)
+    state = measure.advance(chosen, reports, console)
     while all_ and state.phase is not None:
         state = measure.advance(chosen, reports, console)
 
@@ -175,7 +165,7 @@ def verdict(
     output: tuple[Path, ...],
     reports: Path,
 ) -> None:
-    """Say of each case and reading of another tool whether the upgrade NAME is safe, and what else changed with it.
+    """Say of each case whether the upgrade NAME is safe, and what else changed with it.
 
     Speed gets a verdict when all boots are measured: asked before, this shows what is known so far.
 

@@ -8,7 +8,6 @@ from suite.compare.reduction import Reduced
 from suite.compare.types import Change, ChangeGroup, State
 from suite.history.environment import (
     NOT_RECORDED,
-    READINGS,
     Environment,
     arm_group,
     image_group,
@@ -97,11 +96,6 @@ def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) ->
     ]
 
 
-def are_readings(group: ChangeGroup) -> bool:
-    """Return whether a group holds what other tools measured, which explains nothing and is not judged."""
-    return group.title.startswith(READINGS.capitalize())
-
-
 def is_known(value: str) -> bool:
     """Return whether the text of a fact says what it is."""
     return not value.startswith(("not asked", "not known"))
@@ -149,8 +143,6 @@ def _order_of(group: str) -> int:
         return 300 + _LAST.index(group)
     if group in _TITLES:
         return list(_TITLES).index(group)
-    if group.startswith(READINGS):
-        return 400
     return 200 if group.startswith("arm ") else 100
 
 

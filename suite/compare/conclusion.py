@@ -22,7 +22,7 @@ def conclude(comparison: Comparison) -> Comparison:
 
 def exit_code(comparison: Comparison) -> int:
     """Return 1 where anything is worse, 3 where anything is undecided or nothing was compared, else 0."""
-    rows = (*comparison.rows, *comparison.readings)
+    rows = comparison.rows
     outcomes = {row.outcome for row in rows} | {drift.outcome for drift in comparison.drifts}
     if "worse" in outcomes:
         return WORSE

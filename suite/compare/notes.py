@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from suite.compare import phrases
-from suite.compare.changes import are_readings, hardware_differences
+from suite.compare.changes import hardware_differences
 from suite.compare.reduction import Reduced
 from suite.compare.types import ChangeGroup, Row, Verdict
 from suite.compatibility.between import between
@@ -91,14 +91,7 @@ def _states(old: Sequence[Reduced], new: Sequence[Reduced]) -> Iterator[str]:
 
 def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
     """Return `What changed: Image onnxruntime: onnxruntime 1.30.0 → 1.31.1; and 3 more`, as a sentence."""
-    found = [
-        (group.title, change)
-        for group in groups
-        if not are_readings(group)
-        for change in group.changed
-        if change.state == "changed"
-    ]
-    readings = sum(change.state == "changed" for group in groups if are_readings(group) for change in group.changes)
+    found = [(group.title, change) for group in groups for change in group.changed if change.state == "changed"]
     varying = sum(change.state == "varies" for group in groups for change in group.changes)
     tail = (
         f" {units.plural(varying, 'fact')} differ{'s' if varying == 1 else ''} among the runs of one side."
@@ -108,9 +101,6 @@ def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
     missing = sum(change.state == "unrecorded" for group in groups for change in group.changes)
     if missing:
         tail += f" {units.plural(missing, 'fact')} {'was' if missing == 1 else 'were'} not recorded by every run."
-    if readings:
-        tail += f" {units.plural(readings, 'reading')} of other tools {'differs' if readings == 1 else 'differ'}: "
-        tail += "they have no replicates, so they are listed and not judged."
     if not found:
         return f"Nothing that is recorded about the environment changed between the sides.{tail}"
     # A version says more than the digests that change with it, or than what only one side recorded.

@@ -12,16 +12,14 @@ from suite.compare.types import (
     ChangeGroup,
     Comparison,
     Drift,
-    Judged,
     Metric,
     Movement,
-    Reading,
     Row,
     Setting,
     Verdict,
 )
 from suite.record.schema import UNKNOWN, Case
-from suite.report import field_outputs, names, units
+from suite.report import names, units
 from suite.report.markdown import interval
 from suite.report.sentences import shortened
 
@@ -62,10 +60,8 @@ def arms(row: Row | Drift) -> str:
     return clean(row.new_arm or row.old_arm)
 
 
-def where(row: Row | Reading) -> str:
-    """`onnxruntime on ResNet-50 (latency, batch 1)`, `nvbandwidth “device_local_copy, GPU 0”`."""
-    if isinstance(row, Reading):
-        return f"{clean(row.tool, 40)} “{clean(row.name, 120)}”"
+def where(row: Row) -> str:
+    """`onnxruntime on ResNet-50 (latency, batch 1)`."""
     case = row.case
     tokens = _tokens(case)
     return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}{names.batch(case)}{tokens})"
@@ -98,9 +94,9 @@ def case(row: Row, *, brief: bool = False) -> str:
     return f"{model}, {metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
 
 
-def shared(rows: Iterable[Row | Reading]) -> str:
+def shared(rows: Iterable[Row]) -> str:
     """`fp32, 2 threads, cpu`, where that is true of all rows; else nothing."""
-    found = {(row.case.precision, row.case.threads, row.case.device) for row in rows if isinstance(row, Row)}
+    found = {(row.case.precision, row.case.threads, row.case.device) for row in rows}
     if len(found) != 1:
         return ""
     precision, threads, device = found.pop()
@@ -116,15 +112,6 @@ def metric(name: Metric) -> str:
 
 HEADINGS = ("arm", "case", "new/old")
 """Of the first two columns of a table of cases, and of that of the ratio."""
-READINGS = "Readings of other tools"
-"""Title of what other tools reported in the boots of an upgrade."""
-READING_HEADINGS = ("tool", "reading", "cost, new/old")
-READINGS_CAPTION = (
-    "The cost is the time, or the inverse of the bandwidth: above 1 is worse. Results in words are shown where boots "
-    "differ, and have no rate of error."
-)
-MOST_READINGS = 500
-"""Readings that a page shows; JSON has all."""
 
 
 def cost(value: float | None, metric: Metric) -> str:
@@ -143,14 +130,14 @@ def cost(value: float | None, metric: Metric) -> str:
     return f"{units.time(value)} an item" if scenario.per_item and value is not None else units.time(value)
 
 
-def ratio(row: Judged) -> str:
+def ratio(row: Row) -> str:
     """`1.031 (1.012–1.050)`: new over old; without bounds where there is no interval."""
     if row.ratio is None:
         return units.NO_VALUE
     return interval(row.ratio.value, row.ratio.low, row.ratio.high, factor)
 
 
-def drift(row: Judged) -> str:
+def drift(row: Row) -> str:
     """`1.004 (0.991–1.017)`: the old side after the new one over itself before; empty where it is not known."""
     return "" if row.drift is None else interval(row.drift.value, row.drift.low, row.drift.high, factor)
 
@@ -164,13 +151,12 @@ def factor(value: float) -> str:
     return f"{value:.3f}" if value < 10 else units.digits(value)
 
 
-def by_how_much(row: Row | Reading) -> str:
+def by_how_much(row: Row) -> str:
     """`12 % slower (9.8–14 %)`, in the words of the metric."""
-    metric = row.metric if isinstance(row, Row) else None
-    return row.verdict.value if row.ratio is None else in_words(row.ratio, metric)
+    return row.verdict.value if row.ratio is None else in_words(row.ratio, row.metric)
 
 
-def in_words(found: Estimate, metric: Metric | None) -> str:
+def in_words(found: Estimate, metric: Metric) -> str:
     """Return a ratio of costs in the words of what was measured: `12 % slower (9.8–14 %)`.
 
     Parameters
@@ -178,12 +164,12 @@ def in_words(found: Estimate, metric: Metric | None) -> str:
     found
         The ratio; above 1 costs more.
     metric
-        What was measured; None: a reading of another tool.
+        What was measured.
     """
     more = found.value >= 1
     word = (
         ("more memory" if more else "less memory")
-        if metric is not None and scenarios.get(metric).unit == "bytes"
+        if scenarios.get(metric).unit == "bytes"
         else ("slower" if more else "faster")
     )
     text = f"{units.percent(abs(found.value - 1))} {word}"
@@ -199,7 +185,7 @@ _NO_MORE_HELP = frozenset({Verdict.UNDECIDABLE, Verdict.DRIFTED})
 """Verdicts beside which nothing is said of more replicates."""
 
 
-def note(row: Judged, replicate: str = "run") -> str:
+def note(row: Row, replicate: str = "run") -> str:
     """Return the note beside a verdict: why there is none, or how many more replicates would decide.
 
     Parameters
@@ -215,7 +201,7 @@ def note(row: Judged, replicate: str = "run") -> str:
     return "; ".join(part for part in parts if part)
 
 
-def further(row: Judged, replicate: str = "run") -> str:
+def further(row: Row, replicate: str = "run") -> str:
     """Return how many more replicates would decide: `12 more runs a side would decide (about 4 h)`.
 
     Parameters
@@ -232,12 +218,11 @@ def further(row: Judged, replicate: str = "run") -> str:
     """
     if row.confidence is None or row.reason == "on other hardware":
         return ""
-    if isinstance(row, Row) and row.limit is not None:
+    if row.limit is not None:
         return ""
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
-    seconds = row.further_seconds if isinstance(row, Row) else None
-    time = f" (about {units.roughly(seconds)})" if seconds else ""
+    time = f" (about {units.roughly(row.further_seconds)})" if row.further_seconds else ""
     stacks = "of the new stack" if row.drift is None else "in each phase"
     where = stacks if replicate == "boot" else "a side"
     return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
@@ -254,8 +239,8 @@ def replicates(count: int, replicate: str) -> str:
     return replicate if count == 1 else f"{replicate}{'es' if replicate.endswith('ch') else 's'}"
 
 
-def row_cells(row: Row | Reading, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:
-    """Return the texts of a row: arm and case, or tool and reading; old and new; ratio, verdict, note.
+def row_cells(row: Row, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:
+    """Return the texts of a row: arm and case; old and new; ratio, verdict, note.
 
     Parameters
     ----------
@@ -266,19 +251,15 @@ def row_cells(row: Row | Reading, replicate: str, *, brief: bool) -> tuple[str, 
     brief
         Leave out what all rows share: precision, threads and device.
     """
-    if isinstance(row, Reading):
-        subject = clean(row.tool), clean(row.name)
-        sides = _amount(row.old, row.unit), _amount(row.new, row.unit)
-    else:
-        subject = arms(row), case(row, brief=brief)
-        sides = cost(row.old, row.metric), cost(row.new, row.metric)
-    return *subject, *sides, ratio(row), row.verdict.value, note(row, replicate)
-
-
-def _amount(value: float | str | None, unit: str) -> str:
-    if value is None:
-        return units.NO_VALUE
-    return clean(value, 80) if isinstance(value, str) else field_outputs.amount(value, unit)
+    return (
+        arms(row),
+        case(row, brief=brief),
+        cost(row.old, row.metric),
+        cost(row.new, row.metric),
+        ratio(row),
+        row.verdict.value,
+        note(row, replicate),
+    )
 
 
 def change_cells(title: str, found: Change) -> tuple[str, str, str, str]:
@@ -341,7 +322,7 @@ def unrecorded(groups: Iterable[ChangeGroup]) -> str:
     return f"Not recorded by every run: {'; '.join(found[:MOST_UNRECORDED])}{more}."
 
 
-def confidence(row: Judged) -> str:
+def confidence(row: Row) -> str:
     """`99.0 %`: of the row's interval."""
     return "" if row.confidence is None else f"{100 * row.confidence:.4g} %"
 

@@ -35,7 +35,6 @@ from suite.record.schema import (
     Case,
     Fact,
     FailureKind,
-    FieldOutput,
     Fingerprint,
     Image,
     Imported,
@@ -99,8 +98,6 @@ class Reduced(msgspec.Struct, frozen=True):
     machine: Fingerprint
     images: tuple[Image, ...]
     environment: environment.Environment
-    field_outputs: tuple[FieldOutput, ...] = ()
-    """What other tools reported, as the record has it."""
     canary: Answer | None = None
     """How fast the machine itself was, by the canary; None where it took no part."""
     imported: Imported | None = None
@@ -164,7 +161,6 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         machine=run.machine,
         images=run.images,
         environment=_surroundings(run),
-        field_outputs=run.field_outputs,
         imported=run.imported,
         canary=_canary(conditions.canary(run) if analysed is None else analysed.canary),
     )

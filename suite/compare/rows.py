@@ -3,7 +3,6 @@
 import fnmatch
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -15,7 +14,7 @@ from suite.compare.effects import Effect
 from suite.compare.matching import Pair
 from suite.compare.noise_gate import judging
 from suite.compare.reduction import Reduced
-from suite.compare.types import Gate, Judged, Metric, Outcome, Row, Verdict
+from suite.compare.types import Gate, Metric, Outcome, Row, Verdict
 from suite.compare.verdicts import Judgement, change_policy, judge, of_metric
 from suite.record.schema import Case
 
@@ -170,10 +169,9 @@ def compare_rows(
 
 _OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "aside", "fine")
 _VERDICTS = tuple(Verdict)
-_Judged = TypeVar("_Judged", bound=Judged)
 
 
-def in_order(rows: Iterable[_Judged]) -> tuple[_Judged, ...]:
+def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Sort rows for a reader: by outcome, worse ones first, and within an outcome by the ratio, the largest first.
 
     A ratio is of cost, new over old, so the largest is the worst. Rows without a ratio follow those that have one.
@@ -181,7 +179,7 @@ def in_order(rows: Iterable[_Judged]) -> tuple[_Judged, ...]:
     return tuple(sorted(rows, key=_order))
 
 
-def _order(row: Judged) -> tuple[int, bool, float, int]:
+def _order(row: Row) -> tuple[int, bool, float, int]:
     ratio = row.ratio.value if row.ratio is not None else 0.0
     return _OUTCOMES.index(row.outcome), row.ratio is None, -ratio, _VERDICTS.index(row.verdict)
 

@@ -85,35 +85,11 @@ class Movement(enum.StrEnum):
     UNKNOWN = "not compared"
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of something that both sides measured.
-
-    Ratios are always of *cost*, new over old. Above 1 is worse.
-    """
-
-    verdict: Verdict
-    outcome: Outcome
-    reason: str = ""
-    """Why there is no verdict, or what must be known beside it; a phrase without a full stop."""
-    ratio: Estimate | None = None
-    """New over old; bounds are None where replicates are too few for an interval."""
-    confidence: float | None = None
-    """Of the interval, after correction for all rows that were judged together. Of a derived gate, each bound of the
-    interval misses with half of the rest."""
-    old_replicates: int = 0
-    new_replicates: int = 0
-    paired: bool = False
-    """Whether runs of the two sides that were made in turns are compared pair by pair."""
-    further: int | None = None
-    """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
-    drift: Estimate | None = None
-    """Of an upgrade: the old side after the new one over the old side before it."""
-
-
-class Row(Judged, frozen=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One case and metric of one arm, old against new.
 
-    Cost is the time of a call (latency), of an item (throughput), to the first answer (cold start), or bytes (memory).
+    Ratios are always of *cost*, new over old: above 1 is worse. Cost is the time of a call (latency), of an
+    item (throughput), to the first answer (cold start), or bytes (memory).
     """
 
     case: Case
@@ -135,6 +111,23 @@ class Row(Judged, frozen=True):
     """Of a derived gate: smallest ratio that so many new runs find, with the probability that it states."""
     node: str = ""
     """Of a fleet: the node that the row is about; empty: all nodes."""
+    verdict: Verdict
+    outcome: Outcome
+    reason: str = ""
+    """Why there is no verdict, or what must be known beside it; a phrase without a full stop."""
+    ratio: Estimate | None = None
+    """New over old; bounds are None where replicates are too few for an interval."""
+    confidence: float | None = None
+    """Of the interval, after correction for all rows that were judged together. Of a derived gate, each bound of the
+    interval misses with half of the rest."""
+    old_replicates: int = 0
+    new_replicates: int = 0
+    paired: bool = False
+    """Whether runs of the two sides that were made in turns are compared pair by pair."""
+    further: int | None = None
+    """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
+    drift: Estimate | None = None
+    """Of an upgrade: the old side after the new one over the old side before it."""
 
     @property
     def id(self) -> str:
@@ -144,26 +137,6 @@ class Row(Judged, frozen=True):
         if self.old_arm and self.new_arm and self.old_arm != self.new_arm:
             return f"{self.old_arm}→{self.new_arm}/{self.case.id}"
         return f"{self.new_arm or self.old_arm}/{self.case.id}"
-
-
-class Reading(Judged, frozen=True):
-    """What another tool reported of one thing, in the boots of an upgrade (`suite.upgrade.readings`).
-
-    Cost is the time, or the inverse of the bandwidth.
-    """
-
-    tool: str
-    name: str
-    """Of what was read: `host_to_device_memcpy_ce, CPU 0, GPU 3`."""
-    unit: str = ""
-    """`B/s` or `ns`; empty: a result in words, or a count."""
-    old: float | str | None = None
-    """Typical reading in its unit; or the results in words."""
-    new: float | str | None = None
-
-    @property
-    def id(self) -> str:
-        return f"{self.tool}/{self.name}"
 
 
 class Drift(msgspec.Struct, frozen=True):
@@ -325,8 +298,6 @@ class Comparison(msgspec.Struct, frozen=True):
     """None: it is not known."""
     settings: tuple[Setting, ...] = ()
     """Of an upgrade: what else changed, which is shown before the verdicts."""
-    readings: tuple[Reading, ...] = ()
-    """Of an upgrade: what other tools reported in its boots; worse ones first."""
 
     @property
     def moved(self) -> tuple[Drift, ...]:

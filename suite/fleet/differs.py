@@ -1,8 +1,8 @@
 """What a node has that most of its peers have not: software, firmware, settings, clocks, power limits, images.
 
 Facts of the hardware decide who is a peer and are the same within a group. Facts that are measured anew each time,
-those that another fact says (`suite.upgrade.rules`), and readings of other tools are left out. A fact of which no value
-has a clear majority (an address, a serial number) names nobody.
+and those that another fact says (`suite.upgrade.rules`), are left out. A fact of which no value has a clear majority
+(an address, a serial number) names nobody.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from suite.fleet.groups import Peers
 from suite.fleet.types import Difference
-from suite.history.environment import NOT_RECORDED, READINGS, Environment, recorded
+from suite.history.environment import NOT_RECORDED, Environment, recorded
 from suite.upgrade.rules import RULES, rule
 
 CLEAR = 0.8
@@ -47,7 +47,7 @@ def differences(group: Peers) -> Mapping[str, tuple[Difference, ...]]:
 def _may_name(fact: tuple[str, str]) -> bool:
     """Return whether a node can be named for another value of a fact."""
     part, name = fact
-    return not part.startswith(READINGS) and fact not in _NO_SETTINGS and rule(f"{part}, {name}").kind != "ignored"
+    return fact not in _NO_SETTINGS and rule(f"{part}, {name}").kind != "ignored"
 
 
 def _order(fact: tuple[str, str]) -> tuple[int, str, str]:

@@ -2,14 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
 
 from suite.analysis import collect, kernels, processor
 from suite.record.references import suffix
-from suite.record.schema import Absent, Fact, FieldOutput, Fingerprint, Image, Launch, Run, elsewhere
+from suite.record.schema import Absent, Fact, Fingerprint, Image, Launch, Run, elsewhere
 from suite.record.volatile import is_volatile
 from suite.report.sentences import shortened
 
@@ -19,8 +19,6 @@ Environment: TypeAlias = dict[str, dict[str, str]]
 LONGEST = 1000
 """Characters that are kept of a value: a list of CPU flags has some hundreds."""
 
-READINGS = "readings of "
-"""How groups begin that hold what other tools measured; each reading is one, without replicates."""
 
 PRIVATE = frozenset({"identity"})
 """Groups of the fingerprint that name a host or a person: they stay in the record."""
@@ -61,8 +59,6 @@ def environment(run: Run) -> Environment:
         found[image_group(image.name, image.variant, elsewhere(image.launcher, settings.launcher))] = _image(image)
     for arm, launches in _launches(run).items():
         found[arm_group(arm)] = _arm(launches)
-    for tool in dict.fromkeys(output.tool for output in run.field_outputs):
-        found[f"{READINGS}{tool}"] = _readings([output for output in run.field_outputs if output.tool == tool])
     return {
         group: {name: shortened(value, LONGEST) for name, value in facts.items()}
         for group, facts in found.items()
@@ -102,8 +98,8 @@ def arm_group(arm: str) -> str:
 
 NOT_RECORDED = "not recorded"
 NOT_THERE = "not there"
-_LISTS = ("image ", "arm ", "inputs", READINGS)
-"""Groups that list what there is, such as distributions, settings and readings. What they lack was not there."""
+_LISTS = ("image ", "arm ", "inputs")
+"""Groups that list what there is, such as distributions and settings. What they lack was not there."""
 _DEVICE = re.compile(r"device \d+")
 
 
@@ -144,12 +140,11 @@ def concerns(group: str, *, arm: str, image: str) -> bool:
     Parameters
     ----------
     group
-        Name of the group. Those of the machine and the run concern every arm; those of an image or arm, only its own;
-        readings of other tools none, since they differ a little each time.
+        Name of the group. Those of the machine and the run concern every arm; those of an image or arm, only its own.
     arm, image
         Id of the arm, and the group of its image (see `image_group`).
     """
-    return not group.startswith(("image ", "arm ", READINGS)) or group in (image, arm_group(arm))
+    return not group.startswith(("image ", "arm ")) or group in (image, arm_group(arm))
 
 
 def hardware(machine: Fingerprint) -> dict[str, str]:
@@ -232,18 +227,6 @@ def _image(image: Image) -> dict[str, str]:
         **({"not what a lock says": image.unlocked} if image.unlocked else {}),
         **image.distributions,
     }
-
-
-def _readings(outputs: Sequence[FieldOutput]) -> dict[str, str]:
-    """Collect the facts and readings of a tool's outputs; where several have one name, all their values are listed."""
-    seen: dict[str, list[str]] = {}
-    for output in outputs:
-        for name, fact in {"version": output.version, **output.facts}.items():
-            seen.setdefault(name, []).append(text(fact))
-        for reading in output.readings:
-            value = f"{reading.value:,.12g} {reading.unit}" if isinstance(reading.value, float) else text(reading.value)
-            seen.setdefault(reading.name, []).append(value.strip())
-    return {name: " | ".join(dict.fromkeys(values)) for name, values in seen.items()}
 
 
 def _launches(run: Run) -> dict[str, list[Launch]]:

@@ -265,7 +265,7 @@ def _image_group(arm: Arm, launcher: str) -> str:
 
 
 def _goal(case: Case, settings: Settings) -> str:
-    """Return what makes it another question: a user's own images to train on, another target."""
+    """Return what makes it another question: another target, or (of earlier versions) a user's own images."""
     if case.definition.driven_as == "Server" and settings.latency_target_ms is not None:
         return f"/within-{settings.latency_target_ms:g}ms"
     if not case.converges:

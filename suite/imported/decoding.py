@@ -1,17 +1,15 @@
 """Decoding a tool's JSON by types, with one sentence where that fails; and what becomes of its texts and times."""
 
-import re
 from datetime import UTC, datetime
 from typing import TypeVar
 
 import msgspec
 
-from suite.fieldtools.values import refused, text
 from suite.imported.types import NO_DATE
 from suite.record.schema import Absent, Fact
+from suite.safety.tool_output import refused, text
 
 T = TypeVar("T")
-_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)")
 
 
 def decode(content: bytes, type_: type[T], tool: str) -> T:
@@ -50,20 +48,11 @@ def moment(written: str | None) -> str | Absent:
     Parameters
     ----------
     written
-        ISO 8601, or `20260131-235959`; None: the file has none.
+        ISO 8601; None: the file has none.
     """
     try:
-        iso = _COMPACT.sub(r"\1-\2-\3T\4:\5:\6", written or "")
-        read = datetime.fromisoformat(iso)
+        read = datetime.fromisoformat(written or "")
         aware = read if read.tzinfo else read.replace(tzinfo=UTC)
         return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):
-        return NO_DATE
-
-
-def moment_of(epoch_s: float) -> str | Absent:
-    """Return a time in seconds since 1970 as UTC, ISO 8601; absent where it is no time."""
-    try:
-        return moment(datetime.fromtimestamp(epoch_s, UTC).isoformat())
-    except (ValueError, OverflowError, OSError):
         return NO_DATE

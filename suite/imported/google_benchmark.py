@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from suite.fieldtools.values import refused, text
 from suite.imported import decoding
 from suite.imported.types import NO_DATE, Recorded, Result, Timed, seconds
+from suite.safety.tool_output import refused, text
 
 TOOL: Final = "Google Benchmark"
 MARKS = (b'"library_build_type"',)

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from suite.fieldtools.values import text
 from suite.imported import decoding
 from suite.imported.types import NO_DATE, Recorded, Result, samples
+from suite.safety.tool_output import text
 
 TOOL: Final = "hyperfine"
 MARKS = (b'"exit_codes"',)

@@ -1,6 +1,4 @@
-"""MLPerf LoadGen's logs: percentiles and rates of one run, with LoadGen's own VALID or INVALID.
-
-Both `mlperf_log_summary.txt` and `mlperf_log_detail.txt` are read.
+"""MLPerf LoadGen's `mlperf_log_summary.txt`: percentiles and rates of one run, with LoadGen's own VALID or INVALID.
 
 References
 ----------
@@ -12,20 +10,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from suite.fieldtools import loadgen as logs
-from suite.fieldtools.values import refused, text
 from suite.imported.types import NO_DATE, Recorded, Result, Timed, rate, seconds
-from suite.record.schema import Absent
+from suite.safety.tool_output import refused, text
 
 TOOL: Final = "MLPerf LoadGen"
-MARKS = (b"MLPerf Results Summary", logs.PREFIX.encode())
+MARKS = (b"MLPerf Results Summary",)
 _LINE = re.compile(r"([^:]{1,100}?)\s*:\s*(\S.*)")
 _TIME = re.compile(
     r"(?:mean|50\.00 percentile|90\.00 percentile|99\.00 percentile)"
     r" (?:first token latency|time to output token|latency) \(ns\)"
 )
 _RATE = re.compile(r"(?:completed )?(?:samples|tokens|queries) per second")
-_PERCENTILES = ("50.00", "90.00", "99.00")
 _LEFT_OUT = ("latencies of Offline (all samples are one query)",)
 _UNKNOWN = (
     "the machine, the version of LoadGen and when it ran",
@@ -34,7 +29,7 @@ _UNKNOWN = (
 
 
 def parse(content: bytes) -> Recorded:
-    """Read a summary, or a detail log, which also says the version and when it was.
+    """Read a summary.
 
     Parameters
     ----------
@@ -51,8 +46,6 @@ def parse(content: bytes) -> Recorded:
     LevelfieldError
         It is no such file, or of a run for accuracy.
     """
-    if MARKS[1] in content:
-        return _detail(logs.parse(content.decode(errors="replace")))
     lines = [found.groups() for line in content.decode(errors="replace").splitlines() if (found := _LINE.match(line))]
     said = {name.strip(): value.strip() for name, value in reversed(lines)}
     scenario, mode, verdict = (said.get(name, "") for name in ("Scenario", "Mode", "Result is"))
@@ -69,29 +62,6 @@ def parse(content: bytes) -> Recorded:
         results=tuple(_results(lines, text(scenario), failure)),
         unknown=_UNKNOWN,
         left_out=_LEFT_OUT if offline else (),
-    )
-
-
-def _detail(found: logs.Result) -> Recorded:
-    failure = "" if found.valid else f"LoadGen says INVALID ({text(found.why_invalid)})"
-    times = {
-        f"{name} percentile latency": value for name, value in found.percentiles_ns.items() if name in _PERCENTILES
-    }
-    if found.mean_ns is not None:
-        times = {"mean latency": found.mean_ns} | times
-    results = [
-        _result(f"{found.scenario}, {name}", seconds(ns / 1e9), "latency", failure) for name, ns in times.items()
-    ]
-    if not isinstance(found.per_second, Absent):
-        named = "completed samples per second" if found.scenario == "Server" else "samples per second"
-        results.append(_result(f"{found.scenario}, {named}", rate(found.per_second), "throughput", failure))
-    return Recorded(
-        tool=TOOL,
-        version=found.version or NO_DATE,
-        results=tuple(results),
-        started=found.started if isinstance(found.started, str) else NO_DATE,
-        unknown=("the machine", _UNKNOWN[1]),
-        left_out=_LEFT_OUT if found.scenario == "Offline" else (),
     )
 
 

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from suite.fieldtools.values import refused, text
 from suite.imported import decoding
 from suite.imported.types import NO_DATE, Recorded, Result, samples
+from suite.safety.tool_output import refused, text
 
 TOOL: Final = "optimum-benchmark"
 MARKS = (b'"stdev_"',)

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from suite.fieldtools.values import text
 from suite.imported import decoding
 from suite.imported.types import NO_DATE, Recorded, Result, samples
+from suite.safety.tool_output import text
 
 TOOL: Final = "pyperf"
 MARKS = (b'"perf_version"', b'"pyperf_version"')

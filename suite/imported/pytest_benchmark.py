@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from suite.fieldtools.values import text
 from suite.imported import decoding
 from suite.imported.types import NO_DATE, Recorded, Result, Timed, samples
 from suite.record.schema import Absent, Fact
+from suite.safety.tool_output import text
 
 TOOL: Final = "pytest-benchmark"
 MARKS = (b'"machine_info"',)

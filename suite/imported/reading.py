@@ -5,20 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from suite.errors import LevelfieldError
-from suite.imported import (
-    aiperf,
-    aiperf_requests,
-    google_benchmark,
-    guidellm,
-    hyperfine,
-    loadgen,
-    optimum_benchmark,
-    pyperf,
-    pytest_benchmark,
-    readings,
-    vllm_offline,
-    vllm_serving,
-)
+from suite.imported import google_benchmark, hyperfine, loadgen, optimum_benchmark, pyperf, pytest_benchmark
 from suite.imported.types import Recorded
 from suite.safety import untrusted
 
@@ -31,21 +18,12 @@ _PARSERS: tuple[tuple[tuple[bytes, ...], Callable[[bytes], Recorded]], ...] = (
     (google_benchmark.MARKS, google_benchmark.parse),
     (pytest_benchmark.MARKS, pytest_benchmark.parse),
     (hyperfine.MARKS, hyperfine.parse),
-    (aiperf.MARKS, aiperf.parse),
-    (aiperf_requests.MARKS, aiperf_requests.parse),
-    (guidellm.MARKS, guidellm.parse),
-    (vllm_serving.MARKS, vllm_serving.parse),
-    (vllm_offline.LATENCY_MARKS, vllm_offline.parse_latency),
-    (vllm_offline.THROUGHPUT_MARKS, vllm_offline.parse_throughput),
     (loadgen.MARKS, loadgen.parse),
     (optimum_benchmark.MARKS, optimum_benchmark.parse),
-    *readings.PARSERS,
 )
 READ = (
     "pyperf, hyperfine (--export-json), Google Benchmark (JSON), pytest-benchmark (--benchmark-json), MLPerf LoadGen "
-    "(mlperf_log_summary.txt, mlperf_log_detail.txt), AIPerf (profile_export_aiperf.json, profile_export.jsonl), "
-    "GuideLLM (JSON), vLLM (bench serve --save-result, bench latency or bench throughput --output-json), "
-    "optimum-benchmark (benchmark_report.json), nccl-tests and nvbandwidth (-j)"
+    "(mlperf_log_summary.txt), optimum-benchmark (benchmark_report.json)"
 )
 """What is read, for messages."""
 

@@ -22,7 +22,6 @@ from suite.images.wheels import Progress
 from suite.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from suite.launchers.worker import WorkerError
 from suite.paths import cache_folder, package_root, temporary_folder
-from suite.prepare.own_images.preparing import Prepared
 from suite.prepare.own_weights import store
 from suite.record.files import write_atomically
 from suite.record.schema import Artifact, Image
@@ -31,8 +30,7 @@ from suite.worker.messages import Export, Exported
 from suite.zoo import dataset, decoding, inputs, models, parity, reference, rounding, weights
 from suite.zoo.decoding import Call
 from suite.zoo.digits import data as digits
-from suite.zoo.training import batches, convergence, trajectory
-from suite.zoo.training.recipe import Goal
+from suite.zoo.training import batches, trajectory
 from suite.zoo.training.trajectory import Trajectory
 from suite.zoo.weights import Arrays
 
@@ -125,33 +123,6 @@ class Artifacts:
             sha256=digits.FILE_SHA256,
             size_bytes=digits.FILE_BYTES,
             made_by={"scikit-learn": digits.SOURCE_VERSION},
-        )
-
-    def own_images_artifact(self, prepared: Prepared) -> Artifact:
-        """Return what was made of a user's own images as the record names it: by the digest of the file."""
-        return Artifact(
-            name="own images",
-            sha256=prepared.sha256,
-            size_bytes=prepared.size_bytes,
-            made_by={"folder": prepared.source_sha256} | ({"decoder": prepared.decoder} if prepared.decoder else {}),
-        )
-
-    def sensitivity(self, goal: Goal, images_sha256: str) -> float:
-        """Return how far perturbed weights move the reference's first losses on a user's own images; computed once.
-
-        Parameters
-        ----------
-        goal
-            What is trained.
-        images_sha256
-            Of the file of images.
-        """
-        key = hashlib.sha256(f"{goal.network} {images_sha256} {self._zoo}".encode()).hexdigest()[:KEY_CHARS]
-        return self._computed(
-            f"own-images-{key}-sensitivity",
-            _Size,
-            f"computing how far rounding alone moves {goal.network}'s training on these images, in float64",
-            lambda: convergence.sensitivity(goal, convergence.OWN_SEEDS),
         )
 
     def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False, call: Call | None = None) -> str:

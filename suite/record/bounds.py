@@ -33,8 +33,6 @@ REPORTED = {"bytes": MAX_BYTES // 5 * 2, "values": MAX_VALUES // 5 * 2, "facts":
 """What workers may report before each arm is held to its share of as much again: a fifth is left for all else."""
 MAX_ANSWERS = 3_000_000
 """To all data sets, by all arms: all of ImageNet's validation set by seven arms in three precisions is a million."""
-MAX_READINGS = 20_000
-"""Readings of other tools: thirty tests of nvbandwidth between eight GPUs have some two thousand."""
 
 
 def check(run: Run, name: str) -> None:
@@ -62,7 +60,6 @@ def check(run: Run, name: str) -> None:
         _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_ROUND_ARMS, "places", name)
     facts = sum(sum(map(len, each.values())) + len(each) for each in (run.machine,))
     facts += len(run.warnings) + len(run.artifacts)
-    facts += sum(len(output.facts) + 1 for output in run.field_outputs)
     facts += sum(len(image.distributions) + len(image.plugins) + len(image.layers) + 1 for image in run.images)
     launches = [
         len(launch.libraries) + len(launch.settings) + len(launch.environment)
@@ -74,7 +71,6 @@ def check(run: Run, name: str) -> None:
     _most(facts + sum(launches), MAX_FACTS, "facts", name)
     _most(sum(len(each.answers) + len(each.scores) for each in run.accuracies), MAX_ANSWERS, "answers", name)
     _most(len(run.accuracies), MAX_RESULTS, "arms that answered", name)
-    _most(sum(len(output.readings) for output in run.field_outputs), MAX_READINGS, "readings of other tools", name)
 
 
 def _windows(block: Block) -> int:

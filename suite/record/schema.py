@@ -804,19 +804,14 @@ class OwnWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OwnImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A user's own images, which were trained on to a target; neither where they were nor what they are called."""
+    """Of records of earlier versions: a user's own images, or texts, which were trained on to a target."""
 
     sha256: str
-    """Of the folder: relative names and contents (`suite.prepare.own_images.listing.digest`); empty: not readable."""
     classes: int = 0
     trained: int = 0
-    """Images that were trained on."""
     tested: int = 0
-    """Images that were only tested with."""
     reason: str = ""
-    """Why they could not be trained on; empty: they were."""
     task: str = ""
-    """The task of GLUE whose texts they are, as bags of words; empty: they are images."""
 
 
 MetricName: TypeAlias = Literal[
@@ -937,7 +932,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     own_weights: tuple[OwnWeights, ...] = ()
     """Weights of the user's own that were measured."""
     own_images: OwnImages | None = None
-    """What the scenario `convergence` trained on; None: the digits."""
+    """Of records of earlier versions: what the scenario `convergence` trained on; None: the digits."""
     target: float | None = None
     """Target accuracy that was requested for the scenario `convergence`; None: those of the networks."""
     ends_on_verdict: bool = False
@@ -997,35 +992,21 @@ class ControlDraw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FieldReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One figure or result that a tool of the field reported.
-
-    Within a run it has no replicates, so it is not judged. The boots of an upgrade are replicates of it
-    (`suite.upgrade.readings`).
-    """
+    """One figure or result of a `FieldOutput`."""
 
     measure: str
-    """Name of the test, and of what was read of it."""
     at: str
-    """Where it holds: GPUs, a pair of devices, a size of message; empty: the whole test."""
     value: float | str | Absent
     unit: str = ""
-    """`B/s` or `ns`; empty: a result in words, or a count."""
     note: str = ""
-    """What the tool says beside it."""
-
-    @property
-    def name(self) -> str:
-        """The measure and where it holds: `host_to_device_memcpy_ce, CPU 0, GPU 3`."""
-        return ", ".join(filter(None, (self.measure, self.at)))
 
 
 class FieldOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Recorded output of a tool of the field, as `suite.fieldtools` reads it."""
+    """Of records of earlier versions: output of another tool, such as nvbandwidth, that was stored with the run."""
 
-    tool: Literal["dcgmi diag", "nvbandwidth", "nccl-tests", "nvidia-smi"]
+    tool: str
     version: str | Absent
     sha256: str
-    """Of the file that was read."""
     facts: dict[str, Fact] = {}
     readings: tuple[FieldReading, ...] = ()
 
@@ -1085,7 +1066,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other_hosts: tuple[()] = ()
     """Earlier versions recorded it; always empty."""
     field_outputs: tuple[FieldOutput, ...] = ()
-    """Recorded outputs of other tools that the user gave with the run; when they were recorded is not known."""
+    """Of records of earlier versions; no reader uses them."""
     imported: Imported | None = None
     """The file of another tool that this run was made of; None: Levelfield measured it."""
     data_sets: tuple[DataSet, ...] = ()

@@ -43,12 +43,6 @@ def command(run: Run) -> str:
     if settings.precision_target is not None:
         words += ["--precision-target", f"{100 * settings.precision_target:g}%"]
     words += ["--margin", f"{100 * settings.margin:g}%"]
-    if settings.own_images is not None:
-        task = settings.own_images.task
-        words += [
-            "--data",
-            f"{task}=FOLDER" if task else "FOLDER",
-        ]  # its path is private; `reproduce` checks its digest
     for task in dict.fromkeys(each.task for each in run.data_sets):
         words += ["--data", f"{task}=PATH"]
     if run.data_sets:

@@ -297,35 +297,9 @@ def quantiles_absent(block: TimedBlock) -> str:
 
 
 def images(run: Run) -> str:
-    """Name what trainings to a target were on: `the digits`, `own images 1a2b3c4d5e6f`."""
+    """Name what trainings to a target were on: `the digits`; in records of earlier versions also `own images 1a2b…`."""
     own = run.settings.own_images
-    if own is None:
-        return "the digits"
-    return f"{own.task or 'own images'} {own.sha256[:12]}".rstrip()
-
-
-def trained_items(run: Run) -> str:
-    """Name what trainings to a target see: `images` or `texts`."""
-    own = run.settings.own_images
-    return "texts" if own is not None and own.task else "images"
-
-
-def described(run: Run) -> str:
-    """Say what these images are."""
-    own = run.settings.own_images
-    if own is None:
-        return "scikit-learn’s handwritten digits"
-    if not own.sha256:
-        return "the user’s own, which could not be used"
-    if own.task:
-        return (
-            f"texts of {own.task} as bags of words: {units.plural(own.classes, 'class', 'classes')}, {own.trained} to "
-            f"train on and {own.tested} to test with; SHA-256 of the texts {own.sha256}"
-        )
-    return (
-        f"the user’s own: {units.plural(own.classes, 'class', 'classes')}, {own.trained} images to train on and "
-        f"{own.tested} to test with; SHA-256 of the folder {own.sha256}"
-    )
+    return "the digits" if own is None else f"own images {own.sha256[:12]}".rstrip()
 
 
 def title(case: Case) -> str:

@@ -20,7 +20,6 @@ from suite.launchers.choice import choose, launchers_by_name
 from suite.launchers.protocol import Launcher
 from suite.machine.fingerprint import fingerprint
 from suite.prepare.evaluation import tasks
-from suite.prepare.training_data import TrainingDataRequest, repeat_request
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
 from suite.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
@@ -84,10 +83,6 @@ def run_bench(options: Options, console: Console) -> Done:
             "--alternate makes runs of a second side in turns with those of --backends.",
             fix="Name the first side with --backends, and how many runs of each with --repeat 5.",
         )
-    if options.resume is not None and options.field_outputs:
-        raise LevelfieldError(
-            "A run that is continued keeps the outputs that it began with.", fix="Leave out --field-output."
-        )
     if options.sign is not None:
         signing.try_key(options.sign)
     if options.until_seconds is not None:
@@ -101,7 +96,7 @@ def run_bench(options: Options, console: Console) -> Done:
     until = time.monotonic() + options.until_seconds if options.until_seconds is not None else None
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
-    _check_training_data(options.training_data, chosen)
+    _check_target(options, chosen)
     _check_loadgen(options, chosen)
     if resumed is None and (options.so_far or until is not None):
         launcher, _ = choose(options.launcher, base=options.base)
@@ -275,7 +270,6 @@ def conduct(
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
-    training_data = repeat_request(options.training_data, resumed[1].settings) if resumed else options.training_data
     data_sets = options.data_sets
     if resumed is not None:
         data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
@@ -285,7 +279,7 @@ def conduct(
             launcher,
             listener,
             launchers=launchers,
-            training_data=training_data,
+            target=resumed[1].settings.target if resumed else options.target,
             data_sets=data_sets,
             beside_data=options.beside_data,
         )
@@ -382,13 +376,12 @@ def _try_to_finish(folder: Path, console: Console) -> None:
         console.print(escape(str(error)), highlight=False)
 
 
-def _check_training_data(training_data: TrainingDataRequest, chosen: plan.Plan) -> None:
-    """Refuse images or a target that no case of the plan would use."""
-    option = "--data" if training_data.data is not None else "--target" if training_data.target is not None else ""
-    if option and not any(block.case.converges for block in chosen.blocks):
+def _check_target(options: Options, chosen: plan.Plan) -> None:
+    """Refuse a target that no case of the plan would use."""
+    if options.target is not None and not any(block.case.converges for block in chosen.blocks):
         raise LevelfieldError(
-            f"{option} is for the scenario convergence, which this run does not hold.",
-            fix=f"Add --scenarios convergence, or leave {option} out.",
+            "--target is for the scenario convergence, which this run does not hold.",
+            fix="Add --scenarios convergence, or leave --target out.",
         )
 
 

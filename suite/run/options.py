@@ -7,8 +7,7 @@ import msgspec
 from suite.images.base import Source
 from suite.plan import Selection
 from suite.prepare.evaluation.tasks import DataRequest
-from suite.prepare.training_data import TrainingDataRequest
-from suite.record.schema import DataSet, FieldOutput, Price
+from suite.record.schema import DataSet, Price
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -41,8 +40,8 @@ class Options(msgspec.Struct, frozen=True):
     go_on: str = ""
     """What continues a run that was interrupted; empty: --resume."""
     labels: tuple[str, ...] = ()
-    training_data: TrainingDataRequest = TrainingDataRequest()
-    """Data of training to a target."""
+    target: float | None = None
+    """Accuracy that is trained to; None: that of each network."""
     data_sets: tuple[DataRequest, ...] = ()
     """Data sets that answers are judged on."""
     beside_data: tuple[Path, ...] = ()
@@ -57,8 +56,6 @@ class Options(msgspec.Struct, frozen=True):
     """Whole runs, one after the other: replicates to compare with others."""
     alternate: tuple[str, ...] = ()
     """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
-    field_outputs: tuple[FieldOutput, ...] = ()
-    """Recorded outputs of other tools, which become part of the record."""
     loadgen_test_s: float | None = None
     """Shortest test of MLPerf LoadGen; None: that of the profile."""
     latency_target_ms: float | None = None

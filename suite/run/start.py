@@ -19,7 +19,7 @@ from suite.record import files, notices
 from suite.record.bounds import SEED_BITS
 from suite.record.files import JOURNAL
 from suite.record.journal import Journal, Started
-from suite.record.schema import SCHEMA, Absent, Artifact, Fingerprint, Run, Settings, Warning_, Work
+from suite.record.schema import SCHEMA, Absent, Fingerprint, Run, Settings, Warning_, Work
 from suite.run.options import Options
 from suite.schedule.outcomes import utc_now
 from suite.schedule.resources import RunResources
@@ -91,8 +91,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             worker_memory_bytes=resources.memory_bytes,
             own=plan.own,
             own_weights=plan.own_weights,
-            own_images=resources.trained.recorded if resources.trained is not None else None,
-            target=resources.trained.target if resources.trained is not None else None,
+            target=resources.target,
             cpus_requested=plan.cpus_requested,
             memory_nodes=_memory_nodes(plan, resources),
             loadgen_test_s=options.loadgen_test_s,
@@ -108,7 +107,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             *(resources.own.artifacts if resources.own is not None else ()),
             *(file.artifact for file in resources.files.values()),
             *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),
-            *(_images(resources) if any(block.case.converges for block in plan.blocks) else ()),
+            *([resources.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else ()),
             *(resources.loadgen.artifacts if resources.loadgen is not None else ()),
         ),
         blocks=plan.blocks,
@@ -121,7 +120,6 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         ),
         earlier_controls=controls.before(options.reports, machine),
         work=_work(plan),
-        field_outputs=options.field_outputs,
         data_sets=tuple(each.data_set for each in resources.judged),
     )
     _readable(run)
@@ -162,14 +160,6 @@ def _readable(run: Run) -> None:
 def _fed(plan: Plan) -> tuple[str, ...]:
     """Return the models whose dataset is read."""
     return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.definition.from_dataset))
-
-
-def _images(resources: RunResources) -> tuple[Artifact, ...]:
-    """Return what is trained to a target on."""
-    trained = resources.trained
-    if trained is None or trained.recorded is None:
-        return (resources.artifacts.digits_artifact(),)
-    return (resources.artifacts.own_images_artifact(trained.prepared),) if trained.prepared is not None else ()
 
 
 def _work(plan: Plan) -> tuple[Work, ...]:

@@ -13,7 +13,6 @@ import msgspec
 
 from suite.analysis import loadgen as analysis
 from suite.errors import LevelfieldError
-from suite.fieldtools import loadgen as logs
 from suite.launchers.worker import Worker, WorkerError
 from suite.machine.disturbance import disturbed
 from suite.machine.idle_wait import wait_until_idle
@@ -29,7 +28,7 @@ from suite.record.schema import (
     Settings,
     Window,
 )
-from suite.schedule import padding
+from suite.schedule import loadgen_log, padding
 from suite.schedule.launches import bring_up, paths_of
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
@@ -286,7 +285,7 @@ class _Turn:
         expected_s = seconds + least * query_ns / 1e9
         driven = self._worker.ask(request, Driven, SLACK_S + 10 * expected_s)
         try:
-            result = logs.parse(driven.detail)
+            result = loadgen_log.parse(driven.detail)
         except LevelfieldError as error:
             raise WorkerError("protocol", error.message, driven.summary[:500]) from error
         if result.scenario != self._scenario:

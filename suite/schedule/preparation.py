@@ -24,7 +24,6 @@ from suite.prepare.evaluation import preparing as evaluation
 from suite.prepare.evaluation.tasks import DataRequest
 from suite.prepare.loadgen import LoadGen
 from suite.prepare.own_model import python_file, reference, store
-from suite.prepare.training_data import TrainingDataRequest, prepare_training_data
 from suite.record.schema import Arm, Case, Image, OwnFile
 from suite.schedule import parallel, scratch
 from suite.schedule.listener import ProgressListener
@@ -44,7 +43,7 @@ def prepare(
     *,
     judged: bool = True,
     launchers: Mapping[str, Launcher] = {},
-    training_data: TrainingDataRequest | None = None,
+    target: float | None = None,
     data_sets: Sequence[DataRequest] = (),
     beside_data: Sequence[Path] = (),
 ) -> RunResources:
@@ -58,8 +57,8 @@ def prepare(
         Of the canary, the exporter, and every arm that names no other.
     launchers
         Those that arms name.
-    training_data
-        Data of training to a target, where the user named them; None: the digits.
+    target
+        Accuracy that is trained to; None: that of each network.
     data_sets
         Those that answers are judged on.
     beside_data
@@ -88,11 +87,6 @@ def prepare(
         asked_of = (launcher, *launchers.values()) if nodes else ()
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
-        trained = (
-            prepare_training_data(training_data, plan.blocks, artifacts, listener.say, launcher)
-            if training_data is not None
-            else None
-        )
         images, files = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
         zoo = plan.models if plan.own is None else ()
         for model in zoo:
@@ -137,7 +131,7 @@ def prepare(
             launchers=dict(launchers),
             own=_own(plan, {"": launcher, **launchers}, images, listener),
             judged=judged_sets,
-            trained=trained,
+            target=target,
             loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
             emulated=emulated,
             watch=watch,

@@ -17,7 +17,6 @@ from suite.prepare.evaluation.preparing import Judged
 from suite.prepare.loadgen import LoadGen
 from suite.prepare.own_model import store
 from suite.prepare.own_model.reference import Reference
-from suite.prepare.training_data import TrainingData
 from suite.record.schema import Arm, Case, Computed, Image, Parity
 from suite.schedule.outcomes import Stamps
 from suite.schedule.time_spent import Stopwatch
@@ -54,8 +53,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """The user's own file, where one is measured."""
     judged: tuple[Judged, ...] = ()
     """Data sets that answers are judged on."""
-    trained: TrainingData | None = None
-    """Data of training to a target; None: the digits."""
+    target: float | None = None
+    """Accuracy that is trained to; None: that of each network."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
     """What arms were found to compute in, filled by `suite.schedule.computed`."""
     compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
@@ -83,7 +82,7 @@ class RunResources(msgspec.Struct, frozen=True):
 
     def goal(self, model: str) -> Goal:
         """Return how a model's network is trained to a target; raises ValueError where it cannot be."""
-        return self.trained.goal(model) if self.trained is not None else convergence.goal(model)
+        return convergence.goal(model, target=self.target)
 
     def file_of(self, case: Case, arm: Arm) -> ModelFile | None:
         """Return the model file that an arm answers a case with; None: it computes a definition of its own.
@@ -170,8 +169,4 @@ def _loaded_as(case: Case) -> str:
 
 def _dataset(resources: RunResources, case: Case) -> str:
     """Return the file, under the artifacts folder, that a case's items come from; empty: from none."""
-    if case.definition.from_dataset:
-        return resources.artifacts.dataset(case.model)
-    if case.converges and resources.trained is not None and resources.trained.prepared is not None:
-        return resources.trained.prepared.path
-    return ""
+    return resources.artifacts.dataset(case.model) if case.definition.from_dataset else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from suite.compare import phrases
 from suite.compare.conclusion import numerics
-from suite.compare.types import Drift, Gate, Judged, Reading, Row, Setting, Verdict
+from suite.compare.types import Drift, Gate, Row, Setting, Verdict
 from suite.report import units
 
 _ORDER = (
@@ -28,7 +28,6 @@ def of(
     drifts: Sequence[Drift],
     lost: Sequence[Setting],
     gate: Gate,
-    readings: Sequence[Reading] = (),
     to_come: str = "",
 ) -> str:
     """Return the answer in one line.
@@ -41,20 +40,18 @@ def of(
         Settings that changed and were not meant to.
     gate
         Its margin is named.
-    readings
-        Of other tools, judged.
     to_come
         Boots that are still to be measured, in words; empty where all were.
     """
-    if not rows and not readings:
+    if not rows:
         return "Not decided: nothing was measured on both sides."
-    head = _head((*rows, *readings), drifts)
+    head = _head(rows, drifts)
     early = (f"{to_come} to come",) if to_come else ()
-    text = f"{head}: {'; '.join((*early, *_clauses(rows, readings, lost, gate, head)))}."
+    text = f"{head}: {'; '.join((*early, *_clauses(rows, lost, gate, head)))}."
     return " ".join(filter(None, (text, numerics(drifts))))
 
 
-def _head(rows: Sequence[Judged], drifts: Sequence[Drift]) -> str:
+def _head(rows: Sequence[Row], drifts: Sequence[Drift]) -> str:
     outcomes = {row.outcome for row in rows} | {drift.outcome for drift in drifts}
     verdicts = {row.verdict for row in rows}
     if "worse" in outcomes:
@@ -66,14 +63,8 @@ def _head(rows: Sequence[Judged], drifts: Sequence[Drift]) -> str:
     return "Not decided" if "undecided" in outcomes or "fine" not in outcomes else "Safe"
 
 
-def _clauses(
-    cases: Sequence[Row], readings: Sequence[Reading], lost: Sequence[Setting], gate: Gate, head: str
-) -> Iterator[str]:
-    if cases:
-        yield _counted(cases, "case", gate, head)
-    if readings:
-        yield _counted(readings, "reading", gate, head, of=" of other tools")
-    rows: tuple[Row | Reading, ...] = (*cases, *readings)
+def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str) -> Iterator[str]:
+    yield _counted(rows, gate, head)
     worse = [row for row in rows if row.verdict in (Verdict.SLOWER, Verdict.HUNGRIER) and row.ratio is not None]
     if worse:
         worst = max(worse, key=lambda row: row.ratio.value if row.ratio is not None else 0.0)
@@ -90,19 +81,19 @@ def _clauses(
         yield f"{units.plural(max(further), 'more boot')} {where} would decide"
 
 
-def _counted(rows: Sequence[Judged], what: str, gate: Gate, head: str, of: str = "") -> str:
+def _counted(rows: Sequence[Row], gate: Gate, head: str) -> str:
     """`of 24 cases, 1 slower, 23 safe within 2 %`."""
     counts = Counter(row.verdict for row in rows)
     order = (*_ORDER, *(verdict for verdict in Verdict if verdict not in _ORDER))
     words = {Verdict.SAFE: f"safe within {units.percent(gate.margin)}"}
     parts = [(counts[verdict], words.get(verdict, verdict.value)) for verdict in order if counts[verdict]]
-    everything = f"the only {what}{of}" if len(rows) == 1 else f"all {len(rows)} {what}s{of}"
+    everything = "the only case" if len(rows) == 1 else f"all {len(rows)} cases"
     if len(parts) == 1:
         return everything if parts[0][1] == head.lower() else f"{everything} {parts[0][1]}"
-    return f"of {len(rows)} {what}s{of}, {', '.join(f'{count} {word}' for count, word in parts)}"
+    return f"of {len(rows)} cases, {', '.join(f'{count} {word}' for count, word in parts)}"
 
 
-def method(gate: Gate, *, bracketed: bool, of_readings: float = 0.0) -> str:
+def method(gate: Gate, *, bracketed: bool) -> str:
     """Return a paragraph on how verdicts were reached.
 
     Parameters
@@ -111,8 +102,6 @@ def method(gate: Gate, *, bracketed: bool, of_readings: float = 0.0) -> str:
         Margin and level.
     bracketed
         Whether the old stack was measured again afterwards.
-    of_readings
-        Part of the level that readings of other tools are tested at; 0: there are none to test.
     """
     margin = f"{100 * gate.margin:.3g}{units.NBSP}%"
     design = (
@@ -122,15 +111,9 @@ def method(gate: Gate, *, bracketed: bool, of_readings: float = 0.0) -> str:
         if bracketed
         else "Boots are the replicates. The old stack was measured before the new one alone."
     )
-    together = "cases and readings of other tools" if of_readings else "cases"
     return (
         f"{design} Ratios are new over old, above 1 is worse; safe means that the whole interval lies within {margin} "
-        f"of no change. Over all {together} together, an upgrade that changes nothing is called slower or drifted with "
+        f"of no change. Over all cases together, an upgrade that changes nothing is called slower or drifted with "
         f"a probability of at most {100 * gate.q:.3g}{units.NBSP}%, where its boots scatter around one level. Where "
         f"boots come up in two modes, it is up to 4{units.NBSP}% with three boots a phase."
-        + (
-            f" Readings are tested at {units.percent(of_readings)} of that level, and cases at the rest."
-            if of_readings
-            else ""
-        )
     )

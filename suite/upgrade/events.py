@@ -38,8 +38,6 @@ class How(msgspec.Struct, frozen=True):
     precision_target: float | None = None
     margin: float = 0.02
     identify: bool = False
-    data: str | None = None
-    """Folder of images to train on, as an absolute path."""
     target: float | None = None
 
 

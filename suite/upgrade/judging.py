@@ -1,19 +1,17 @@
-"""What is said of a case or a reading over the boots of an upgrade, and what takes that back."""
+"""What is said of a case over the boots of an upgrade, and what takes that back."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import msgspec
 
 from suite.analysis.types import Estimate
 from suite.compare.reduction import Answer, question
-from suite.compare.types import Drift, Judged, Movement, Outcome, Row, Verdict
+from suite.compare.types import Drift, Movement, Outcome, Row, Verdict
 from suite.compare.verdicts import of_metric
 from suite.statistics import bracketing, verdicts
 from suite.statistics.bracket import Bracketed, Costs, Ratio
 from suite.statistics.bracketing import LEAST_BOOTS
 
-_Judged = TypeVar("_Judged", bound=Judged)
 _OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.SAFE: "fine",
     Verdict.FASTER: "fine",
@@ -24,8 +22,8 @@ _OUTCOMES: dict[Verdict, Outcome] = {
 _DIFFERENT = {bracketing.Verdict.SLOWER: verdicts.Verdict.SLOWER, bracketing.Verdict.FASTER: verdicts.Verdict.FASTER}
 
 
-def over_boots(row: _Judged, found: Bracketed, costs: Costs) -> _Judged:
-    """Return what is said of a case or a reading from its boots.
+def over_boots(row: Row, found: Bracketed, costs: Costs) -> Row:
+    """Return what is said of a case from its boots.
 
     Parameters
     ----------
@@ -36,7 +34,7 @@ def over_boots(row: _Judged, found: Bracketed, costs: Costs) -> _Judged:
     """
     verdict = Verdict(found.verdict.value)
     different = _DIFFERENT.get(found.verdict)
-    if different is not None and isinstance(row, Row):
+    if different is not None:
         verdict = of_metric(different, row.metric)
     return msgspec.structs.replace(
         row,
@@ -99,17 +97,17 @@ def with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, .
     )
 
 
-def too_early(row: _Judged, missing: str) -> _Judged:
+def too_early(row: Row, missing: str) -> Row:
     """Take back a verdict that came before the last boot: one that can be asked at any time errs more.
 
     Parameters
     ----------
     row
-        Of a case or a reading. A case without a ratio stands as it is: it fails, or was not measured.
+        Of a case. A case without a ratio stands as it is: it fails, or was not measured.
     missing
         Boots that are still to be measured, in words.
     """
-    if row.ratio is None and isinstance(row, Row):
+    if row.ratio is None:
         return row
     return msgspec.structs.replace(
         row,
@@ -121,7 +119,7 @@ def too_early(row: _Judged, missing: str) -> _Judged:
     )
 
 
-def not_attributable(row: _Judged) -> _Judged:
+def not_attributable(row: Row) -> Row:
     """Take back a verdict on a difference that settings which changed with the upgrade may explain."""
     if row.ratio is None or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
         return row

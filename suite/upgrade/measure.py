@@ -16,10 +16,9 @@ from suite.plan import Plan, Selection
 from suite.plan.placement import AUTO
 from suite.prepare.own_model import store as own_files
 from suite.prepare.own_weights import store as own_weights
-from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
 from suite.record.references import DEFAULT_VARIANT
-from suite.record.schema import FieldOutput, Image
+from suite.record.schema import Image
 from suite.run import bench
 from suite.run.options import Options
 from suite.run.start import tool_sha256
@@ -87,7 +86,6 @@ def begin(
     plans = tuple(map(_plan, selections))
     selections = tuple(map(_fixed, selections, plans))
     seen = see(plans[0].cpus)
-    data = options.training_data
     return store.create(
         Begun(
             format=FORMAT,
@@ -104,8 +102,7 @@ def begin(
                 precision_target=options.precision_target,
                 margin=options.margin,
                 identify=options.identify,
-                data=str(data.data.absolute()) if data.data is not None else None,
-                target=data.target,
+                target=options.target,
             ),
             boots=boots,
             one_way=one_way,
@@ -117,9 +114,7 @@ def begin(
     )
 
 
-def advance(
-    name: str, reports: Path, console: Console, *, field_outputs: Sequence[FieldOutput] = (), see: See = side.see
-) -> State:
+def advance(name: str, reports: Path, console: Console, *, see: See = side.see) -> State:
     """Measure this boot, where it is to be measured, and say what comes next in the last line.
 
     Parameters
@@ -128,8 +123,6 @@ def advance(
         Of the upgrade, and the folder of run folders.
     console
         Where to print.
-    field_outputs
-        Outputs of other tools, recorded in this boot: its run stores them.
     see
         Looks at this boot.
 
@@ -141,8 +134,7 @@ def advance(
     Raises
     ------
     LevelfieldError
-        Nothing was measured, or it was cut off; what is on the disk is kept, and `next` goes on with it. An output
-        is that of an earlier boot.
+        Nothing was measured, or it was cut off; what is on the disk is kept, and `next` goes on with it.
     """
     store.load(name, reports)  # an unknown name must not make a journal
     with store.Journal(store.folder(name, reports) / files.JOURNAL) as written:
@@ -159,15 +151,12 @@ def advance(
             case progress.Nothing(reason=reason):
                 if reason:
                     terminals.say(console, reason)
-                _say_not_stored(field_outputs, "nothing was measured", console)
             case progress.Resume(run=run):
-                _say_not_stored(field_outputs, f"the run {run} goes on, and keeps those that it began with", console)
                 folder = reports / run
                 made = journal.fold(journal.read(folder / files.JOURNAL))
                 bench.conduct(plan.of_record(made), _options(state.begun, reports), console, resumed=(folder, made))
                 _count(run, reports, written, console)
             case progress.Measure(phase=phase):
-                records.check_outputs(state, reports, field_outputs)
                 terminals.say(console, f"{name}: phase {phase}, {which} stack.")
                 chosen = _planned_again(state.begun, which)
 
@@ -177,7 +166,7 @@ def advance(
 
                 folder = bench.conduct(
                     chosen,
-                    _options(state.begun, reports, field_outputs),
+                    _options(state.begun, reports),
                     console,
                     prepared=lambda images: _check_images(state, which, _tags(images)),
                     begun=begun,
@@ -186,11 +175,6 @@ def advance(
     state = store.load(name, reports)
     terminals.say(console, progress.advice(state))
     return state
-
-
-def _say_not_stored(outputs: Sequence[FieldOutput], why: str, console: Console) -> None:
-    if outputs:
-        terminals.say(console, f"The outputs of other tools were not stored: {why}.")
 
 
 def _is_complete(folder: Path) -> bool:
@@ -207,7 +191,7 @@ def _count(run: str, reports: Path, written: store.Journal, console: Console) ->
     written.write(MeasurementDone(utc_now(), run, records.digest(reports / run / files.NAME)))
 
 
-def _options(begun: Begun, reports: Path, field_outputs: Sequence[FieldOutput] = ()) -> Options:
+def _options(begun: Begun, reports: Path) -> Options:
     how = begun.how
     return Options(
         reports=reports,
@@ -219,8 +203,7 @@ def _options(begun: Begun, reports: Path, field_outputs: Sequence[FieldOutput] =
         identify=how.identify,
         command=(*bench.OF_AN_UPGRADE, begun.name),
         go_on=f"levelfield upgrade next {begun.name}, in this boot",
-        training_data=TrainingDataRequest(data=Path(how.data) if how.data is not None else None, target=how.target),
-        field_outputs=tuple(field_outputs),
+        target=how.target,
     )
 
 

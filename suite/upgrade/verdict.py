@@ -18,7 +18,7 @@ from suite.errors import LevelfieldError
 from suite.report.units import plural
 from suite.statistics import bracket
 from suite.statistics.bracketing import LEAST_BOOTS
-from suite.upgrade import answer, judging, readings, records, settings
+from suite.upgrade import answer, judging, records, settings
 from suite.upgrade.events import Begun
 from suite.upgrade.progress import Phase, State, advice, missing
 from suite.upgrade.settings import Difference
@@ -84,21 +84,17 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
     pairs = _pairs(begun, phases)
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
     compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
-    asked = readings.questions(phases.before, phases.new, phases.after, gate.margin)
-    reported, taken = readings.judge(asked, gate), readings.share(asked)
-    judged = _bracketed(compared, phases, gate, left=1 - taken)
+    judged = _bracketed(compared, phases, gate)
     if to_come := _to_come(begun, phases):
         judged = tuple(judging.too_early(row, to_come) for row in judged)
-        reported = tuple(judging.too_early(row, to_come) for row in reported)
     judged = judging.with_answers(judged, drifts)
     lost = [each for each in meant if each.meant == "not meant"]
     if lost:
         judged = tuple(map(judging.not_attributable, judged))
-        reported = tuple(map(judging.not_attributable, reported))
         drifts = tuple(map(judging.drift_not_attributable, drifts))
-    judged, reported = rows.in_order(judged), rows.in_order(reported)
+    judged = rows.in_order(judged)
     comparison = Comparison(
-        answer=answer.of(judged, drifts, lost, gate, reported, to_come),
+        answer=answer.of(judged, drifts, lost, gate, to_come),
         exit_code=0,
         kind="upgrade",
         old=Side(_label("old stack", begun, 0, (len(phases.before), len(phases.after))), _facts(phases.old)),
@@ -106,13 +102,12 @@ def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Compa
         notes=tuple(_notes(begun, phases, found)),
         rows=judged,
         drifts=drifts,
-        changes=readings.without(changes.compare_environments(phases.old, phases.new, pairs), reported),
+        changes=changes.compare_environments(phases.old, phases.new, pairs),
         gate=gate,
-        method=answer.method(gate, bracketed=not begun.one_way, of_readings=taken),
+        method=answer.method(gate, bracketed=not begun.one_way),
         replicate="boot",
         order="turns" if phases.after else "lumps",
         settings=meant,
-        readings=reported,
     )
     return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
 
@@ -140,8 +135,8 @@ def _pairs(begun: Begun, phases: Phases) -> tuple[Pair, ...]:
     return matching.pair_arms(old, new)
 
 
-def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate, *, left: float) -> tuple[Row, ...]:
-    """Judge all rows that have costs on both sides together, at what is `left` of the level for them."""
+def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row, ...]:
+    """Judge all rows that have costs on both sides together."""
     costs = {
         row.id: judging.costs(
             _trusted(phases.before, row.old_arm, row.case.id),
@@ -151,7 +146,7 @@ def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate, *, left: flo
         for row in compared
         if row.ratio is not None and row.reason != NOT_MEASURED
     }
-    found = bracket.judge(list(costs.values()), margin=gate.margin, level=gate.q * left)
+    found = bracket.judge(list(costs.values()), margin=gate.margin, level=gate.q)
     judged = dict(zip(costs, found, strict=True))
 
     def of(row: Row) -> Row:

@@ -44,8 +44,7 @@ class Task(msgspec.Struct, frozen=True):
     cache_path: str | None = None
     """Folder for the framework's own compile cache; None: no cache is kept (cold start)."""
     dataset_path: str | None = None
-    """File as the worker sees it: made by `suite.zoo.dataset.save` (scenario `data-pipeline`), or a user's own images
-    (`suite.zoo.own_images`, scenario `convergence`); None: there is none, or it is the digits that are trained on."""
+    """File as the worker sees it, made by `suite.zoo.dataset.save` (scenario `data-pipeline`)."""
     settings: dict[str, str] = {}
     """Settings asked for beyond the backend's idiomatic ones."""
     processes: int = 1

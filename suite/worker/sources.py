@@ -22,7 +22,7 @@ def training_rule(task: Task) -> Recipe | Goal | None:
     if task.scenario == training.SCENARIO:
         return models.recipe(task.model)
     if task.scenario == converging.SCENARIO:
-        return convergence.goal(task.model, images=Path(task.dataset_path) if task.dataset_path else None)
+        return convergence.goal(task.model)
     return None
 
 

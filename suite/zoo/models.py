@@ -3,7 +3,6 @@
 import difflib
 import functools
 import importlib
-import re
 
 import msgspec
 
@@ -16,12 +15,10 @@ from suite.zoo.training.recipe import Recipe
 FOLDERS = ("mlp", "mobilenet", "resnet50", "decoder", "bert", "embedder", "vit")
 """Models that are benchmarked, smallest first: each is a folder of `suite.zoo`."""
 
-_SIZE = re.compile(r"(?P<sibling>\w+)@(?P<shape>[1-9]\d{0,2}(?:x[1-9]\d{0,3}){2})-(?P<classes>[1-9]\d{0,3})")
 _SPECS = {name: importlib.import_module(f"suite.zoo.{name}.spec") for name in (*FOLDERS, "canary")}
 _HEADED = importlib.import_module("suite.zoo.berthead.spec")
 _FAMILIES = {name: spec for name, spec in _SPECS.items() if hasattr(spec, "of_weights")} | {"berthead": _HEADED}
 """Modules of the networks that can have weights of the user's own, by name."""
-_SIBLINGS = {spec.DIGITS.name: spec for spec in _SPECS.values() if spec.MODEL.goal is not None}
 """Modules of the small networks that are trained to a target, by their names."""
 _ANSWERING: dict[str, Model] = {each.name: each for each in _HEADED.MODELS}
 _OPERATORS: dict[str, Model] = {each.name: each for each in importlib.import_module("suite.zoo.operators.spec").MODELS}
@@ -29,7 +26,7 @@ _ALL: dict[str, Model] = {
     **_OPERATORS,
     **_ANSWERING,
     **{name: spec.MODEL for name, spec in _SPECS.items()},
-    **{name: spec.DIGITS for name, spec in _SIBLINGS.items()},
+    **{spec.DIGITS.name: spec.DIGITS for spec in _SPECS.values() if spec.MODEL.goal is not None},
 }
 
 
@@ -125,8 +122,7 @@ def trained() -> tuple[str, ...]:
 def get(name: str) -> Model:
     """Return the model of that name, the canary and those that are trained to a target included.
 
-    `digits_resnet@3x16x16-7` is the one for images of 3 channels, 16 × 16 pixels and 7 classes, and
-    `bert-1a2b3c4d+layers=6` one with weights of the user's own (`suite.zoo.own_weights`).
+    `bert-1a2b3c4d+layers=6` is one with weights of the user's own (`suite.zoo.own_weights`).
 
     Raises
     ------
@@ -137,9 +133,6 @@ def get(name: str) -> Model:
         return _ALL[name]
     if has_own_weights(name):
         return _with_own_weights(name)
-    size = _SIZE.fullmatch(name)
-    if size is not None and size["sibling"] in _SIBLINGS:
-        return _sized(name, **size.groupdict())
     of_plugins, failed = _from_plugins()
     if name in of_plugins:
         return of_plugins[name][0]
@@ -165,27 +158,6 @@ def recipe(name: str) -> Recipe:
     return found
 
 
-def sized_name(sibling: str, shape: tuple[int, int, int], classes: int) -> str:
-    """Return the name of a small sibling for images of another size.
-
-    Parameters
-    ----------
-    sibling
-        Name of the network for the digits.
-    shape
-        Channels, height and width of an image.
-    classes
-        How many.
-    """
-    return f"{sibling}@{'x'.join(map(str, shape))}-{classes}"
-
-
 @functools.lru_cache(maxsize=64)
 def _with_own_weights(name: str) -> Model:
     return own_weights.model_of(name, _FAMILIES[own_weights.family_of(name)])
-
-
-@functools.cache
-def _sized(name: str, sibling: str, shape: str, classes: str) -> Model:
-    model: Model = _SIBLINGS[sibling].sized(name, tuple(map(int, shape.split("x"))), int(classes))
-    return model

@@ -195,9 +195,8 @@ class Model(msgspec.Struct, frozen=True):
             `MODEL`; `seeded_input(name)`, the input of that name; `layers()`, from which its arithmetic is counted.
             Where there can be weights of the user's own: `Sizes`, and `of_weights(name, sizes)`, such a model.
             Where the model has a recipe: `labelled(inputs, names)`, which makes a training batch of inputs, with seeded
-            labels of these names. Where it has a goal: `DIGITS`, the small network, and `sized(name, shape, classes)`,
-            the same for other images. Where it decodes: `seeded_tokens(name, count)`, and `cached_layers(tokens,
-            depth)`, from which a call's arithmetic is counted.
+            labels of these names. Where it has a goal: `DIGITS`, the small network. Where it decodes:
+            `seeded_tokens(name, count)`, and `cached_layers(tokens, depth)`, from which a call's arithmetic is counted.
         reference
             `forward(weights, inputs)` in NumPy float64; where it decodes also `logits(weights, input_ids, first)`.
         backward

@@ -27,7 +27,6 @@ from suite.images import published
 from suite.images.bundle import unpack
 from suite.launchers import credible
 from suite.plan import make
-from suite.prepare.own_images import decoding
 from suite.prepare.own_model import python_file, store
 from suite.prepare.own_weights import store as own_weights
 from suite.record import files, journal, references
@@ -43,7 +42,7 @@ from suite.worker.messages import Reply
 from tests.prepare.own_weights import saved
 
 CORPUS = Path(__file__).parent / "corpus"
-REFUSALS = (LevelfieldError, decoding.UnreadableError)
+REFUSALS = (LevelfieldError,)
 """How a reader says that it does not take something."""
 
 
@@ -196,15 +195,6 @@ def python(content: bytes, folder: Path) -> None:
     python_file.keep(f"{folder / 'net.py'}:build")
 
 
-def image(content: bytes, folder: Path) -> None:
-    del folder
-    for suffix in (".ppm", ".npy"):
-        try:
-            decoding.decode(content, suffix)
-        except decoding.UnreadableError:
-            continue
-
-
 def images_file(content: bytes, folder: Path) -> None:
     """Where images are in a registry, and their names."""
     (folder / "images.json").write_bytes(content)
@@ -229,7 +219,6 @@ READERS: dict[str, Reader] = {
     "weights": Reader(weights, 8),
     "weights-configuration": Reader(weights_configuration, 8),
     "python": Reader(python, 8),
-    "image": Reader(image, 8),
     "images": Reader(images_file, 8),
 }
 

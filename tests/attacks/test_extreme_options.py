@@ -78,7 +78,6 @@ EXTREMES: dict[str, tuple[str, ...]] = {
         LONG,
         "nan/h",
     ),
-    "--field-output": (LONG, "/dev/null"),
 }
 """Option to values: least and most of what is taken, and what lies beyond."""
 

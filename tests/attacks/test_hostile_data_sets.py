@@ -8,8 +8,8 @@ import pytest
 
 from suite.errors import printable
 from suite.prepare.evaluation import glue, imagenet, squad, vocabulary
+from suite.prepare.evaluation.listing import UnusableError
 from suite.prepare.evaluation.tasks import TASKS
-from suite.prepare.own_images.listing import UnusableError
 from tests.attacks import mutating
 from tests.prepare.evaluation import sets
 

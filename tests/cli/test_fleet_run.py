@@ -9,7 +9,7 @@ from suite.cli.main import cli
 from suite.cli.measuring import options_of
 from suite.errors import LevelfieldError
 from suite.fleet.run import words
-from suite.prepare.training_data import TrainingDataRequest
+from suite.prepare.evaluation.tasks import DataRequest
 from suite.run.options import Options
 from tests import commands
 from tests.commands import one_clear_sentence
@@ -71,7 +71,7 @@ def test_what_is_refused_is_one_sentence(tmp_path: Path, typed: list[str], says:
 
 
 def test_a_folder_of_one_s_own_is_not_sent() -> None:
-    own = Options(training_data=TrainingDataRequest(data=Path()))
+    own = Options(data_sets=(DataRequest("imagenet", Path()),))
     with pytest.raises(LevelfieldError, match="A file or folder of your own is not sent to nodes"):
         words.of(own, "docker")
 

@@ -87,27 +87,6 @@ def test_without_a_processor_no_gate_is_derived(reports: Path, tmp_path: Path) -
     assert "on hardware that is not known" in said("baseline", "derive", "them", "--reports", tmp_path / "reports")
 
 
-def test_requests_to_a_server_are_compared_and_listed_and_make_no_gate(tmp_path: Path) -> None:
-    whole, reports = (FOLDER / "guidellm-0.8.1.json").read_text(), tmp_path / "reports"
-    for number in range(6):
-        run_at = whole.replace('"start_time":1795699986', f'"start_time":{1795699986 + 60 * number}')
-        (tmp_path / f"{number}.json").write_text(run_at + " " * number)
-    found = run("import", *sorted(tmp_path.glob("*.json")), "--reports", reports)
-    assert found.exit_code == 0, found.output
-    a, b, c, d, e, f = runs_of(reports, "GuideLLM")
-    compared = run(
-        "compare", "--old", a, "--old", b, "--old", c, "--new", d, "--new", e, "--new", f, "--reports", reports
-    )
-    plain = " ".join(compared.output.split())
-    assert compared.exit_code == 3, compared.output
-    assert "hardware that is not known, so that no regression can be shown or ruled out: all 11 cases" in plain
-    assert "Imported from a file of GuideLLM 0.8.1: Levelfield measured none of it" in plain
-    listed = " ".join(run("history", "--reports", reports).output.split())
-    assert "GuideLLM/toy, concurrent 2, output tokens/" in listed
-    run("baseline", "set", "them", a, b, c, "--reports", reports)
-    assert "on hardware that is not known" in said("baseline", "derive", "them", "--reports", reports)
-
-
 def test_a_file_is_imported_once_and_nothing_is_made_where_one_is_refused(tmp_path: Path) -> None:
     shutil.copy(FOLDER / "pyperf-2.11.0-1.json", tmp_path / "copy.json")
     first, other = FOLDER / "pyperf-2.11.0-1.json", FOLDER / "hyperfine-1.15.0.json"

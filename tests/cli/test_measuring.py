@@ -11,12 +11,10 @@ from suite.cli.measuring import options_of
 from suite.errors import LevelfieldError
 from suite.plan import Selection
 from suite.prepare.evaluation.tasks import DataRequest
-from suite.prepare.training_data import TrainingDataRequest
 from suite.run.options import Options
-from tests.fieldtools.recorded import FOLDER
 
 OF_A_FILE = {"dims", "values", "module", "weights"}
-OF_DATA = {"data_items"}
+OF_DATA = {"data", "data_items"}
 OF_OUTPUT = {"as_json"}
 OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "output"}
 
@@ -27,7 +25,7 @@ OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "output"}
 )
 def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
     named = {parameter.name for parameter in command.params if parameter.name is not None}
-    fields = {*Options.__struct_fields__, *Selection.__struct_fields__, *TrainingDataRequest.__struct_fields__}
+    fields = {*Options.__struct_fields__, *Selection.__struct_fields__}
     assert named - fields == others
 
 
@@ -45,7 +43,7 @@ def test_what_is_typed_arrives() -> None:
     assert made.selection.inject == ("5%", "torch")
     assert not made.selection.locked, "what is installed runs"
     assert (made.budget_seconds, made.margin, made.seed, made.launcher) == (90.0, 0.03, 5, "host")
-    assert made.training_data == TrainingDataRequest(target=0.9)
+    assert made.target == 0.9
     assert made.command[0] == "levelfield"
 
 
@@ -54,27 +52,14 @@ def test_an_option_about_a_file_takes_a_file() -> None:
         options_of(bench.make_context("bench", ["--dim", "sequence=128"]).params)
 
 
-def test_outputs_of_other_tools_are_read_before_anything_is_measured(tmp_path: Path) -> None:
-    file = FOLDER / "nvbandwidth-v0.5-verbose.json"
-    [output] = options_of(bench.make_context("bench", ["--field-output", str(file)]).params).field_outputs
-    assert (output.tool, output.version) == ("nvbandwidth", "v0.5")
-    (tmp_path / "other.txt").write_text("hello")
-    with pytest.raises(LevelfieldError, match=r"other\.txt is no output of"):
-        options_of(bench.make_context("bench", ["--field-output", str(tmp_path / "other.txt")]).params)
-
-
 def test_a_data_set_chooses_what_is_measured() -> None:
     words = ["--models", "bert,mlp", "--data", "squad=/x/dev.json", "--data-items", "7"]
     made = options_of(bench.make_context("bench", words).params)
     assert made.selection.models == ("bert-squad", "mlp")
     assert made.data_sets == (DataRequest("squad", Path("/x/dev.json"), 7),)
-    assert made.training_data == TrainingDataRequest()
-    words = ["--models", "mlp", "--data", "glue-cola=/x", "--scenarios", "convergence", "--data", "imagenet=/y"]
+    words = ["--models", "mlp", "--data", "imagenet=/y"]
     with pytest.raises(LevelfieldError, match="None of mlp answers ImageNet"):
-        options_of(bench.make_context("bench", list(words)).params)
-    made = options_of(bench.make_context("bench", words[:-2]).params)
-    assert (made.data_sets, made.selection.models) == ((), ("mlp",))
-    assert made.training_data == TrainingDataRequest(data=Path("/x"), task="glue-cola")
+        options_of(bench.make_context("bench", words).params)
 
 
 @pytest.mark.parametrize(

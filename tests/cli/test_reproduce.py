@@ -54,12 +54,6 @@ def test_it_is_said_before_the_gate_closes(tmp_path: Path) -> None:
     assert "time budget: 10 min" in command.out
 
 
-def test_images_that_are_not_there_end_a_dry_run_too(tmp_path: Path) -> None:
-    files.write(known(record("theirs")), tmp_path)
-    command = call("reproduce", tmp_path, "--dry-run", "--data", "nosuch", folder=tmp_path)
-    one_clear_sentence(command, "There is no folder nosuch.")
-
-
 def test_a_dry_run_says_what_would_be_run_and_ends(tmp_path: Path) -> None:
     files.write(known(record("theirs")), tmp_path)
     command = call("reproduce", tmp_path, "--dry-run", "--reports", tmp_path / "mine", folder=tmp_path)

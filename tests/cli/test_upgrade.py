@@ -9,24 +9,17 @@ from suite import plan
 from suite.compatibility.devices import Gpu, Nvidia
 from suite.plan import Plan, Selection
 from suite.record import files
-from suite.record.schema import FieldOutput, FieldReading
 from suite.upgrade import records, store
 from suite.upgrade.events import Event, MeasurementDone
 from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine
-from tests.fieldtools import recorded
 from tests.machine.fake_nvml import compile_library, environment
 from tests.upgrade.journals import begun, events
 
-RECORDED = recorded.FOLDER / "nvbandwidth-v0.5-verbose.json"
 
-
-def write(reports: Path, name: str, sides: str, *, copies: bool = False) -> None:
-    """Write the journal of an upgrade with its records; onnxruntime is a quarter slower on the new side.
-
-    With `copies`, nvbandwidth was run in every boot as well, and a copy has a tenth less bandwidth there.
-    """
+def write(reports: Path, name: str, sides: str) -> None:
+    """Write the journal of an upgrade with its records; onnxruntime is a quarter slower on the new side."""
     written: list[Event] = []
     for event in events(sides, begun(name=name)):
         if isinstance(event, MeasurementDone):
@@ -34,10 +27,6 @@ def write(reports: Path, name: str, sides: str, *, copies: bool = False) -> None
             new = sides[number - 1] == "n"
             made = run(event.run, number, slower={"onnxruntime": 1.25} if new else {}, noise_scale=0.1)
             made = with_machine(made, kernel={"release": "6.12" if new else "6.1"})
-            if copies:
-                copy = FieldReading("copy", "GPU 0", (45e9 if new else 50e9) + 1e7 * (number % 3), "B/s")
-                output = FieldOutput("nvbandwidth", "v0.8", f"{number:064}", readings=(copy,))
-                made = msgspec.structs.replace(made, field_outputs=(output,))
             (reports / event.run).mkdir(parents=True, exist_ok=True)
             file = files.write(made, reports / event.run)
             written.append(msgspec.structs.replace(event, sha256=records.digest(file)))
@@ -73,21 +62,6 @@ def test_the_verdict_in_all_formats(place: Path, tmp_path: Path) -> None:
     assert all("Not safe: of 2 cases" in path.read_text(encoding="utf-8")[:3000] for path in outputs)
 
 
-def test_the_verdict_on_readings_of_other_tools(tmp_path: Path) -> None:
-    write(tmp_path / "reports", "up", "oooonnnnoooo", copies=True)
-    command = commands.call("upgrade", "verdict", "up", folder=tmp_path)
-    assert command.code == 1, command.err
-    assert "the only reading of other tools slower" in command.out.splitlines()[0]
-    assert command.out.index("Case by case") < command.out.index("Readings of other tools")
-
-
-def test_outputs_are_not_dropped_without_a_word(tmp_path: Path) -> None:
-    write(tmp_path / "reports", "up", "oonnoo")
-    command = commands.call("upgrade", "next", "--field-output", RECORDED, folder=tmp_path)
-    assert command.code == 0, command.err
-    assert "nothing to measure, and no output of another tool was stored." in command.out
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -96,9 +70,6 @@ def test_outputs_are_not_dropped_without_a_word(tmp_path: Path) -> None:
         (["verdict", "half"], "has nothing to compare yet"),
         (["status", "a/b"], "An upgrade cannot be called 'a/b'"),
         (["next", "half", "--all"], "--all is for sides that are image sets"),
-        (["next", "half", "--all", "--field-output", str(RECORDED)], "--all measures several runs"),
-        (["next", "half", "--field-output", str(commands.ROOT / "Makefile")], "is no output of nvidia-smi"),
-        (["next", "half", "--field-output", "none.json"], "none.json cannot be read"),
         (["next", "half"], "This is not the machine on which the upgrade half was begun"),
     ],
 )

@@ -5,7 +5,7 @@ import msgspec
 from suite.compare import changes, notes, phrases
 from suite.compare.sides import load
 from suite.compare.types import Change, ChangeGroup
-from suite.record.schema import Absent, Arm, FieldOutput, FieldReading, Run
+from suite.record.schema import Absent, Arm, Run
 from tests.commands import ROOT
 from tests.compare.runs import reduced, run, with_arm, with_launches, with_machine
 
@@ -171,21 +171,3 @@ def test_a_hostile_number_of_facts_is_bounded() -> None:
     new = with_machine(run("b"), kernel={f"fact {number}": number for number in range(2000)})
     groups: tuple[ChangeGroup, ...] = changes.compare_environments([reduced(run("a"))], [reduced(new)], SAME)
     assert len(next(group for group in groups if group.title == "Kernel").changes) == changes.MOST
-
-
-def test_readings_of_other_tools_stand_last_and_are_not_judged() -> None:
-    def measured(name: str, seed: int, bandwidth: float) -> Run:
-        reading = FieldReading("copy", "GPU 0, GPU 1", bandwidth, "B/s")
-        output = FieldOutput("nvbandwidth", "v0.8", "00", {"driver": "570.86.16"}, (reading,))
-        return msgspec.structs.replace(run(name, seed=seed), field_outputs=(output,))
-
-    old, new = measured("a", 1, 56e9), with_machine(measured("b", 2, 28e9), kernel={"release": "6.2"})
-    groups = changes.compare_environments([reduced(old)], [reduced(new)], SAME)
-    changed = [group for group in groups if group.changed]
-    assert [group.title for group in changed] == ["Kernel", "Readings of nvbandwidth"]
-    said = "1 reading of other tools differs: they have no replicates, so they are listed and not judged."
-    assert notes.note_on_changes(groups) == f"What changed: Kernel: release 6.1.0-37-amd64 → 6.2. {said}"
-    alike = changes.compare_environments([reduced(old)], [reduced(measured("c", 1, 28e9))], SAME)
-    assert notes.note_on_changes(alike).endswith(said)
-    assert notes.note_on_changes(alike).startswith("Nothing that is recorded about the environment changed")
-    assert changed[-1].changed == (Change("copy, GPU 0, GPU 1", "56,000,000,000 B/s", "28,000,000,000 B/s", "changed"),)

@@ -45,9 +45,8 @@ def test_a_fact_that_every_node_has_of_its_own_names_nobody() -> None:
     assert set(differences(_group(found)).values()) == {()}
 
 
-def test_readings_and_what_is_measured_anew_name_nobody() -> None:
-    found = with_node(fleet(5), "n01", with_facts("readings of dcgmi diag", bandwidth="12"))
-    found = with_node(found, "n01", with_facts("kernel", **{"timer step ns": "17"}))
+def test_what_is_measured_anew_names_nobody() -> None:
+    found = with_node(fleet(5), "n01", with_facts("kernel", **{"timer step ns": "17"}))
     found = with_node(found, "n01", with_facts("memory", **{"total bytes": "17"}))
     assert set(differences(_group(found)).values()) == {()}
 

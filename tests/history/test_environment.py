@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from suite.history import environment
-from suite.record.schema import Absent, FieldOutput, FieldReading, Fingerprint
+from suite.record.schema import Absent, Fingerprint
 from tests.history.many import small_run
 
 MACHINE: Fingerprint = {
@@ -93,25 +93,6 @@ def test_a_long_fact_is_kept_short() -> None:
     run = small_run()
     long = msgspec.structs.replace(run, machine={"cpu": {"flags": "x" * 5000}})
     assert len(environment.environment(long)["cpu"]["flags"]) == environment.LONGEST
-
-
-def test_readings_of_other_tools_are_a_group_that_explains_nothing() -> None:
-    readings = (
-        FieldReading("copy", "GPU 0, GPU 1", 56382900000.0, "B/s"),
-        FieldReading("copy", "GPU 1, GPU 0", Absent("waived")),
-        FieldReading("software", "", "pass"),
-    )
-    output = FieldOutput("nvbandwidth", "v0.8", "00", {"driver": "570.86.16"}, readings)
-    again = msgspec.structs.replace(output, sha256="01", readings=(FieldReading("software", "", "fail"),))
-    found = environment.environment(msgspec.structs.replace(small_run(), field_outputs=(output, again)))
-    assert found["readings of nvbandwidth"] == {
-        "version": "v0.8",
-        "driver": "570.86.16",
-        "copy, GPU 0, GPU 1": "56,382,900,000 B/s",
-        "copy, GPU 1, GPU 0": "not known: waived",
-        "software": "pass | fail",
-    }
-    assert not environment.concerns("readings of nvbandwidth", arm="jax", image="image jax")
 
 
 @pytest.mark.parametrize(

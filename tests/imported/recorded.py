@@ -3,7 +3,6 @@
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "data"
-READINGS = Path(__file__).parents[1] / "fieldtools" / "data"
 
 
 def content(name: str) -> bytes:
@@ -11,6 +10,4 @@ def content(name: str) -> bytes:
 
 
 def files() -> list[Path]:
-    """All of them, with the outputs that `suite.fieldtools` reads too."""
-    own = [path for path in FOLDER.iterdir() if path.suffix != ".md"]
-    return sorted([*own, *READINGS.glob("nccl-*"), *READINGS.glob("nvbandwidth-*")])
+    return sorted(path for path in FOLDER.iterdir() if path.suffix != ".md")

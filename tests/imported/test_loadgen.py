@@ -32,19 +32,6 @@ def test_invalid_is_a_failure_with_its_reasons() -> None:
     }
 
 
-def test_a_detail_log_says_the_same_and_when_it_was() -> None:
-    found = loadgen.parse(content("loadgen-6.0.17-multi-stream-detail.txt"))
-    assert {result.name: result.launches[0][0].total_ns for result in found.results} == {
-        "MultiStream, mean latency": 1_680_970,
-        "MultiStream, 50.00 percentile latency": 816_718,
-        "MultiStream, 90.00 percentile latency": 4_828_418,
-        "MultiStream, 99.00 percentile latency": 6_776_362,
-    }
-    assert (found.version, found.started) == ("6.0.17 @ d6147c7eb7", "2026-11-26T08:22:53Z")
-    offline = loadgen.parse(content("loadgen-6.0.17-offline-detail.txt"))
-    assert [result.name for result in offline.results] == ["Offline, samples per second"]
-
-
 def test_runs_for_accuracy_and_cut_files_are_refused() -> None:
     whole = content("loadgen-6.0.17-offline.txt")
     with pytest.raises(LevelfieldError, match="its mode is AccuracyOnly"):

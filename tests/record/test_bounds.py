@@ -1,11 +1,9 @@
 """Records whose shape no run has."""
 
-import msgspec
 import pytest
 
 from suite.errors import LevelfieldError
 from suite.record import bounds
-from suite.record.schema import FieldOutput, FieldReading
 from tests.records_builder import make_run
 
 
@@ -18,13 +16,10 @@ from tests.records_builder import make_run
         ("MAX_ROUNDS", "rounds"),
         ("MAX_ROUND_ARMS", "places"),
         ("MAX_FACTS", "facts"),
-        ("MAX_READINGS", "readings of other tools"),
     ],
 )
 def test_one_more_than_a_run_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, what: str) -> None:
     run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency", "memory"), generations=2, rounds=2)
-    readings = (FieldReading("copy", "", 1.0),) * 2
-    run = msgspec.structs.replace(run, field_outputs=(FieldOutput("nvbandwidth", "v0.8", "", readings=readings),))
     bounds.check(run, "run.json")
     monkeypatch.setattr(bounds, limit, 1)
     with pytest.raises(LevelfieldError, match=rf"run.json holds \d+ {what}, and a run has no more than 1"):

@@ -10,10 +10,8 @@ from rich.console import Console
 
 from suite.errors import LevelfieldError
 from suite.plan import Plan, Selection
-from suite.prepare.training_data import TrainingDataRequest
 from suite.record import files, journal
 from suite.record.bounds import SEED_BITS
-from suite.record.schema import FieldOutput
 from suite.run import bench, first_ranking
 from suite.run.bench import INCONCLUSIVE, find, finish, run_bench, turns
 from suite.run.options import Options
@@ -108,14 +106,8 @@ def test_several_runs_end_with_the_worst_of_their_codes(measured: Measured, code
     ("changed", "says", "fix"),
     [
         ({"repeat": 2, "resume": "a-run"}, "taken up again is one run", "--repeat"),
-        (
-            {"resume": "a-run", "field_outputs": (FieldOutput("nvbandwidth", "1", ""),)},
-            "continued keeps",
-            "--field-output",
-        ),
         ({"alternate": OTHER}, "--alternate makes runs of a second side", "--repeat 5"),
-        ({"training_data": TrainingDataRequest(target=0.9)}, "--target is for the scenario convergence", "--target"),
-        ({"training_data": TrainingDataRequest(data=Path("x"))}, "--data is for the scenario convergence", "--data"),
+        ({"target": 0.9}, "--target is for the scenario convergence", "--target"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_runs(

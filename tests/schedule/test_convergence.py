@@ -94,10 +94,10 @@ def test_a_training_in_bf16_has_a_tolerance_and_a_claim_of_its_own(expected: con
     assert not judge_convergence(wrong, FOLLOWED, lower, GOAL, "bf16").equal
 
 
-def test_own_images_are_trained_on_in_fp32_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_trained_in_a_precision_without_a_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     """No tolerance is known there: absent with the reason, and no failure."""
-    own = msgspec.structs.replace(GOAL, images="own.npz", lowered={})
-    with pytest.raises(ValueError, match="on your own images in fp32 alone, not in bf16"):
+    own = msgspec.structs.replace(GOAL, lowered={})
+    with pytest.raises(ValueError, match="in fp32 alone, not in bf16"):
         convergence.expected_start(own, 0, "bf16")
     case = msgspec.structs.replace(CASE, precision="bf16")
     block = Block(case=case, arms=(JAX, TORCH), planned_generations=5)

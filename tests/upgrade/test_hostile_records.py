@@ -9,7 +9,6 @@ from suite.compare.formats import WRITERS, html
 from suite.compare.reduction import Reduced
 from suite.compare.types import Comparison
 from suite.record import files
-from suite.record.schema import FieldOutput, FieldReading
 from suite.upgrade.verdict import Phases, judge
 from tests.compare.runs import reduced, run, with_machine
 from tests.report.hostile import PAYLOAD
@@ -37,21 +36,7 @@ def _boots(phase: str, *, new: bool) -> list[Reduced]:
         "clock": {"governor": "powersave" if new else SHELL, "boost": f"{side}{SHELL}\n{LONG}"},
         "memory": {"swappiness": "60" if new else SHELL, "transparent huge pages": f"{side}{SHELL}"},
     }
-    readings = tuple(
-        FieldReading(f"{measure}{HOSTILE}", LONG, value, unit)
-        for measure, value, unit in (
-            ("a", 1e9 if new else 2e9, "B/s"),
-            ("b", 5e-324, "ns"),
-            ("c", f"{side}{HOSTILE}", ""),
-        )
-    )
-    outputs = (FieldOutput("nvbandwidth", HOSTILE, "", {"settings": f"{side}{LONG}"}, readings),)
-    records = (
-        msgspec.structs.replace(
-            with_machine(run(f"{phase}-{number}", number, generations=2), **facts), field_outputs=outputs
-        )
-        for number in range(3)
-    )
+    records = (with_machine(run(f"{phase}-{number}", number, generations=2), **facts) for number in range(3))
     return [reduced(files.decode(msgspec.json.encode(record), "The record")) for record in records]
 
 
@@ -65,7 +50,6 @@ def hostile() -> Comparison:
 def test_no_format_passes_anything_on(name: str) -> None:
     found = hostile()
     assert len(found.settings) > 8
-    assert len(found.readings) == 2
     text = WRITERS[name](found)
     assert not set(text) & set("\x1b\x07\x9b\x00\u202e\u2066\u200f\u2028")
     assert LONG not in text or name == "json"

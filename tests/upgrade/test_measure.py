@@ -17,7 +17,6 @@ from suite.errors import LevelfieldError
 from suite.plan import Plan, Selection
 from suite.record import files, journal
 from suite.record.journal import TurnTaken
-from suite.record.schema import FieldOutput, FieldReading
 from suite.run import bench
 from suite.run.options import Options
 from suite.schedule import roofline
@@ -50,11 +49,11 @@ class Machine:
         chosen = Options(selection=Selection(profile="smoke"), reports=self.reports, launcher="host")
         return measure.begin(name, chosen, Console(quiet=True), see=self.see, **arguments)  # type: ignore[arg-type]  # by name
 
-    def next(self, name: str = "up", outputs: Sequence[FieldOutput] = ()) -> State:
+    def next(self, name: str = "up") -> State:
         stream = io.StringIO()
         console = Console(file=stream, width=200)
         try:
-            return measure.advance(name, self.reports, console, field_outputs=outputs, see=self.see)
+            return measure.advance(name, self.reports, console, see=self.see)
         finally:
             self.out = stream.getvalue()
 
@@ -62,12 +61,12 @@ class Machine:
         self.number += 1
         self.identity = identity or self.identity
 
-    def refuses(self, says: str, fix: str = "", outputs: Sequence[FieldOutput] = ()) -> None:
+    def refuses(self, says: str, fix: str = "") -> None:
         """Check that `next` measures and counts nothing, and says why in one sentence."""
         path = store.folder("up", self.reports) / files.JOURNAL
         before = path.read_bytes(), sorted(self.reports.glob("*-smoke-*"))
         with pytest.raises(LevelfieldError, match=says) as caught:
-            self.next(outputs=outputs)
+            self.next()
         assert fix in caught.value.fix
         assert caught.value.fix
         assert (path.read_bytes(), sorted(self.reports.glob("*-smoke-*"))) == before
@@ -148,9 +147,9 @@ def test_sides_that_are_declared_take_turns_by_themselves(machine: Machine) -> N
     assert last_line(machine) == "Done: levelfield upgrade verdict up"
 
 
-def _killed_in_a_window(machine: Machine, outputs: Sequence[FieldOutput] = ()) -> str:
+def _killed_in_a_window(machine: Machine) -> str:
     """Let another process measure, and kill it once a window is on the disk; return its run."""
-    child = multiprocessing.get_context("fork").Process(target=machine.next, kwargs={"outputs": outputs})
+    child = multiprocessing.get_context("fork").Process(target=machine.next)
     child.start()
 
     def measuring() -> bool:
@@ -196,41 +195,6 @@ def test_a_run_that_ended_before_it_was_counted_is_counted_once(machine: Machine
     assert runs(machine.next()) == runs(first)
     machine.reboot()
     assert runs(machine.next()) == runs(first)
-
-
-def copies(digest: str) -> FieldOutput:
-    return FieldOutput("nvbandwidth", "v0.8", digest * 64, {}, (FieldReading("copy", "GPU 0", 5e10, "B/s"),))
-
-
-def diagnosis(digest: str) -> FieldOutput:
-    return FieldOutput("dcgmi diag", "4.2.3", digest * 64, {}, (FieldReading("memory", "GPU 0", "pass"),))
-
-
-def test_outputs_of_other_tools_are_stored_with_the_boot_that_is_measured(machine: Machine) -> None:
-    machine.begin(boots=2)
-    (run,) = runs(machine.next(outputs=(copies("a"),)))
-    assert files.read(machine.reports / run).field_outputs == (copies("a"),)
-    assert "not stored" not in machine.out
-    machine.next(outputs=(copies("b"),))
-    assert "The outputs of other tools were not stored: nothing was measured." in machine.out
-    assert files.read(machine.reports / run).field_outputs == (copies("a"),)
-
-
-def test_a_run_that_goes_on_keeps_the_outputs_that_it_began_with(machine: Machine) -> None:
-    machine.begin()
-    run = _killed_in_a_window(machine, (copies("a"),))
-    machine.next(outputs=(copies("b"),))
-    assert f"were not stored: the run {run} goes on, and keeps those that it began with." in machine.out
-    assert files.read(machine.reports / run).field_outputs == (copies("a"),)
-
-
-def test_a_measurement_of_an_earlier_boot_is_refused(machine: Machine) -> None:
-    machine.begin(boots=2)
-    (run,) = runs(machine.next(outputs=(copies("a"), diagnosis("b"))))
-    machine.reboot()
-    machine.refuses(f"The run {run} has this output of nvbandwidth already", "in this boot", (copies("a"),))
-    found = machine.next(outputs=(copies("c"), diagnosis("b")))
-    assert len(found.boots) == 2, "the same tests may pass in every boot"
 
 
 def test_another_machine_is_refused(machine: Machine) -> None:

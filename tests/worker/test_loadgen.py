@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from suite.backends.protocol import Unsupported
-from suite.fieldtools import loadgen as logs
+from suite.schedule import loadgen_log
 from suite.worker import loadgen
 from suite.worker.messages import Drive, Driven, LoadGenScenario
 from tests.loadgens import library
@@ -36,8 +36,8 @@ def spin(seconds: float) -> Any:
     return step
 
 
-def result(driven: Driven) -> logs.Result:
-    return logs.parse(driven.detail)
+def result(driven: Driven) -> loadgen_log.Result:
+    return loadgen_log.parse(driven.detail)
 
 
 def test_single_stream_takes_one_sample_after_the_other() -> None:

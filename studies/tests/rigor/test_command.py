@@ -61,7 +61,7 @@ def test_a_stream_is_not_continued_under_other_rules(tmp_path: Path, monkeypatch
 @pytest.mark.extended
 def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "rigor.json"
-    command = [sys.executable, "-m", "studies.rigor.command", "--quick", "--busy", "--out", str(out)]
+    command = [sys.executable, "-m", "studies.rigor.command", "--quick", "--out", str(out)]
     done = subprocess.run([*command, "--seed", "7"], capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     first = read(out, Stream)

@@ -1,20 +1,16 @@
 """The stream taken for real: canaries in this interpreter, which need only NumPy."""
 
 import itertools
-import os
 import time
 
-import psutil
 import pytest
 
-from studies.rigor.busy import LONGEST_S, competing, pattern
 from studies.rigor.measure import Clock, measure, summarise
 from studies.rigor.record import KEPT_CALLS, Setup, Stream, lay_out
 from suite.schedule.outcomes import utc_now
 from suite.schedule.preparation import canary_case
 from suite.schedule.resources import RunResources
 from tests.canaries import plan, site, workers
-from tests.commands import eventually
 
 pytestmark = pytest.mark.alone
 
@@ -120,32 +116,3 @@ def test_a_window_is_kept_as_its_summary_and_first_calls() -> None:
 def test_a_clock_goes_on_where_the_stream_began() -> None:
     hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
     assert Clock(hour_ago).now_ns() == pytest.approx(3600e9, abs=2e9)
-
-
-pytestmark = pytest.mark.alone
-
-
-def test_the_load_is_busy_for_its_share_of_the_time() -> None:
-    stretches = [next(each) for each in [pattern(0.3, 5)] for _ in range(4000)]
-    busy, idle = (sum(each[place] for each in stretches) for place in (0, 1))
-    assert busy / (busy + idle) == pytest.approx(0.3, abs=0.05)
-    assert max(max(each) for each in stretches) <= LONGEST_S
-
-
-def test_the_load_burns_one_cpu_and_ends_with_the_trial() -> None:
-    cpu = min(os.sched_getaffinity(0))
-    before = set(psutil.Process().children())
-    with competing(0.9, cpu, seed=1, seconds=30):
-        (process,) = set(psutil.Process().children()) - before
-        assert eventually(lambda: sum(process.cpu_times()[:2]) > 0.2)
-        assert process.cpu_affinity() == [cpu]
-    assert not process.is_running()
-
-
-def test_the_load_ends_by_itself() -> None:
-    before = set(psutil.Process().children())
-    with competing(0.5, min(os.sched_getaffinity(0)), seed=1, seconds=0.3):
-        (process,) = set(psutil.Process().children()) - before
-        assert psutil.wait_procs([process], timeout=20)[0] == [process]
-    with competing(0.0, 0, seed=1, seconds=1):
-        assert set(psutil.Process().children()) == before

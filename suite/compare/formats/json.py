@@ -9,7 +9,7 @@ from suite.compare.types import Comparison
 
 FORMAT = 1
 """Version of this layout: a field may be added, none changes its meaning."""
-WITH_IDS = ("rows", "readings", "drifts")
+WITH_IDS = ("rows", "drifts")
 """Fields whose elements are written with their id."""
 
 

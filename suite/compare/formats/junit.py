@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Drift, Judged, Movement, Outcome, Reading, Row, Setting, Verdict
+from suite.compare.types import Comparison, Drift, Movement, Outcome, Row, Setting, Verdict
 
 Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
 _NO_ANSWER = frozenset({Verdict.FAILED, Verdict.MISSING, Verdict.INCOMPARABLE, Verdict.UNEQUAL})
@@ -38,11 +38,6 @@ def write(comparison: Comparison) -> str:
     suites = {
         **({"what else changed": [_of_setting(each) for each in comparison.settings]} if comparison.settings else {}),
         "speed and memory": [_of_row(row, comparison.replicate) for row in comparison.rows],
-        **(
-            {"readings of other tools": [_of_reading(each, comparison.replicate) for each in comparison.readings]}
-            if comparison.readings
-            else {}
-        ),
         "numerics": [_of_drift(drift) for drift in comparison.drifts],
     }
     return document(phrases.first_line(comparison), suites)
@@ -80,23 +75,13 @@ def _of_setting(found: Setting) -> Test:
 
 
 def _of_row(row: Row, replicate: str) -> Test:
-    what = f"new/old {phrases.ratio(row)}" if row.ratio is not None else ""
-    return _of_judged(row, row.id, f"{row.case.model}.{row.metric}", what, replicate)
-
-
-def _of_reading(found: Reading, replicate: str) -> Test:
-    _, _, old, new, ratio, *_ = phrases.row_cells(found, replicate, brief=False)
-    what = f"{old} → {new}" + (f", cost new/old {ratio}" if found.ratio is not None else "")
-    return _of_judged(found, found.id, found.tool, what, replicate)
-
-
-def _of_judged(found: Judged, name: str, group: str, what: str, replicate: str) -> Test:
-    drift = f"after/before {phrases.drift(found)}" if found.drift is not None else ""
-    figures = ", ".join(filter(None, (what, drift)))
-    said = f"{found.verdict}: {figures}" if figures else found.verdict.value
-    kind = _kind(found.outcome, compared=found.verdict not in _NO_ANSWER)
-    message = "; ".join(filter(None, (said, phrases.note(found, replicate))))
-    return Test(name, group, kind, found.verdict, message)
+    ratio = f"new/old {phrases.ratio(row)}" if row.ratio is not None else ""
+    drift = f"after/before {phrases.drift(row)}" if row.drift is not None else ""
+    figures = ", ".join(filter(None, (ratio, drift)))
+    said = f"{row.verdict}: {figures}" if figures else row.verdict.value
+    kind = _kind(row.outcome, compared=row.verdict not in _NO_ANSWER)
+    message = "; ".join(filter(None, (said, phrases.note(row, replicate))))
+    return Test(row.id, f"{row.case.model}.{row.metric}", kind, row.verdict, message)
 
 
 def _of_drift(drift: Drift) -> Test:

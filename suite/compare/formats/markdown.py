@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Reading, Row, Setting
+from suite.compare.types import Comparison, Row, Setting
 from suite.report.markdown import table
 from suite.report.units import plural
 from suite.safety.markdown import code, text
@@ -31,10 +31,6 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield text(f"All cases: {shared}.")
         yield ""
     yield from _worse_first(comparison.rows, "case", comparison.replicate, brief=bool(shared))
-    if comparison.readings:
-        yield text(f"{phrases.READINGS}. {phrases.READINGS_CAPTION}")
-        yield ""
-        yield from _worse_first(comparison.readings, "reading", comparison.replicate, headings=phrases.READING_HEADINGS)
     yield from _answers(comparison)
     yield from _changes(comparison)
     yield text(comparison.method)
@@ -56,47 +52,45 @@ def _settings(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 def _worse_first(
-    rows: Sequence[Row | Reading],
+    rows: Sequence[Row],
     what: str,
     replicate: str,
     *,
     brief: bool = False,
-    headings: tuple[str, str, str] = phrases.HEADINGS,
 ) -> Iterator[str]:
     """Yield a table of what is not fine, and one of the rest, which is folded away."""
     other = [row for row in rows if row.outcome != "fine"]
     fine = [row for row in rows if row.outcome == "fine"]
-    yield from _cases(other, replicate, brief=brief, headings=headings)
+    yield from _cases(other, replicate, brief=brief)
     if fine:
         count = plural(len(fine), what)
         yield from _folded(f"{count} not worse" if other else f"All {count}")
-        yield from _cases(fine, replicate, brief=brief, headings=headings)
+        yield from _cases(fine, replicate, brief=brief)
         yield "</details>"
         yield ""
 
 
 def _cases(
-    rows: Sequence[Row | Reading],
+    rows: Sequence[Row],
     replicate: str,
     *,
     brief: bool,
-    headings: tuple[str, str, str] = phrases.HEADINGS,
 ) -> Iterator[str]:
     if not rows:
         return
     drifts = any(row.drift is not None for row in rows)
 
-    def cells(row: Row | Reading) -> tuple[str, ...]:
+    def cells(row: Row) -> tuple[str, ...]:
         who, *rest, verdict, note = phrases.row_cells(row, replicate, brief=brief)
         plain = (*rest, *([phrases.drift(row)] if drifts else []), verdict, note)
         return _SIGNS[row.outcome], code(who), *map(text, plain)
 
     columns = (
         "",
-        *headings[:2],
+        *phrases.HEADINGS[:2],
         "old:",
         "new:",
-        f"{headings[2]}:",
+        f"{phrases.HEADINGS[2]}:",
         *(["after/before:"] if drifts else []),
         "verdict",
         "",

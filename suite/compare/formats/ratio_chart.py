@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from suite.compare import phrases
-from suite.compare.types import Outcome, Reading, Row
+from suite.compare.types import Outcome, Row
 from suite.report import units
 from suite.report.axes import Tick
 from suite.report.reach import reach
@@ -62,7 +62,7 @@ class RatioChart(msgspec.Struct, frozen=True):
         return "; ".join(f"{mark.who}, {mark.what}: {mark.value}, {mark.verdict}" for mark in self.marks)
 
 
-def make(rows: Sequence[Row | Reading], margin: float) -> RatioChart | None:
+def make(rows: Sequence[Row], margin: float) -> RatioChart | None:
     """Return a chart of the rows that have a ratio; None where none has.
 
     Parameters

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from suite.compare import phrases
-from suite.compare.types import Comparison, Drift, Outcome, Reading, Row, Setting
+from suite.compare.types import Comparison, Drift, Outcome, Row, Setting
 from suite.report.identifier import Identifier
 
 WIDE = 120
@@ -52,7 +52,6 @@ def _parts(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
     if comparison.settings:
         yield _settings(comparison.settings)
     yield from _cases("Case by case", comparison.rows, comparison.replicate, wide=wide)
-    yield from _readings(comparison, wide=wide)
     if comparison.moved:
         yield _answers(comparison.moved)
     yield from _changes(comparison)
@@ -73,35 +72,18 @@ def _settings(settings: Sequence[Setting]) -> Table:
     return table
 
 
-def _readings(comparison: Comparison, *, wide: bool) -> Iterator[RenderableType]:
-    if not comparison.readings:
-        return
-    shown = comparison.readings[:MOST_CHANGES]
-    yield from _cases(phrases.READINGS, shown, comparison.replicate, wide=wide, headings=phrases.READING_HEADINGS)
-    rest = len(comparison.readings) - len(shown)
-    more = f" {rest} more readings: --format html shows them." if rest else ""
-    yield Text(phrases.READINGS_CAPTION + more, "dim")
-
-
-def _cases(
-    title: str,
-    rows: Sequence[Row | Reading],
-    replicate: str,
-    *,
-    wide: bool,
-    headings: tuple[str, str, str] = phrases.HEADINGS,
-) -> Iterator[RenderableType]:
+def _cases(title: str, rows: Sequence[Row], replicate: str, *, wide: bool) -> Iterator[RenderableType]:
     """Yield a table of cases, and in a narrow terminal what stands beside the verdicts as footnotes."""
     shared = phrases.shared(rows)
     noted = [phrases.note(row, replicate) for row in rows]
     common = noted[0] if len(rows) > 1 and len(set(noted)) == 1 else ""
     marks = {} if wide or common else _footnotes(noted)
     table = _grid(f"{title}{f' ({shared})' if shared else ''}{f': {common}' if common else ''}")
-    for name in headings[:2]:
+    for name in phrases.HEADINGS[:2]:
         table.add_column(name, overflow="fold")
     for name in ("old", "new") if wide else ():
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(headings[2], justify="right", no_wrap=True)
+    table.add_column(phrases.HEADINGS[2], justify="right", no_wrap=True)
     drifts = wide and any(row.drift is not None for row in rows)
     if drifts:
         table.add_column("after/before", justify="right", no_wrap=True)

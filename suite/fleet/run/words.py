@@ -22,7 +22,7 @@ def of(options: Options, launcher: str) -> tuple[str, ...]:
         They name a file or a folder of this machine.
     """
     chosen = options.selection
-    if chosen.own is not None or chosen.own_weights or options.training_data.data is not None or options.data_sets:
+    if chosen.own is not None or chosen.own_weights or options.data_sets:
         raise LevelfieldError(
             "A file or folder of your own is not sent to nodes.",
             fix="Measure it with `levelfield bench` on each node, and judge with `levelfield fleet gather`.",
@@ -52,7 +52,7 @@ def _words(options: Options, launcher: str) -> Iterator[str]:
         "--budget": None if options.budget_seconds is None else f"{options.budget_seconds:f}s",
         "--precision-target": options.precision_target,
         "--margin": options.margin,
-        "--target": options.training_data.target,
+        "--target": options.target,
     }
     for name, value in values.items():
         if value not in (None, ""):

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from suite.prepare.evaluation import texts
+from suite.prepare.evaluation.listing import UnusableError, shown
 from suite.prepare.evaluation.tasks import Table
-from suite.prepare.own_images.listing import UnusableError, shown
 
 HIGHEST_SCORE = 5.0
 """Of STS-B."""

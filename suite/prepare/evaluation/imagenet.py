@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from suite.prepare.evaluation import texts
-from suite.prepare.own_images.listing import UnusableError, entries, in_order, shown
+from suite.prepare.evaluation.listing import UnusableError, entries, in_order, shown
 
 CLASSES = "classes.txt"
 LABELS = ("val_map.txt", "val.txt")

@@ -18,10 +18,10 @@ from suite.errors import LevelfieldError
 from suite.images.wheels import Progress
 from suite.launchers.protocol import Launcher
 from suite.prepare.evaluation import glue, imagenet, preprocessor, squad, windows
+from suite.prepare.evaluation.listing import UnusableError, digest, shown
 from suite.prepare.evaluation.preprocessor import Preprocessor
 from suite.prepare.evaluation.tasks import TASKS, DataRequest, Task, network_of
 from suite.prepare.evaluation.vocabulary import Vocabulary, find
-from suite.prepare.own_images.listing import UnusableError, digest, shown
 from suite.record.files import write_atomically
 from suite.record.schema import DataSet, Image
 from suite.safety import untrusted

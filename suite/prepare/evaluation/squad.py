@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suite.prepare.evaluation import texts
-from suite.prepare.own_images.listing import UnusableError, shown
+from suite.prepare.evaluation.listing import UnusableError, shown
 
 VERSION = "1.1"
 BEST = 20

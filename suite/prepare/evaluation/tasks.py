@@ -117,19 +117,15 @@ TASKS: dict[str, Task] = {
 }
 
 
-def parse(text: str) -> DataRequest | Path:
-    """Read a value of `--data`: `imagenet=FOLDER`, or the folder of images that is trained on to a target.
+def parse(text: str) -> DataRequest:
+    """Read a value of `--data`, such as `imagenet=FOLDER`.
 
     Raises
     ------
     LevelfieldError
         It names no data set that is known, or one without its place.
     """
-    name, sign, place = text.partition("=")
-    if not sign or Path(text).exists():
-        if text in TASKS:
-            raise LevelfieldError(f"--data {text} does not say where it is.", fix=f"Write --data {text}=PATH.")
-        return Path(text)
+    name, _, place = text.partition("=")
     if name not in TASKS:
         raise unknown("data set", name, TASKS)
     if not place:
@@ -137,9 +133,7 @@ def parse(text: str) -> DataRequest | Path:
     return DataRequest(name, Path(place))
 
 
-def read(
-    values: Collection[str], items: int | Literal["all"] | None, profile: str
-) -> tuple[tuple[DataRequest, ...], Path | None]:
+def read(values: Collection[str], items: int | Literal["all"] | None, profile: str) -> tuple[DataRequest, ...]:
     """Read all values of `--data`.
 
     Parameters
@@ -151,11 +145,6 @@ def read(
     profile
         Its name.
 
-    Returns
-    -------
-    tuple
-        The data sets, and the folder of images that is trained on to a target; None: none was named.
-
     Raises
     ------
     LevelfieldError
@@ -163,52 +152,15 @@ def read(
     """
     most = ITEMS.get(profile) if items is None else None if items == "all" else items
     sets: dict[str, DataRequest] = {}
-    folder: Path | None = None
     for found in map(parse, values):
-        if isinstance(found, Path):
-            if folder is not None:
-                raise LevelfieldError("--data names two folders to train on.", fix="Name one.")
-            folder = found
-        elif found.task in sets:
+        if found.task in sets:
             raise LevelfieldError(f"--data names {found.task} twice.", fix="Name it once.")
-        else:
-            sets[found.task] = msgspec.structs.replace(found, items=most)
+        sets[found.task] = msgspec.structs.replace(found, items=most)
     if items is not None and not sets:
         raise LevelfieldError(
             "--data-items is about a data set, and none was given.", fix="Add --data imagenet=FOLDER, or leave it out."
         )
-    return tuple(sets.values()), folder
-
-
-def trained_on(
-    requests: Collection[DataRequest], scenarios: Collection[str]
-) -> tuple[DataRequest | None, tuple[DataRequest, ...]]:
-    """Tell what is trained on from what is answered: sentences are trained on where `convergence` is named.
-
-    Parameters
-    ----------
-    requests
-        Data sets.
-    scenarios
-        Names that the user typed.
-
-    Returns
-    -------
-    tuple
-        The data set that is trained on, or None, and those that are answered.
-
-    Raises
-    ------
-    LevelfieldError
-        There are two to train on.
-    """
-    texts = [each for each in requests if "convergence" in scenarios and TASKS[each.task].kind == "sentences"]
-    if len(texts) > 1:
-        raise LevelfieldError(
-            f"--data names two sets to train on: {texts[0].task} and {texts[1].task}.", fix="Name one."
-        )
-    rest = tuple(each for each in requests if each not in texts)
-    return (texts[0] if texts else None), rest
+    return tuple(sets.values())
 
 
 def repeat(requests: Collection[DataRequest], before: Sequence[DataSet], *, needed: bool) -> tuple[DataRequest, ...]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from suite.prepare.own_images.listing import UnusableError, shown
+from suite.prepare.evaluation.listing import UnusableError, shown
 from suite.safety import untrusted
 
 MAX_BYTES = 256 << 20

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from suite.prepare.evaluation import texts
+from suite.prepare.evaluation.listing import UnusableError, shown
 from suite.prepare.evaluation.windows import Special
-from suite.prepare.own_images.listing import UnusableError, shown
 
 NAME = "vocab.txt"
 CONFIGURATION = "tokenizer_config.json"

@@ -78,8 +78,6 @@ def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
         yield "weights of its author's own", f"{each.model} (SHA-256 {each.sha256[:12]}…)"
     if plan.own is not None:
         yield "file of its author's own", f"{plan.own.file} (SHA-256 {plan.own.sha256[:12]}…)"
-    if settings.own_images is not None and settings.own_images.sha256:
-        yield "images of its author's own", f"SHA-256 {settings.own_images.sha256[:12]}…"
 
 
 def _batches(name: str, batches: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +99,7 @@ def order(name: str, count: int) -> npt.NDArray[np.int64]:
     return np.argsort(bits.words(name, count), kind="stable")
 
 
-def schedule(seed: int, steps: int, batch: int, items: int = ITEMS - TESTED) -> npt.NDArray[np.int32]:
+def schedule(seed: int, steps: int, batch: int) -> npt.NDArray[np.int32]:
     """Return which images each step is trained on, shape (steps, batch).
 
     Every epoch has an order of its own; what is left over after its last whole batch is left out of it.
@@ -110,9 +110,8 @@ def schedule(seed: int, steps: int, batch: int, items: int = ITEMS - TESTED) -> 
         Another one, another order.
     steps, batch
         Shape of the result.
-    items
-        Images that are trained on.
     """
+    items = ITEMS - TESTED
     epochs = (order(f"{SEED}/digits/order/{seed}/{epoch}", items) for epoch in range(-(-steps // (items // batch))))
     whole = [epoch[: items // batch * batch].reshape(-1, batch) for epoch in epochs]
     return np.concatenate(whole)[:steps].astype(np.int32)
@@ -120,8 +119,6 @@ def schedule(seed: int, steps: int, batch: int, items: int = ITEMS - TESTED) -> 
 
 def batches(data: Arrays, chosen: npt.NDArray[np.int32]) -> Iterator[Arrays]:
     """Go through a schedule: each row becomes a batch, in new memory, C order.
-
-    Images in 8 bits become what networks take: k of 0 … 255 becomes (k − 128) / 128, which float32 holds exactly.
 
     Parameters
     ----------
@@ -131,14 +128,7 @@ def batches(data: Arrays, chosen: npt.NDArray[np.int32]) -> Iterator[Arrays]:
         A schedule: images of every step, shape (steps, batch).
     """
     for row in chosen:
-        yield {name: scaled(array[row]) for name, array in data.items()}
-
-
-def scaled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array as networks take it, C order: 8-bit pixels converted, everything else as it is."""
-    if array.dtype == np.uint8:
-        return (array.astype(np.float32) - np.float32(128)) * np.float32(2.0**-7)
-    return np.ascontiguousarray(array)
+        yield {name: np.ascontiguousarray(array[row]) for name, array in data.items()}
 
 
 def inputs_sha256(split: Split, chosen: npt.NDArray[np.int32] | None = None) -> str:

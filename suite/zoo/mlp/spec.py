@@ -1,7 +1,7 @@
 """The MLPs: their parameters, the inputs of the one that is benchmarked, and its layers.
 
 The published network, 200-128-64-32-16-8-1, gives a probability: its only logit goes through a sigmoid. The small one
-for the digits, 64-128-64-10 (for a user's own images, with other ends), gives a logit for each class. The definitions
+for the digits, 64-128-64-10, gives a logit for each class. The definitions
 take both: how many layers there are, and what they give, follows from the weights.
 """
 
@@ -77,31 +77,15 @@ MODEL = Model(
 )
 
 
-def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
-    """Return the small MLP for images of a shape (channels, height, width) and a number of classes.
-
-    Parameters
-    ----------
-    name
-        Of the model.
-    shape
-        Channels, height and width of an image.
-    classes
-        How many.
-    """
-    widths = (math.prod(shape), *DIGITS_WIDTHS[1:-1], classes)
-    return Model(
-        name=name,
-        title=f"MLP {'-'.join(map(str, widths))}",
-        inputs=(Tensor("features", (widths[0],), "float32"),),
-        output=Tensor("logits", (classes,), "float32"),
-        parameters=_parameters(widths, bias_std=0.0),  # as training begins everywhere
-        source="Dense layers as in the MLP, for ten classes",
-        package="mlp",
-    )
-
-
-DIGITS = sized("digits_mlp", (1, 8, 8), DIGITS_WIDTHS[-1])
+DIGITS = Model(
+    name="digits_mlp",
+    title=f"MLP {'-'.join(map(str, DIGITS_WIDTHS))}",
+    inputs=(Tensor("features", DIGITS_WIDTHS[:1], "float32"),),
+    output=Tensor("logits", DIGITS_WIDTHS[-1:], "float32"),
+    parameters=_parameters(DIGITS_WIDTHS, bias_std=0.0),  # as training begins everywhere
+    source="Dense layers as in the MLP, for ten classes",
+    package="mlp",
+)
 
 
 def seeded_input(name: str) -> Arrays:

@@ -201,31 +201,16 @@ MODEL = Model(
 )
 
 
-def sized(name: str, shape: tuple[int, int, int], classes: int) -> Model:
-    """Return the small ResNet for images of a shape (channels, height, width: a square) and a number of classes.
-
-    Parameters
-    ----------
-    name
-        Of the model.
-    shape
-        Channels, height and width of an image, a square.
-    classes
-        How many.
-    """
-    return Model(
-        name=name,
-        title=f"ResNet of bottlenecks for {shape[1]}×{shape[1]}",
-        inputs=(Tensor("images", shape, "float32"),),
-        output=Tensor("logits", (classes,), "float32"),
-        # As training begins everywhere: scales one, shifts zero, statistics of nothing seen.
-        parameters=_parameters(SMALL, shape, classes, last_scale=1.0, spread=0.0),
-        source="Bottlenecks of He et al., arXiv:1512.03385, behind the stem of its section 4.2",
-        package="resnet50",
-    )
-
-
-DIGITS = sized("digits_resnet", (1, 8, 8), 10)
+DIGITS = Model(
+    name="digits_resnet",
+    title="ResNet of bottlenecks for 8×8",
+    inputs=(Tensor("images", (1, 8, 8), "float32"),),
+    output=Tensor("logits", (10,), "float32"),
+    # As training begins everywhere: scales one, shifts zero, statistics of nothing seen.
+    parameters=_parameters(SMALL, (1, 8, 8), 10, last_scale=1.0, spread=0.0),
+    source="Bottlenecks of He et al., arXiv:1512.03385, behind the stem of its section 4.2",
+    package="resnet50",
+)
 
 FAMILY = "ResNet"
 """What networks of such layers are called, whatever their size."""

@@ -5,9 +5,7 @@ from the first step to the first evaluation whose accuracy on images never train
 seed chooses is the weights that training begins with and the order of batches; nothing else is random.
 """
 
-import math
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -15,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits, models, own_images, rounding
+from suite.zoo import bits, models, rounding
 from suite.zoo.digits import data
 from suite.zoo.digits.data import Split
 from suite.zoo.spec import Model
@@ -26,11 +24,6 @@ from suite.zoo.training.trajectory import loss_and_gradients
 from suite.zoo.weights import SEED, Arrays, sha256
 
 Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
-
-OWN_TARGET = 0.9
-"""Default target for a user's own images, whose difficulty is not known."""
-OWN_SEEDS = 2
-"""Seeds that the reference's sensitivity on a user's own images is taken from; it is never below that on the digits."""
 
 GOALS: Mapping[str, Goal] = MappingProxyType(
     {model.name: model.goal for model in map(models.get, models.names()) if model.goal is not None}
@@ -49,36 +42,24 @@ class ExpectedStart(msgspec.Struct, frozen=True):
     """Of the images, their split and the order of batches."""
 
 
-def goal(model: str, *, images: Path | None = None, target: float | None = None) -> Goal:
+def goal(model: str, *, target: float | None = None) -> Goal:
     """Return how a model's network is trained to a target.
 
     Parameters
     ----------
     model
         What a user names.
-    images
-        File of a user's own images, whose classes the network's head follows; None: the digits.
     target
         Another one than the goal's own.
 
     Raises
     ------
     ValueError
-        There is no such network, or no such images.
+        There is no such network.
     """
     if model not in GOALS:
         raise ValueError(f"{model} is not trained to a target; there are {', '.join(GOALS)}.")
     found = GOALS[model]
-    if images is not None:
-        classes = own_images.classes(images)
-        found = msgspec.structs.replace(
-            found,
-            network=models.sized_name(found.network, own_images.SHAPE, classes),
-            target=OWN_TARGET,
-            classes=classes,
-            images=str(images),
-            lowered={},  # what rounding makes of a training on these images is found in fp32 alone
-        )
     return found if target is None else msgspec.structs.replace(found, target=target)
 
 
@@ -90,8 +71,7 @@ def split(goal: Goal) -> Split:
     ValueError
         The images are missing, or are not those that were published.
     """
-    network = models.get(goal.network)
-    return own_images.load(network, Path(goal.images)) if goal.images else data.load(network)
+    return data.load(models.get(goal.network))
 
 
 def weights(network: Model, seed: int) -> Arrays:
@@ -120,8 +100,7 @@ def schedule(goal: Goal, seed: int) -> npt.NDArray[np.int32]:
     goal, seed
         What is trained, and from where.
     """
-    items = len(split(goal).train["labels"]) if goal.images else data.ITEMS - data.TESTED
-    return data.schedule(seed, goal.steps, goal.batch, items)
+    return data.schedule(seed, goal.steps, goal.batch)
 
 
 def loaded_sha256(goal: Goal) -> tuple[str, str]:
@@ -165,7 +144,7 @@ def sensitivities(goal: Goal) -> dict[str, float]:
     goal
         What is trained.
     """
-    return {parity.FP32: max(goal.sensitivity, goal.own_sensitivity), **goal.lowered}
+    return {parity.FP32: goal.sensitivity, **goal.lowered}
 
 
 def why_not(goal: Goal, precision: str) -> str:
@@ -181,9 +160,8 @@ def why_not(goal: Goal, precision: str) -> str:
     known = sensitivities(goal)
     if precision in known:
         return ""
-    where = " on your own images" if goal.images else ""
     return (
-        f"The {goal.title} is trained to a target{where} in {', '.join(known)} alone, not in {precision}: what its "
+        f"The {goal.title} is trained to a target in {', '.join(known)} alone, not in {precision}: what its "
         "rounding makes of the first steps is not known, so nothing would tell a wrong training."
     )
 
@@ -235,27 +213,8 @@ def sensitivity(goal: Goal, seeds: int = 10, precision: str = parity.FP32) -> fl
         return first_losses(goal, seed, begin, significand=lowered)
 
     return max(
-        error(moved(seed, draw), reference, own=bool(goal.images))
+        parity.largest(moved(seed, draw), reference)
         for seed in range(seeds)
         for reference in [first_losses(goal, seed)]
         for draw in range(parity.draws(precision))
     )
-
-
-def error(found: tuple[float, ...], reference: tuple[float, ...], *, own: bool = False) -> float:
-    """Return the largest relative error of the losses; infinite where they are too few, too many or not finite.
-
-    Parameters
-    ----------
-    found, reference
-        Losses, step by step.
-    own
-        Whether they are of a user's own images. These may be so easy that the loss is nearly zero after ten steps, and
-        a float32 loss, which is the difference of numbers of size one, then has no correct digit: errors are relative
-        to the largest loss. On the digits the losses stay as large as they begin.
-    """
-    error = parity.largest(found, reference)
-    if not own or not math.isfinite(error):
-        return error
-    first, second = np.asarray(found, dtype=np.float64), np.asarray(reference, dtype=np.float64)
-    return float(np.abs(first - second).max() / np.abs(second).max())

@@ -108,16 +108,11 @@ class Goal(msgspec.Struct, frozen=True):
     """Of the reference on the digits, as `suite.zoo.training.convergence.sensitivity` finds it."""
     lowered: dict[str, float] = {}
     """The same in lower precisions; in others it is not trained."""
-    classes: int = 10
-    images: str = ""
-    """File of a user's own images (`suite.zoo.own_images`), as the training process sees it; empty: the digits."""
-    own_sensitivity: float = 0.0
-    """Of the reference on a user's own images."""
 
     @property
     def loss(self) -> str:
         """In words, for the report."""
-        return f"cross-entropy over {self.classes} classes, mean over the batch"
+        return "cross-entropy over 10 classes, mean over the batch"
 
 
 def describe(rule: Recipe | Goal) -> str:

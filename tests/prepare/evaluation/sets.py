@@ -73,18 +73,3 @@ def sst2(folder: Path, labels: list[int]) -> Path:
     rows = (f"{text}\t{label}\n" for text, label in zip(texts, labels, strict=True))
     (folder / "dev.tsv").write_text("sentence\tlabel\n" + "".join(rows))
     return folder
-
-
-def reviews(folder: Path, trained: int, tested: int) -> Path:
-    """Write sentences in which two words tell the classes apart, to train on and to test with."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n")
-    rng = np.random.default_rng(4)
-    for name, count in (("train.tsv", trained), ("dev.tsv", tested)):
-        rows = []
-        for number in range(count):
-            label = number % 2
-            words = [*rng.choice(WORDS.split()[:14], 8), "paris" if label else "london"]
-            rows.append(f"{' '.join(rng.permutation(words))} {number}\t{label}\n")
-        (folder / name).write_text("sentence\tlabel\n" + "".join(rows))
-    return folder

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.analysis import accuracy, analyse
+from suite.analysis import accuracy
 from suite.errors import LevelfieldError
 from suite.launchers.docker import DockerLauncher
 from suite.paths import cache_folder
@@ -170,27 +170,6 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     other = run(*resume, "--data", f"imagenet={folder}", folder=tmp_path)
     one_clear_sentence(other, "ImageNet is not what was answered before")
     assert np.all(np.array(known.items) == np.arange(ITEMS))
-
-
-def test_a_small_network_is_trained_on_texts_to_a_target(engine: docker.DockerClient, tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    reports, folder = tmp_path / "reports", sets.reviews(tmp_path / "texts", 320, 80)
-    command = run(
-        "bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "--scenarios", "convergence",
-        "--variant", "cpu", "--threads", "1", "--data", f"glue-sst2={folder}", "--target", "90%", "--reports", reports,
-        folder=tmp_path,
-    )  # fmt: skip
-    assert command.code == 0, command.err + command.out
-    one = files.read(next(reports.glob("*/run.json")).parent)
-    own = one.settings.own_images
-    assert own is not None
-    assert (own.task, own.classes, own.trained, own.tested) == ("glue-sst2", 2, 320, 80)
-    (trained,) = analyse(one).convergence
-    assert all(row.seeds_reached == 2 and row.parity is not None and row.parity.equal for row in trained.rows)
-    assert f"on glue-sst2 {own.sha256[:12]}" in command.out
-    text = (reports / one.id / REPORT).read_text(encoding="utf-8")
-    assert "trained on real texts (texts of glue-sst2 as bags of words: 2 classes, 320 to train on" in text
-    assert none_left(engine, command.pid)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from suite.prepare.evaluation import glue
+from suite.prepare.evaluation.listing import UnusableError
 from suite.prepare.evaluation.tasks import TASKS, Table
-from suite.prepare.own_images.listing import UnusableError
 
 FILES = {
     "cola": "gj04\t1\t\tThe sailors rode the breeze.\ngj04\t0\t*\tAs you eat the most.\n",

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from suite.prepare.evaluation import imagenet
-from suite.prepare.own_images.listing import UnusableError
+from suite.prepare.evaluation.listing import UnusableError
 
 
 def folders(root: Path, *names: str) -> Path:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from suite.prepare.evaluation import vocabulary
-from suite.prepare.own_images.listing import UnusableError
+from suite.prepare.evaluation.listing import UnusableError
 
 PIECES = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nword\n##s\n"
 

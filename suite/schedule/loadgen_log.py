@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from suite.fieldtools.values import LARGEST, refused, text
 from suite.record.schema import Absent
+from suite.safety.tool_output import LARGEST, refused, text
 
 TOOL: Final = "MLPerf LoadGen"
 PREFIX: Final = ":::MLLOG "
@@ -22,8 +22,6 @@ MAX_LINES = 5_000
 _PERCENTILE = re.compile(r"result_(\d{1,2}\.\d{2})_percentile_latency_ns")
 _OF_QUERIES = re.compile(r"result_(\d{1,2}\.\d{2})_percentile_per_query_latency_ns")
 """In MultiStream, whose queries have several samples."""
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_MEAN = ("result_mean_latency_ns", "result_mean_query_latency_ns")
 _RATES = ("result_completed_samples_per_sec", "result_samples_per_second")
 _WHY: Final = (
     ("result_perf_constraints_met", "the latency target was not held"),
@@ -49,12 +47,8 @@ class Result(msgspec.Struct, frozen=True):
     valid: bool
     why_invalid: str
     """In words; empty where it is valid."""
-    started: str | Absent
-    """UTC, ISO 8601."""
     queries: int
     samples: int
-    mean_ns: int | None
-    """Of the latency of a query; None in Offline."""
     percentiles_ns: dict[str, int]
     """By LoadGen's own names, such as `90.00`; of queries. Empty in Offline."""
     per_second: float | Absent
@@ -64,9 +58,6 @@ class Result(msgspec.Struct, frozen=True):
     """Queries over the latency target (Server)."""
     target_latency_ns: int | None
     """Of Server."""
-    target_percentile: float | None
-    errors: int
-    """That LoadGen reports of itself."""
 
 
 _lines = msgspec.json.Decoder(_Line)
@@ -130,29 +121,19 @@ def parse(content: str) -> Result:
         version=text(str(said.get("loadgen_version", ""))),
         valid=validity == "VALID",
         why_invalid="" if validity == "VALID" else _why(said),
-        started=_started(said),
         queries=queries,
         samples=queries * (_count(said, "generated_samples_per_query") or 1),
-        mean_ns=None if scenario == "Offline" else _count(said, _MEAN[scenario == "MultiStream"]),
         percentiles_ns={} if scenario == "Offline" else _percentiles(said, scenario),
         per_second=_per_second(said, scenario),
         scheduled_per_second=_rate(said, "result_scheduled_samples_per_sec"),
         late=_late(said) if server else Absent("only Server has a latency target"),
         target_latency_ns=_count(said, "effective_target_latency_ns") if server else None,
-        target_percentile=_share(said, "effective_target_latency_percentile"),
-        errors=_count(said, "num_errors") or 0,
     )
 
 
 def _why(said: Mapping[str, Value]) -> str:
     failed = [meaning for key, meaning in _WHY if said.get(key) is False]
     return "; ".join(failed) or text(str(said.get("result_invalid_reason", ""))) or "it gives no reason"
-
-
-def _started(said: Mapping[str, Value]) -> str | Absent:
-    started = said.get("test_datetime")
-    known = isinstance(started, str) and _MOMENT.fullmatch(started)
-    return str(started) if known else Absent("LoadGen's log does not say")
 
 
 def _percentiles(said: Mapping[str, Value], scenario: str) -> dict[str, int]:
@@ -188,11 +169,6 @@ def _rate(said: Mapping[str, Value], key: str) -> float | Absent:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LARGEST:
         return float(value)
     return Absent("LoadGen's log has no such rate")
-
-
-def _share(said: Mapping[str, Value], key: str) -> float | None:
-    value = said.get(key)
-    return float(value) if isinstance(value, int | float) and 0 < value < 1 else None
 
 
 def _count(said: Mapping[str, Value], key: str) -> int | None:
