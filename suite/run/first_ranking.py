@@ -1,7 +1,8 @@
 """A first ranking of two backends while the images of the others are still to be fetched."""
 
+import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -65,14 +66,17 @@ def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[tuple[str, .
     places = needed(chosen, launcher)
     if chosen.profile.clock_seconds is None or chosen.injected or list(places) != [launcher.kind]:
         return (), ()
-    seconds = {name: estimate([name], launcher.kind, base).seconds for name in dict.fromkeys(places[launcher.kind])}
-    pair = quickest(_images(chosen), seconds)
-    kept = {CANARY}.union(*(images for arm, images in _images(chosen).items() if arm in pair))
-    rest = sorted((name for name, each_s in seconds.items() if name not in kept and each_s), key=seconds.__getitem__)
-    return (pair, tuple(rest)) if pair and sum(map(seconds.__getitem__, rest)) >= WORTH_S else ((), ())
+    images = _images(chosen)
+    pair = quickest(images, lambda names: estimate(names, launcher.kind, base).seconds)
+    if not pair:
+        return (), ()
+    kept = {CANARY}.union(*(images[arm] for arm in pair))
+    each_s = {name: estimate([name], launcher.kind, base).seconds for name in {*places[launcher.kind]} - kept}
+    rest = sorted(filter(each_s.__getitem__, each_s), key=each_s.__getitem__)
+    return (pair, tuple(rest)) if estimate(rest, launcher.kind, base).seconds >= WORTH_S else ((), ())
 
 
-def quickest(images: Mapping[str, frozenset[str]], seconds: Mapping[str, float]) -> tuple[str, ...]:
+def quickest(images: Mapping[str, frozenset[str]], seconds: Callable[[frozenset[str]], float]) -> tuple[str, ...]:
     """Return the two arms that can be measured soonest; empty: no two have an image each.
 
     Parameters
@@ -80,10 +84,11 @@ def quickest(images: Mapping[str, frozenset[str]], seconds: Mapping[str, float])
     images
         By arm, its own image and that of what exports its files.
     seconds
-        By image, how long it takes to make.
+        How long some images take to make together: they may share a base.
     """
+    cost = functools.cache(seconds)
     pairs = [pair for pair in itertools.combinations(images, 2) if images[pair[0]] != images[pair[1]]]
-    return min(pairs, key=lambda pair: sum(seconds[each] for each in images[pair[0]] | images[pair[1]]), default=())
+    return min(pairs, key=lambda pair: cost(images[pair[0]] | images[pair[1]]), default=())
 
 
 def narrowed(options: Options, chosen: Plan, arms: tuple[str, ...]) -> Options:
