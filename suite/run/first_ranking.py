@@ -1,8 +1,8 @@
-"""A first ranking of two backends while the images of the others are still to be fetched."""
+"""A first ranking of two backends, before the images of the others are made."""
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -47,7 +47,7 @@ def needed(chosen: Plan, launcher: Launcher) -> dict[str, list[str]]:
     return {place: names for place, names in found.items() if place in _MADE}
 
 
-def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[str, ...]:
     """Choose the two arms that are measured first.
 
     Parameters
@@ -59,21 +59,20 @@ def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[tuple[str, .
 
     Returns
     -------
-    tuple of two tuples
-        Ids of the arms, and the images of the others in the order in which they are quick. Both are empty where to wait
-        for all costs little, and where the profile ranks nothing or takes hours.
+    tuple of str
+        Ids of the arms. Empty where to wait for all costs little, and where the profile ranks nothing or takes hours.
     """
     places = needed(chosen, launcher)
     if chosen.profile.clock_seconds is None or chosen.injected or list(places) != [launcher.kind]:
-        return (), ()
+        return ()
+
+    def seconds(names: Collection[str]) -> float:
+        return estimate(names, launcher.kind, base).seconds
+
     images = _images(chosen)
-    pair = quickest(images, lambda names: estimate(names, launcher.kind, base).seconds)
-    if not pair:
-        return (), ()
-    kept = {CANARY}.union(*(images[arm] for arm in pair))
-    each_s = {name: estimate([name], launcher.kind, base).seconds for name in {*places[launcher.kind]} - kept}
-    rest = sorted(filter(each_s.__getitem__, each_s), key=each_s.__getitem__)
-    return (pair, tuple(rest)) if estimate(rest, launcher.kind, base).seconds >= WORTH_S else ((), ())
+    pair = quickest(images, seconds)
+    rest = set(places[launcher.kind]).difference({CANARY}, *(images[arm] for arm in pair))
+    return pair if seconds(rest) >= WORTH_S else ()
 
 
 def quickest(images: Mapping[str, frozenset[str]], seconds: Callable[[frozenset[str]], float]) -> tuple[str, ...]:

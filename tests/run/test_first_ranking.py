@@ -1,4 +1,4 @@
-"""Which two arms are ranked first, while the images of the others are fetched."""
+"""Which two arms are ranked first, before the images of the others are made."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -62,9 +62,9 @@ def test_the_first_run_is_of_latency_and_has_no_control(models: tuple[str, ...],
 
 def test_where_nothing_is_made_nothing_comes_first() -> None:
     chosen = make(Selection(models=("mlp",)), available=CPUS)
-    assert first_ranking.choose(chosen, HostLauncher(), "debian") == ((), ())
+    assert first_ranking.choose(chosen, HostLauncher(), "debian") == ()
 
 
 def test_a_run_that_never_ranks_has_no_first_ranking() -> None:
     chosen = make(Selection(profile="smoke", models=("mlp",)), available=CPUS)
-    assert first_ranking.choose(chosen, HostLauncher(), "debian") == ((), ())
+    assert first_ranking.choose(chosen, HostLauncher(), "debian") == ()
