@@ -10,7 +10,7 @@ import msgspec
 
 from suite.errors import LevelfieldError
 from suite.hosts.remote import RemoteHosts
-from suite.images import catalogue
+from suite.images import catalogue, engine
 from suite.launchers.credible import Amounts
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
@@ -230,6 +230,7 @@ def _made(
         ],
         at_once=IMAGES_AT_ONCE,
     )
+    engine.wait_for_removals()
     return {key: images[key] for key in found}, files
 
 
