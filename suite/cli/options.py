@@ -177,7 +177,7 @@ UNTIL = click.option(
 SO_FAR = click.option(
     "--so-far/--no-so-far",
     default=True,
-    help="Rank two backends first, in a run of their own, while the images of the others are fetched.",
+    help="Rank two backends first, in a run of their own, before the images of the others are made.",
 )
 MARGIN = click.option("--margin", type=PERCENT, default="2%", help="Smaller differences count as no difference.")
 MAX_SLOWDOWN = click.option(

@@ -191,6 +191,7 @@ def _load(client: docker.DockerClient, base: Base, folder: Path, progress: Progr
         files = {unpacked.diff_id: packages, compiled.diff_id: finished}
         loading.load(client, [_image(base, base.reference, [unpacked, compiled])], files, "")
     finally:
+        engine.wait_for_removals()
         client.images.remove(raw.tag)
 
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -30,6 +31,7 @@ BUILD = "levelfield.build"
 """Label of a build's container: the process that builds (`suite.machine.owner`), a slash, and which build it is."""
 BUILD_TIMEOUT_S = 1800
 _CHUNK_BYTES = 1024 * 1024
+_removals: list[threading.Thread] = []
 _INSTALLER = "levelfield-install-"
 """How names of containers begin in which layers are made."""
 USER_PROXIES = False
@@ -136,6 +138,8 @@ def container_of(
 ) -> Iterator[Container]:
     """Run a command in a container of an image, with no network, and yield the container after the command has ended.
 
+    It is removed afterwards; see `wait_for_removals`.
+
     Parameters
     ----------
     client
@@ -180,7 +184,15 @@ def container_of(
             )
         yield container
     finally:
-        _remove_container(client, str(container.id))
+        removal = threading.Thread(target=_remove_container, args=(client, str(container.id)), daemon=True)
+        removal.start()
+        _removals.append(removal)
+
+
+def wait_for_removals() -> None:
+    """Wait until the containers that `container_of` ran are removed: the engine deletes their files for a while."""
+    for removal in tuple(_removals):
+        removal.join()
 
 
 def sweep(client: docker.DockerClient) -> None:
@@ -193,7 +205,7 @@ def sweep(client: docker.DockerClient) -> None:
 
 
 def _remove_container(client: docker.DockerClient, container_id: str) -> None:
-    with contextlib.suppress(APIError):
+    with contextlib.suppress(*ENGINE_ERRORS):
         client.api.remove_container(container_id, v=True, force=True)
 
 

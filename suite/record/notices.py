@@ -268,7 +268,8 @@ def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warnin
 
 
 @_notice(
-    "budget-spent", "Give a larger --budget, or fewer models and backends; fewer than five launches are not ranked."
+    "budget-spent",
+    "Give more time (--budget, --until), or fewer models and backends; fewer than five launches are not ranked.",
 )
 def budget_spent(budget_seconds: float, generations_left: int) -> str:
     """The time budget ended a run before all its generations were measured.

@@ -14,7 +14,6 @@ from suite import analysis, plan
 from suite.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from suite.errors import LevelfieldError
 from suite.images.base import Source
-from suite.images.prefetch import Prefetch
 from suite.launchers import owned_folders
 from suite.launchers.choice import choose, launchers_by_name
 from suite.launchers.protocol import Launcher
@@ -100,9 +99,9 @@ def run_bench(options: Options, console: Console) -> Done:
     _check_loadgen(options, chosen)
     if resumed is None and (options.so_far or until is not None):
         launcher, _ = choose(options.launcher, base=options.base)
-        first, rest = first_ranking.choose(chosen, launcher, options.base)
+        first = first_ranking.choose(chosen, launcher, options.base)
         if first and until is None:
-            _rank_first(chosen, first, rest, options, console)
+            _rank_first(chosen, first, options, console)
         elif first:
             options = first_ranking.narrowed(options, chosen, first)
             chosen = _planned(options)
@@ -126,21 +125,15 @@ def _in_short(options: Options) -> Options:
     return msgspec.structs.replace(options, selection=msgspec.structs.replace(options.selection, scenarios=scenarios))
 
 
-def _rank_first(
-    chosen: plan.Plan, arms: tuple[str, ...], rest: tuple[str, ...], options: Options, console: Console
-) -> None:
-    """Measure two arms and show their ranking, while the wheels of the other images are fetched."""
+def _rank_first(chosen: plan.Plan, arms: tuple[str, ...], options: Options, console: Console) -> None:
+    """Measure two arms and show their ranking, before the images of the others are made."""
     first = msgspec.structs.replace(
         first_ranking.narrowed(options, chosen, arms), by_clock=False, budget_seconds=None, precision_target=None
     )
-    beside = Prefetch(rest)
-    console.print(f"First [bold]{escape(' and '.join(arms))}[/]; {len(rest)} images are fetched meanwhile.")
-    try:
-        folder = conduct(_planned(first), first, console, beside=beside)
-        console.print("[bold]So far[/]", highlight=False)
-        finish(folder, console)
-    finally:
-        beside.end()
+    console.print(f"First [bold]{escape(' and '.join(arms))}[/].")
+    folder = conduct(_planned(first), first, console)
+    console.print("[bold]So far[/]", highlight=False)
+    finish(folder, console)
     console.print("[bold]All backends[/]", highlight=False)
 
 
@@ -219,7 +212,6 @@ def conduct(
     prepared: Callable[[Collection[Image]], None] | None = None,
     begun: Callable[[Path], None] | None = None,
     until: float | None = None,
-    beside: Prefetch | None = None,
 ) -> Path:
     """Make what a plan needs and measure it, or resume it.
 
@@ -241,8 +233,6 @@ def conduct(
         Called with the folder of a new run before anything is measured; an error that it raises ends the run.
     until
         When it has to end, as `time.monotonic` counts; None: as the options say.
-    beside
-        What is fetched beside the run, and stands still while something is timed.
 
     Returns
     -------
@@ -299,10 +289,7 @@ def conduct(
                 else:
                     folder = resumed[0]
                     _check_resume(resumed[1], chosen, resources.images.values())
-            if beside is not None:
-                beside.begin()
-                resources = msgspec.structs.replace(resources, quiet=beside.paused)
-            with resources.quiet(), resources.watch.phase("roofline"):
+            with resources.watch.phase("roofline"):
                 roofline.probe(folder, resources, listener)
             with resources.watch.phase("answering data sets"):
                 evaluation.evaluate(folder, resources, listener)

@@ -1,7 +1,8 @@
-"""A first ranking of two backends while the images of the others are still to be fetched."""
+"""A first ranking of two backends, before the images of the others are made."""
 
+import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -46,7 +47,7 @@ def needed(chosen: Plan, launcher: Launcher) -> dict[str, list[str]]:
     return {place: names for place, names in found.items() if place in _MADE}
 
 
-def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[str, ...]:
     """Choose the two arms that are measured first.
 
     Parameters
@@ -58,21 +59,23 @@ def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[tuple[str, .
 
     Returns
     -------
-    tuple of two tuples
-        Ids of the arms, and the images of the others in the order in which they are quick. Both are empty where to wait
-        for all costs little, and where the profile ranks nothing or takes hours.
+    tuple of str
+        Ids of the arms. Empty where to wait for all costs little, and where the profile ranks nothing or takes hours.
     """
     places = needed(chosen, launcher)
     if chosen.profile.clock_seconds is None or chosen.injected or list(places) != [launcher.kind]:
-        return (), ()
-    seconds = {name: estimate([name], launcher.kind, base).seconds for name in dict.fromkeys(places[launcher.kind])}
-    pair = quickest(_images(chosen), seconds)
-    kept = {CANARY}.union(*(images for arm, images in _images(chosen).items() if arm in pair))
-    rest = sorted((name for name, each_s in seconds.items() if name not in kept and each_s), key=seconds.__getitem__)
-    return (pair, tuple(rest)) if pair and sum(map(seconds.__getitem__, rest)) >= WORTH_S else ((), ())
+        return ()
+
+    def seconds(names: Collection[str]) -> float:
+        return estimate(names, launcher.kind, base).seconds
+
+    images = _images(chosen)
+    pair = quickest(images, seconds)
+    rest = set(places[launcher.kind]).difference({CANARY}, *(images[arm] for arm in pair))
+    return pair if seconds(rest) >= WORTH_S else ()
 
 
-def quickest(images: Mapping[str, frozenset[str]], seconds: Mapping[str, float]) -> tuple[str, ...]:
+def quickest(images: Mapping[str, frozenset[str]], seconds: Callable[[frozenset[str]], float]) -> tuple[str, ...]:
     """Return the two arms that can be measured soonest; empty: no two have an image each.
 
     Parameters
@@ -80,10 +83,11 @@ def quickest(images: Mapping[str, frozenset[str]], seconds: Mapping[str, float])
     images
         By arm, its own image and that of what exports its files.
     seconds
-        By image, how long it takes to make.
+        How long some images take to make together: they may share a base.
     """
+    cost = functools.cache(seconds)
     pairs = [pair for pair in itertools.combinations(images, 2) if images[pair[0]] != images[pair[1]]]
-    return min(pairs, key=lambda pair: sum(seconds[each] for each in images[pair[0]] | images[pair[1]]), default=())
+    return min(pairs, key=lambda pair: cost(images[pair[0]] | images[pair[1]]), default=())
 
 
 def narrowed(options: Options, chosen: Plan, arms: tuple[str, ...]) -> Options:

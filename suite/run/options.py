@@ -23,7 +23,7 @@ class Options(msgspec.Struct, frozen=True):
     until_seconds: float | None = None
     """From the start of the command to its end, with all that has to be made before; None: there is no such end."""
     so_far: bool = False
-    """Whether two backends are ranked first, where the images of the others are still to be fetched."""
+    """Whether two backends are ranked first, where the images of the others are still to be made."""
     by_clock: bool = True
     """Whether passes are added as long as there is time, where the profile does so."""
     precision_target: float | None = None

@@ -332,7 +332,7 @@ class Generations:
         )
         launched = time.monotonic()
         before = self._others_on_gpu(case, outcomes)
-        with self._resources.quiet(), self._phase("around windows"):
+        with self._phase("around windows"):
             lost = scheduler.measure_rounds(pace)
         levels, looked = self._states.take() if on_cpu else (None, ())
         if levels is not None:

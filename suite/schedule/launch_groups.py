@@ -49,6 +49,28 @@ def further_pass(blocks: Sequence[Block]) -> Pass:
     return Pass(max((len(block.generations) for block in blocks), default=0), groups)
 
 
+def fitting(passes: Sequence[Pass], seconds: Mapping[str, float], left_s: float) -> list[Pass]:
+    """Return passes with as many of their groups, from the first, as there is time for in all of these passes.
+
+    Parameters
+    ----------
+    passes
+        What is planned.
+    seconds
+        What a generation of each case takes, by its id.
+    left_s
+        The time there is. Where it is too short even for the first groups, all are kept.
+    """
+
+    def needed_s(count: int) -> float:
+        entries = (entry for each in passes for group in each.groups[:count] for entry in group)
+        return sum(seconds.get(block.case.id, 0.0) for block, _ in entries)
+
+    most = max((len(each.groups) for each in passes), default=0)
+    count = next((count for count in range(most, 0, -1) if needed_s(count) <= left_s), most)
+    return [msgspec.structs.replace(each, groups=each.groups[:count]) for each in passes]
+
+
 def by_launch(blocks: Sequence[Block]) -> list[list[Block]]:
     """Return blocks whose cases the same launches answer, together, in the order of the first of each."""
     found: dict[tuple[str, ...], list[Block]] = {}

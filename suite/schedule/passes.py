@@ -86,23 +86,30 @@ def clock(profile: Profile, settings: Settings, blocks: Sequence[Block]) -> Cloc
     return Clock(math.inf if budget_s is None else budget_s, fewest=1, most=planned)
 
 
-def apart_s(profile: Profile, settings: Settings, blocks: Sequence[Block], alone_s: float | None) -> float:
-    """Return how far apart the generations of a case lie: of one case alone, pauses must cost no launch of the plan.
+def apart_s(
+    profile: Profile, settings: Settings, *, passes_left: int, spent_s: float, longest_s: float, alone: bool
+) -> float:
+    """Return how far apart generations of a case lie: pauses cost a verdict no time, and a budget no planned launch.
 
     Parameters
     ----------
-    profile, settings, blocks
+    profile, settings
         Of the run.
-    alone_s
-        What a pass took to measure, where it has one launch group; None: there are others between two generations.
+    passes_left
+        Planned ones that are still to be made, with this one.
+    spent_s
+        Since measuring began.
+    longest_s
+        What the longest launch group of a pass took.
+    alone
+        Whether there is one launch group, so that no other case lies between two generations.
     """
-    if alone_s is None:
-        return profile.apart_seconds
-    if settings.ends_on_verdict or settings.precision_target is not None:
+    if alone and (settings.ends_on_verdict or settings.precision_target is not None):
         return 0.0
-    planned = max(block.planned_generations for block in blocks)
-    needed_s = planned * (alone_s + profile.apart_seconds)
-    return profile.apart_seconds if settings.budget_seconds is None or needed_s <= settings.budget_seconds else 0.0
+    if settings.budget_seconds is None or passes_left < 1:
+        return profile.apart_seconds
+    left_s = (settings.budget_seconds - spent_s) / passes_left - longest_s
+    return min(profile.apart_seconds, max(0.0, left_s))
 
 
 def completed(blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from suite.errors import LevelfieldError
-from suite.images import catalogue
+from suite.images import catalogue, engine
 from suite.launchers.credible import Amounts
 from suite.launchers.docker import DockerLauncher
 from suite.launchers.protocol import Launcher, LaunchSpec
@@ -34,6 +34,8 @@ from suite.zoo import models, weights
 
 IMAGES_AT_ONCE = 2
 """To make one waits for the network and the disk half of the time."""
+EXPORTS_AT_ONCE = 2
+"""An exporter computes in one thread for the most part."""
 
 
 def prepare(
@@ -87,23 +89,8 @@ def prepare(
         asked_of = (launcher, *launchers.values()) if nodes else ()
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
-        images, files = _images_and_exports(plan, {"": launcher, **launchers}, artifacts, listener)
+        images, files = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
         zoo = plan.models if plan.own is None else ()
-        for model in zoo:
-            artifacts.weights(model)
-        # In how many processes a model is trained makes no other reference.
-        asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
-        for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
-            if case.trains:
-                artifacts.trajectory(case.model)
-                continue
-            if case.converges:  # each seed's is computed when its turn comes
-                continue
-            artifacts.reference(
-                case.model, verify_count(case), from_dataset=case.definition.from_dataset, call=call_of(case)
-            )
-            if case.precision != "fp32":
-                artifacts.rounding_error(case.model, case.precision, verify_count(case))
         judged_sets = evaluation.prepare(
             data_sets,
             plan.models,
@@ -205,10 +192,19 @@ def _first_arms(
     return reference.of_first(own, arm, launcher=launchers[arm.launcher], spec=spec, progress=listener.say)
 
 
-def _images_and_exports(
-    plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
+def _made(
+    plan: Plan,
+    launchers: Mapping[str, Launcher],
+    artifacts: Artifacts,
+    listener: ProgressListener,
+    *,
+    judged: bool,
 ) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile]]:
-    """Make all images, the quickest first, and meanwhile, as soon as their exporter is there, the model files."""
+    """Make the model files, all images, and then weights and references.
+
+    The canary comes first: it is small, so that the base is made while the wheels of others are fetched. Of the others
+    the longest comes first, so that the last does not keep all waiting.
+    """
     images: dict[tuple[str, str, str, str | None], Image] = {}
     files: dict[FileKey, ModelFile] = {}
 
@@ -217,15 +213,37 @@ def _images_and_exports(
 
     arms = (*plan.answering, canary_arm(), *_reference_arm(plan))
     found = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
-    keys = sorted(found, key=lambda key: _wheel_bytes(launchers[key[0]], *key[1:]))
+    keys = sorted(found, key=lambda key: (key[1] != CANARY, -_wheel_bytes(launchers[key[0]], *key[1:])))
     parallel.run(
         [
             lambda: files.update(_exports(plan, launchers[""], artifacts, listener)),
             *(functools.partial(image_of, *key) for key in keys),
+            lambda: _references(plan, artifacts, judged=judged),
         ],
         at_once=IMAGES_AT_ONCE,
     )
+    engine.wait_for_removals()
     return {key: images[key] for key in found}, files
+
+
+def _references(plan: Plan, artifacts: Artifacts, *, judged: bool) -> None:
+    """Make the weights of the zoo's models, and where answers are judged what they are compared with."""
+    zoo = plan.models if plan.own is None else ()
+    for model in zoo:
+        artifacts.weights(model)
+    # In how many processes a model is trained makes no other reference.
+    asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
+    for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
+        if case.trains:
+            artifacts.trajectory(case.model)
+            continue
+        if case.converges:  # each seed's is computed when its turn comes
+            continue
+        artifacts.reference(
+            case.model, verify_count(case), from_dataset=case.definition.from_dataset, call=call_of(case)
+        )
+        if case.precision != "fp32":
+            artifacts.rounding_error(case.model, case.precision, verify_count(case))
 
 
 def _wheel_bytes(launcher: Launcher, name: str, variant: str, version: str | None) -> float:
@@ -247,8 +265,10 @@ def _exports(
     if plan.own is not None:
         return {key: store.prepared(plan.own, key.batch) for key in plan.files}
     exporters = {name: launcher.prepare(name, "cpu", None, listener.say) for name in plan.exporters}
-    return {
-        key: artifacts.exported(
+    files: dict[FileKey, ModelFile] = {}
+
+    def export(key: FileKey) -> None:
+        files[key] = artifacts.exported(
             key.model,
             key.form,
             key.batch,
@@ -256,8 +276,9 @@ def _exports(
             launcher=launcher,
             file_format=key.format,
         )
-        for key in plan.files
-    }
+
+    parallel.run([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)
+    return {key: files[key] for key in plan.files}
 
 
 def canary_arm() -> Arm:

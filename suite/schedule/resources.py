@@ -1,8 +1,7 @@
 """What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
 import hashlib
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -67,8 +66,6 @@ class RunResources(msgspec.Struct, frozen=True):
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
     """Of this run's time."""
-    quiet: Callable[[], AbstractContextManager[None]] = nullcontext
-    """Within it, nothing that runs beside this run takes a CPU: around all that is timed."""
     amounts: Amounts = msgspec.field(default_factory=lambda: Amounts(1))
     """What workers have reported for the record."""
 

@@ -16,7 +16,7 @@ from suite.record.journal import Finished, Journal, Resumed, TimeSpent, Warned
 from suite.record.schema import Absent, Block, Fingerprint, Run, Warning_
 from suite.schedule import passes, scratch
 from suite.schedule.generations import Generations
-from suite.schedule.launch_groups import LaunchGroup, Pass, further_pass, remaining_passes
+from suite.schedule.launch_groups import LaunchGroup, Pass, fitting, further_pass, remaining_passes
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import utc_now
 from suite.schedule.passes import FIRST_LOOK_S
@@ -55,11 +55,17 @@ class RunInProgress:
         self._clock = passes.clock(self._profile, self._run.settings, self._run.blocks)
         self._pass_s = math.inf
         """What the last pass took; before the first, nothing is known."""
+        self._paused_s = 0.0
+        """Of the last pass, what was waited; before a pass that is planned, a budget shortens it."""
         self._passes = 0
         """How many were begun."""
         self._ahead: LaunchGroup = []
         """What is planned and not made."""
-        self._planned = sum(len(group) for each in remaining_passes(self._run.blocks) for group in each.groups)
+        self._left_out: set[str] = set()
+        """Cases that a budget has no time for, by id."""
+        self._unmade = 0
+        """Generations that were planned and had no time."""
+        self._planned = len(_entries(remaining_passes(self._run.blocks)))
         self._share = 0.0
         self._before_s = sum(s for phase, s in (self._run.time_spent_s or {}).items() if phase != "preparing")
         """What was measured before this run went on."""
@@ -74,6 +80,10 @@ class RunInProgress:
             if self._make_planned():
                 while blocks := self._open_blocks():
                     self._make(further_pass(blocks), closing=self._may_be_last(blocks))
+            else:
+                self._unmade += len(self._ahead)
+            if self._unmade:
+                self._warn(notices.budget_spent(self._clock.seconds, self._unmade))
             share: float | Absent = self._generations.clock.share
             if not self._generations.clock.elapsed_ns:
                 share = Absent("no window was measured")
@@ -101,17 +111,30 @@ class RunInProgress:
         """Make the planned passes; return whether there was time for all of them."""
         blocks = self._run.blocks if self._by_clock is None else passes.completed(self._run.blocks)
         todo = remaining_passes(blocks)
-        for number, each in enumerate(todo):
-            self._ahead = [entry for later in todo[number:] for group in later.groups for entry in group]
-            spent_s = self._spent_s()
-            if number and not self._clock.another(each.number, spent_s, self._pass_s):
-                self._warn(notices.budget_spent(self._clock.seconds, len(self._ahead)))
+        for number in range(len(todo)):
+            if number == 1:
+                todo[1:] = self._in_time(todo[1:])
+            self._ahead = _entries(todo[number:])
+            spent_s, each = self._spent_s(), todo[number]
+            if number and not self._clock.another(each.number, spent_s, self._pass_s - self._paused_s):
                 return False
             closing = self._clock.may_be_last(each.number, spent_s, self._pass_s)
             if not self._make(each, closing=closing, may_break=number == 0):
-                self._warn(notices.budget_spent(self._clock.seconds, len(self._ahead)))
                 return False
         return True
+
+    def _in_time(self, todo: Sequence[Pass]) -> list[Pass]:
+        """Return the passes with the cases alone that a budget has time for: of few launches, no case has a rank."""
+        budget_s = self._run.settings.budget_seconds
+        if self._by_clock is None or budget_s is None:
+            return list(todo)
+        kept = fitting(todo, self._seconds, budget_s - self._spent_s())
+        planned, entries = _entries(todo), _entries(kept)
+        if len(entries) < len(planned):
+            self._unmade = len(planned) - len(entries)
+            self._left_out = {block.case.id for block, _ in planned} - {block.case.id for block, _ in entries}
+            self._pass_s = sum(self._seconds[block.case.id] for block, _ in _entries(kept[:1]))
+        return kept
 
     def _make(self, made: Pass, *, closing: bool, may_break: bool = False) -> bool:
         """Make a pass.
@@ -132,26 +155,37 @@ class RunInProgress:
         """
         began = time.monotonic()
         self._passes = made.number + 1
-        budget_s = self._run.settings.budget_seconds
-        measuring_s = sum(self._seconds.values()) if len(made.groups) == 1 else None
-        apart_s = passes.apart_s(self._profile, self._run.settings, self._run.blocks, measuring_s)
+        self._paused_s = 0.0
+        budget_s, apart_s = self._run.settings.budget_seconds, self._apart_s(made)
         for number, group in enumerate(made.groups):
             if number and may_break and budget_s is not None and self._spent_s() > budget_s:
                 return False
-            self._pause(group, apart_s)
+            self._paused_s += self._pause(group, apart_s)
             self._measure(group, closing=closing)
         self._pass_s = time.monotonic() - began
         return True
 
-    def _pause(self, group: LaunchGroup, apart_s: float) -> None:
-        """Wait until the last generations of these cases ended so many seconds ago."""
+    def _apart_s(self, made: Pass) -> float:
+        groups = (sum(self._seconds.get(block.case.id, 0.0) for block, _ in group) for group in made.groups)
+        return passes.apart_s(
+            self._profile,
+            self._run.settings,
+            passes_left=max((block.planned_generations for block in self._run.blocks), default=0) - made.number,
+            spent_s=self._spent_s(),
+            longest_s=max(groups),
+            alone=len(made.groups) == 1,
+        )
+
+    def _pause(self, group: LaunchGroup, apart_s: float) -> float:
+        """Wait until the last generations of these cases ended so many seconds ago; return how long."""
         ended = max(
             (self._ended[block.case.id] for block, _ in group if block.case.id in self._ended), default=-math.inf
         )
-        left_s = ended + apart_s - time.monotonic()
-        if left_s > 0:
+        left_s = max(0.0, ended + apart_s - time.monotonic())
+        if left_s:
             with self._resources.watch.phase("pausing"):
                 time.sleep(left_s)
+        return left_s
 
     def _measure(self, group: LaunchGroup, *, closing: bool) -> None:
         """Measure a generation of each block of a group, with the same launches where they are kept."""
@@ -181,7 +215,7 @@ class RunInProgress:
         taken = max((len(block.generations) for block in timed), default=0)
         if self._by_clock is None or not self._clock.another(taken, self._spent_s(), self._pass_s):
             return []
-        return [block for block in timed if self._generations.answering(block)]
+        return [block for block in timed if block.case.id not in self._left_out and self._generations.answering(block)]
 
     def _may_be_last(self, blocks: Sequence[Block]) -> bool:
         """Return whether the pass that these blocks are measured in may be the last."""
@@ -243,3 +277,7 @@ class RunInProgress:
             self._warned.add(warning)
             self._journal.write(Warned(warning))
             self._listener.warn(warning)
+
+
+def _entries(made: Sequence[Pass]) -> LaunchGroup:
+    return [entry for each in made for group in each.groups for entry in group]

@@ -49,6 +49,7 @@ def install(client: docker.DockerClient, base: str, script: str) -> layer.Layer:
 
 def containers(client: docker.DockerClient) -> set[str]:
     """Return the containers of installations, by id."""
+    engine.wait_for_removals()
     return {each["Id"] for each in client.api.containers(all=True, filters={"name": "levelfield-install-"})}
 
 

@@ -1,10 +1,11 @@
 """The order of a run, and who shares a launch."""
 
 import msgspec
+import pytest
 
 from suite.record.schema import Arm, Block, Case, Generation, Launch
 from suite.scenarios import ScenarioName
-from suite.schedule.launch_groups import further_pass, remaining_passes, reusable_workers
+from suite.schedule.launch_groups import fitting, further_pass, remaining_passes, reusable_workers
 from suite.schedule.outcomes import Outcome
 
 
@@ -30,6 +31,16 @@ def test_a_models_latency_and_throughput_share_their_launches() -> None:
         ["mlp/latency/1", "mlp/throughput/1"],
         ["bert/latency/1"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("left_s", "expected"), [(28.0, ["mlp", "bert"]), (27.0, ["mlp"]), (8.0, ["mlp"]), (7.0, ["mlp", "bert"])]
+)
+def test_the_first_cases_that_a_budget_has_time_for_have_all_their_launches(left_s: float, expected: list[str]) -> None:
+    blocks = [block("mlp", "latency", planned=5, done=1), block("bert", "latency", planned=5, done=1)]
+    seconds = {blocks[0].case.id: 2.0, blocks[1].case.id: 5.0}
+    kept = fitting(remaining_passes(blocks), seconds, left_s)
+    assert [[each.case.model for group in made.groups for each, _ in group] for made in kept] == [expected] * 4
 
 
 def test_numbers_of_processes_share_no_launch() -> None:

@@ -68,17 +68,18 @@ def test_how_long_the_rest_may_take() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget_s", "alone_s", "expected"),
-    [(None, 5.0, 10), (150, 5.0, 10), (140, 5.0, 0), (20, None, 10)],
+    ("budget_s", "passes_left", "expected"),
+    [(None, 10, 10), (150, 10, 10), (140, 10, 9), (40, 10, 0), (40, 0, 10)],
 )
-def test_pauses_cost_no_launch_of_the_plan(budget_s: float | None, alone_s: float | None, expected: float) -> None:
-    blocks = [block("latency", 0, planned=10)]
-    assert apart_s(STANDARD, settings(budget_s=budget_s, clock_s=330), blocks, alone_s) == expected
+def test_pauses_cost_no_launch_of_the_plan(budget_s: float | None, passes_left: int, expected: float) -> None:
+    asked = settings(budget_s=budget_s, clock_s=330)
+    assert apart_s(STANDARD, asked, passes_left=passes_left, spent_s=0.0, longest_s=5.0, alone=True) == expected
 
 
 def test_no_pause_delays_a_verdict() -> None:
     asked = msgspec.structs.replace(settings(), precision_target=0.01)
-    assert apart_s(STANDARD, asked, [block("latency", 0)], 5.0) == 0
+    assert apart_s(STANDARD, asked, passes_left=3, spent_s=0.0, longest_s=5.0, alone=True) == 0
+    assert apart_s(STANDARD, asked, passes_left=3, spent_s=0.0, longest_s=5.0, alone=False) == 10
 
 
 def test_the_pass_that_a_run_was_cut_off_in_is_completed() -> None:

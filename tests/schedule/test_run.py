@@ -1,5 +1,7 @@
 """Whole runs of real workers, and the days on which they are cut short."""
 
+import itertools
+import math
 import os
 import signal
 import subprocess
@@ -7,6 +9,7 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import psutil
@@ -15,7 +18,7 @@ import pytest
 from suite.errors import LevelfieldError
 from suite.plan import CANARY, Plan
 from suite.plan.profiles import PROFILES, SMOKE, STANDARD
-from suite.record.schema import Arm, Case, Run
+from suite.record.schema import Arm, Block, Case, Run
 from suite.run.options import Options
 from suite.schedule import launches, padding
 from suite.schedule import run as bench
@@ -24,6 +27,7 @@ from suite.schedule.outcomes import Outcome
 from suite.schedule.output_verification import verify_outputs
 from suite.schedule.resources import RunResources
 from suite.schedule.rounds import order
+from suite.schedule.run import RunInProgress
 from tests.canaries import ARMS, Harness, plan, site, workers
 
 FIRST, SECOND = ARMS
@@ -228,6 +232,68 @@ def test_a_spent_budget_ends_a_run_between_generations(reports: Path) -> None:
     assert len(run.blocks[0].generations) == 1
     assert run.blocks[0].generations[0].complete
     assert [warning.code for warning in run.warnings].count("budget-spent") == 1
+
+
+class Durations:
+    """Generations that take so many seconds each, by the threads of their case, on a clock of their own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: dict[int, float]) -> None:
+        self.now_s = 0.0
+        self.clock = SimpleNamespace(share=0.0, elapsed_ns=1)
+        self.begun: dict[int, list[float]] = {threads: [] for threads in seconds}
+        self._seconds = seconds
+        monkeypatch.setattr(bench, "Generations", lambda *_: self)
+        monkeypatch.setattr(bench, "time", SimpleNamespace(monotonic=lambda: self.now_s, sleep=self._take))
+
+    def measure(self, block: Block, _index: int, **_: bool) -> None:
+        self.begun[block.case.threads].append(self.now_s)
+        self._take(self._seconds[block.case.threads])
+
+    def answering(self, _: Block) -> list[Arm]:
+        return []
+
+    def begin(self) -> None: ...
+
+    def keep(self, _: object) -> None: ...
+
+    def close(self) -> None: ...
+
+    def _take(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "launches", "end_s", "apart_s"),
+    [
+        (100.0, [5, 5], 67.0, 10.0),
+        (50.0, [5, 5], 50.0, 5.75),
+        (34.0, [5, 1], 34.0, 5.0),
+        (12.0, [1, 1], 7.0, math.inf),
+    ],
+)
+def test_a_short_budget_costs_pauses_first_and_then_cases(
+    reports: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    budget_s: float,
+    launches: list[int],
+    end_s: float,
+    apart_s: float,
+) -> None:
+    (block,) = plan("latency").blocks
+    blocks = tuple(
+        Block(msgspec.structs.replace(block.case, threads=threads), block.arms, planned_generations=5)
+        for threads in (1, 2)
+    )
+    made = msgspec.structs.replace(plan("latency"), profile=STANDARD, blocks=blocks, threads=(1, 2))
+    harness = Harness(made, reports, options=Options(budget_seconds=budget_s))
+    durations = Durations(monkeypatch, {1: 2.0, 2: 5.0})
+    RunInProgress(harness.folder, site(made), SilentListener()).measure()
+    assert [len(begun) for begun in durations.begun.values()] == launches
+    assert durations.now_s == pytest.approx(end_s)
+    pauses = (after - before - 2.0 for before, after in itertools.pairwise(durations.begun[1]))
+    assert min(pauses, default=math.inf) >= apart_s
+    short = [warning.code for warning in harness.record().warnings].count("budget-spent")
+    assert short == (launches != [5, 5])
 
 
 @needs_no_jax
