@@ -19,7 +19,7 @@ from suite.record.schema import Absent, Arm, Case, Failure, Launch, Library, Mem
 from suite.schedule import hashed
 from suite.schedule.computed import remember_computed
 from suite.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
-from suite.schedule.output_verification import verify_all
+from suite.schedule.output_verification import verify_outputs
 from suite.schedule.resources import RunResources, cache_folder, task_for
 from suite.worker.messages import AllReduce, AllReduced, Load, Loaded, Probe, Probed
 from suite.zoo import models
@@ -45,7 +45,7 @@ def bring_up(
     expected_ns: Mapping[str, float] = {},
     padding_bytes: Mapping[str, int] = {},
 ) -> list[Outcome]:
-    """Launch every arm, load as many at once as there are CPUs, then verify them so.
+    """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
 
     Parameters
     ----------
@@ -86,7 +86,9 @@ def bring_up(
         _end_disagreeing(resources, case, outcomes)
         if verify:
             with resources.watch.phase("verifying"):
-                verify_all(resources, case, [outcome for outcome in outcomes if outcome.launch.parity is None])
+                for outcome in outcomes:
+                    if outcome.launch.parity is None:
+                        verify_outputs(resources, case, outcome)
     except BaseException:
         end_workers([*outcomes, *running.values()])
         raise

@@ -105,17 +105,6 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
         outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
 
 
-def verify_all(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
-    """Compare the outputs of every worker, as many at once as there are CPUs: nothing is timed yet.
-
-    Parameters
-    ----------
-    resources, case, outcomes
-        As in `verify_outputs`.
-    """
-    parallel.run([partial(verify_outputs, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
-
-
 def verify_all_again(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
     """Compare every worker's outputs once more, as many at once as there are CPUs: nothing is timed any more.
 

@@ -9,7 +9,7 @@ from suite.schedule import padding
 from suite.schedule.launches import bring_up, probe
 from suite.schedule.listener import ProgressListener
 from suite.schedule.outcomes import Outcome, ask, end_workers, ended_on_error, shuffled
-from suite.schedule.output_verification import verify_all
+from suite.schedule.output_verification import verify_outputs
 from suite.schedule.resources import RunResources, cache_folder
 from suite.worker.messages import Measure, Measured
 
@@ -85,7 +85,7 @@ def peak_memory(
     seed
         Of the order of launches, and of their padding.
     journal, listener
-        Each launch is shown when it has been read, and written when all are verified.
+        Each launch is written, and shown, when it has been read.
     expected_ns
         How long an arm took to load last time, by arm id: the longest begin first.
 
@@ -107,11 +107,10 @@ def peak_memory(
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)
             probe(outcome, installed=False)
-            listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
-        with resources.watch.phase("verifying"):
-            verify_all(resources, block.case, outcomes)
-        for outcome in outcomes:
+            with resources.watch.phase("verifying"):
+                verify_outputs(resources, block.case, outcome)
             journal.write(LaunchDone(block.case.id, index, outcome.launch))
+            listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
     return outcomes
 
 

@@ -8,7 +8,7 @@ import pytest
 from suite.errors import LevelfieldError
 from tests.attacks import fuzzing, guided, mutating, readers
 
-CASES = 150
+CASES = 200
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def test_what_is_planned_for_it(tmp_path: Path) -> None:
     assert made.models == (one.model,)
     assert {arm.backend for block in made.blocks for arm in block.arms} == {"onnxruntime", "openvino"}
     assert [block.case.id.removeprefix(f"{one.model}/") for block in made.blocks] == [
-        "cold-start/fp32/b1/t2/cpu", "memory/fp32/b1/t2/cpu", "latency/fp32/b1/t2/cpu",
+        "memory/fp32/b1/t2/cpu", "latency/fp32/b1/t2/cpu",
     ]  # fmt: skip
     assert "exporter" not in made.images
     assert not made.exporters
