@@ -7,7 +7,7 @@ an arm.
 import time
 from collections.abc import Iterable
 
-from suite.analysis.states import Judgement, excess, is_calm, judge, levels
+from suite.analysis.states import Judgement, excess, is_calm, judge, knowledge, levels
 from suite.errors import LevelfieldError
 from suite.launchers.worker import WorkerError
 from suite.machine import states
@@ -119,6 +119,10 @@ class MachineStates:
     def count_repeat(self, judged: Judgement) -> None:
         """Count a window that was taken again, and whether that was of use."""
         self._repeats.append(judged.state == "calm")
+
+    def is_contended_throughout(self) -> bool:
+        """Return whether so few probes were calm that windows of all states are used, and none is worth a wait."""
+        return self.levels is not None and knowledge(self.levels) == "contended throughout"
 
     def repeating_was_in_vain(self) -> bool:
         """Return whether hardly any window of the last generation was calm when it was taken again; forget it."""

@@ -259,3 +259,15 @@ def test_where_repeating_was_in_vain_the_next_generation_repeats_less(
         turns, _ = measured(tmp_path / str(number), where, ARM, Pace(2, window_ns=1_000_000, min_calls=1, repeats=0))
         taken.append(len(turns))
     assert taken == [2 * ATTEMPTS, 2, 2 * ATTEMPTS], "after a generation without repeats nothing is known of them"
+
+
+def test_where_the_machine_is_contended_throughout_no_window_waits(tmp_path: Path) -> None:
+    """Windows of all states are used then."""
+    where = states(script(always=BUSY))
+    for _ in range(4 * calm.FIRST_LOOK):
+        where.probe()
+    where.take()
+    assert where.is_contended_throughout()
+    (turn,), left_s = measured(tmp_path, where, ARM)
+    assert turn.polled_ns == ()
+    assert left_s == 0
