@@ -103,10 +103,10 @@ def held(runs: list[Seen]) -> tuple[int, int]:
             for ratio in case.ratios:
                 values.setdefault((case.title, case.first[0], ratio.arm), []).append(ratio)
     inside = [
-        abs(one.value - statistics.fmean(other.value for other in alike if other is not one)) <= one.half_width
+        abs(one.value - statistics.fmean(other.value for other in (*alike[:at], *alike[at + 1 :]))) <= one.half_width
         for alike in values.values()
         if len(alike) > 1
-        for one in alike
+        for at, one in enumerate(alike)
     ]
     return sum(inside), len(inside)
 

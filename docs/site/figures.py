@@ -28,7 +28,8 @@ REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"
 DEFAULT = "20261127-183111-standard-cf07"
 """The run that the README shows: the default profile, images there, on a quiet machine."""
-SAME_BEST = "best arm the same, or not separated, in all runs"
+MOSTLY = 0.5
+"""Share of probes that are calm in an hour that is called so."""
 CONVERGENCE = "20261122-041102-standard-212d"
 DECODER = "20261125-202352-standard-4444"
 KERAS, KERAS_TRAINING = "20261125-204614-standard-1627", "20261126-130503-standard-395e"
@@ -161,56 +162,67 @@ class Goal(NamedTuple):
 
     what: str
     limit: float
-    values: list[float]
-    """Of the runs that have it."""
+    of: Callable[[Seen], float | None]
+    """None: a run does not have it."""
     write: Callable[[float], str] = units.percent
 
-    @property
-    def is_missed(self) -> bool:
-        return any(value > self.limit for value in self.values)
+    def values(self, runs: Iterable[Seen]) -> list[float]:
+        return [value for value in map(self.of, runs) if value is not None]
+
+    def is_missed(self, runs: Iterable[Seen]) -> bool:
+        return any(value > self.limit for value in self.values(runs))
+
+    def span(self, runs: Collection[Seen]) -> str:
+        values = self.values(runs)
+        texts = dict.fromkeys(self.write(pick(values)) for pick in (min, max) if values)
+        some = f" ({len(values)} of {len(runs)} runs)" if 0 < len(values) < len(runs) else ""
+        return " – ".join(texts) + some if values else units.NO_VALUE
 
 
 def goals(runs: Sequence[Seen] | None = None) -> None:
     """Print the goals of the default run, and what runs at different hours show."""
     runs = default_runs.read() if runs is None else runs
     found, first = _goals(runs), _first(runs)
-    rows = [[goal.what, f"≤ {goal.write(goal.limit)}", _span(goal, len(runs))] for goal in found]
-    same = f"{sum(map(bool, first.values()))} of {units.plural(len(first), 'case')}" if first else "not known: one run"
-    rows.append([SAME_BEST, "all cases", same])
-    show(["goal", "limit", f"measured (min–max over {units.plural(len(runs), 'run')})"], rows)
-    missed = [goal.what for goal in found if goal.is_missed]
-    missed += [f"{SAME_BEST}: {title}" for title, arms in first.items() if not arms]
+    calm_ = [run for run in runs if run.calm is None or run.calm >= MOSTLY]
+    hours = {"calm": calm_, "busy": [run for run in runs if run not in calm_]}
+    seen = {f"{name} hours, {units.plural(len(each), 'run')}": each for name, each in hours.items() if each}
+    rows = [[goal.what, f"≤ {goal.write(goal.limit)}", *map(goal.span, seen.values())] for goal in found]
+    show(["goal", "limit", *seen], rows)
+    met = sum(not goal.is_missed(runs) for goal in found)
+    print(f"\nMet in every run: {met} of {units.plural(len(found), 'goal')}.")
+    if first:
+        same = sum(map(bool, first.values()))
+        print(
+            f"\nThe best arm is the same, or not separated, in all runs: {same} of {units.plural(len(first), 'case')}."
+        )
     inside, intervals = default_runs.held(list(runs))
     if intervals:
         print(f"\n{inside} of {intervals} intervals hold the mean of the other runs' ratios.")
-    print(f"\nNot met: {'; '.join(missed) or 'none'}. Record: `reports/trials/{default_runs.RECORD.name}`.")
+    print(f"\nRecord: `reports/trials/{default_runs.RECORD.name}`.")
 
 
 def _goals(runs: Sequence[Seen]) -> list[Goal]:
-    widths = [[ratio.half_width for case in run.cases for ratio in case.ratios] for run in runs]
-    of_mlp = [[ratio.half_width for case in run.cases if case.model == "mlp" for ratio in case.ratios] for run in runs]
-    leads: dict[str, list[float]] = {}
-    for case in itertools.chain.from_iterable(run.cases for run in runs):
-        leads.setdefault(case.title, []).extend(ratio.half_width for ratio in case.ratios[:1])
+    def width(pick: Callable[[list[float]], float], model: str = "") -> Callable[[Seen], float | None]:
+        def of(run: Seen) -> float | None:
+            cases = [case for case in run.cases if model in ("", case.model)]
+            widths = [ratio.half_width for case in cases for ratio in case.ratios]
+            return math.expm1(pick(widths)) if widths else None
+
+        return of
+
+    def lead(title: str) -> Callable[[Seen], float | None]:
+        return lambda run: next(
+            (math.expm1(case.ratios[0].half_width) for case in run.cases if case.title == title and case.ratios), None
+        )
+
+    titles = dict.fromkeys(case.title for run in runs for case in run.cases if case.ratios)
     return [
-        Goal("time", 360, [run.seconds for run in runs], units.duration),
-        Goal("half width, median", 0.04, _shares(map(statistics.median, filter(None, widths)))),
-        Goal("half width, largest", 0.10, _shares(map(max, filter(None, widths)))),
-        Goal("half width, largest of the MLP", 0.06, _shares(map(max, filter(None, of_mlp)))),
-        *(Goal(f"lead: {title}", 0.025, _shares(values)) for title, values in leads.items()),
+        Goal("time", 360, lambda run: run.seconds, units.duration),
+        Goal("half width, median", 0.04, width(statistics.median)),
+        Goal("half width, largest", 0.10, width(max)),
+        Goal("half width, largest of the MLP", 0.06, width(max, "mlp")),
+        *(Goal(f"lead: {title}", 0.025, lead(title)) for title in titles),
     ]
-
-
-def _shares(logarithms: Iterable[float]) -> list[float]:
-    return [math.expm1(value) for value in logarithms]
-
-
-def _span(goal: Goal, runs: int) -> str:
-    if not goal.values:
-        return units.NO_VALUE
-    texts = dict.fromkeys(goal.write(pick(goal.values)) for pick in (min, max))
-    some = "" if len(goal.values) == runs else f" ({len(goal.values)} of {runs} runs)"
-    return " – ".join(texts) + some
 
 
 def _first(runs: Sequence[Seen]) -> dict[str, set[str]]:
