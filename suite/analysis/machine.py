@@ -18,23 +18,15 @@ FEWEST_CONTENDED = 2
 arm in both states, below which nothing is said of what contention does to it."""
 
 
-def windows_of(block: Block, found: States, arm: str) -> WindowsOf:
-    """Return what windows an arm's row is of.
-
-    Parameters
-    ----------
-    block, found
-        A block, and its reductions.
-    arm
-        Id of one of its arms.
-    """
+def windows_of(block: Block, found: States) -> WindowsOf:
+    """Return what windows the figures of a block are of, by its reductions."""
     known = levels_of(block)
     if known is None:
         return ""
     match knowledge(known):
         case "contended throughout":
             return "contended throughout"
-        case _ if arm in found.starved:
+        case _ if found.starved:
             return "all"
         case "one state seen":
             return "one state"

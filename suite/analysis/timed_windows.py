@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from suite.analysis import collect, disturbances, eligibility, estimates, machine, ranks
-from suite.analysis.launch_levels import Reduction, States, by_state
+from suite.analysis.launch_levels import States, by_state
 from suite.analysis.types import Control, Counts, Row, SlowStart, TimedBlock
 from suite.record.schema import Block
 from suite.statistics.ending import EndedBy
@@ -37,7 +37,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     found = by_state(block)
     rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.everything.arms)}
     ranking = _rank(found, rows, margin=margin, ended=ended)
-    counting = found.calm.counting
+    counting = found.compared.counting
     rounds = [round_ for generation in block.generations for round_ in generation.rounds]
     kept = [
         generation.index
@@ -63,25 +63,9 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
 
 
 def _rank(found: States, rows: Mapping[str, Row], *, margin: float, ended: EndedBy) -> ranks.Ranking[Row]:
-    """Rank the arms by calm windows; those that were not measured so, among all arms, by all windows."""
-
-    def ranked(chosen: Mapping[str, Row], by: Reduction) -> ranks.Ranking[Row]:
-        return ranks.assign(chosen, by.compared, margin=margin, ended=ended)
-
-    calm = {arm: row for arm, row in rows.items() if arm not in found.starved}
-    first = ranked(calm, found.calm) if calm else ranked(rows, found.everything)
-    if calm and len(calm) < len(rows):
-        among_all = ranked(rows, found.everything)
-        others = tuple(row for row in among_all["rows"] if row.arm in found.starved)
-        together = tuple(sorted((*first["rows"], *others), key=ranks.order))
-        leaders = [row.arm for row in others if row.rank == 1]
-        first = ranks.Ranking(
-            rows=together,
-            best=first["best"] or next(iter(leaders), None),
-            also_first=(*first["also_first"], *(arm for arm in leaders if first["best"])),
-            unranked_reason=first["unranked_reason"] if not leaders else "",
-        )
-    return machine.with_contended(_of_the_ratios(first, found), found, ended)
+    """Rank the arms by windows of one state: ratios of two states cannot be put into one order."""
+    ranking = ranks.assign(rows, found.compared.compared, margin=margin, ended=ended)
+    return machine.with_contended(_of_the_ratios(ranking, found), found, ended)
 
 
 def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[Row]:
@@ -93,8 +77,9 @@ def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[
     if best is None:
         return ranking
 
+    by = found.compared
+
     def of_the_ratio(row: Row) -> Row:
-        by = found.everything if row.arm in found.starved else found.calm
         common = sorted(by.compared[row.arm].keys() & by.compared[best].keys())
         if row.rank is None or len(common) in {0, len(by.compared[row.arm])}:
             return row
@@ -113,19 +98,13 @@ def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[
 
 
 def _controls(found: States, ended: EndedBy) -> tuple[Control, ...]:
-    """Compare every arm that occurs twice with itself: in the calm state, unless one of the two is starved of it."""
-    block = found.everything.block
-    by_all = {each.arm: each for each in ranks.controls(block, found.everything.compared, ended=ended)}
-    by_calm = {each.arm: each for each in ranks.controls(block, found.calm.compared, ended=ended)}
-    return tuple(
-        by_all[arm] if {arm, by_all[arm].of} & found.starved or arm not in by_calm else by_calm[arm] for arm in by_all
-    )
+    """Compare every arm that occurs twice with itself."""
+    return ranks.controls(found.everything.block, found.compared.compared, ended=ended)
 
 
 def _row(states: States, number: int, known: eligibility.Known, ended: EndedBy) -> Row:
     """Summarise the arm with this number from its windows that count."""
-    starved = states.everything.arms[number].arm.id in states.starved
-    found = states.everything if starved else states.calm
+    found = states.compared
     summary, counting, block = found.arms[number], found.counting, found.block
     windows: list[collect.WindowSummary] = []
     launches = disturbed = not_calm = 0
@@ -145,7 +124,7 @@ def _row(states: States, number: int, known: eligibility.Known, ended: EndedBy) 
     row = Row(
         **msgspec.structs.asdict(common),
         version=collect.version(workers),
-        windows_of=machine.windows_of(block, states, summary.arm.id),
+        windows_of=machine.windows_of(block, states),
         not_calm=machine.left_out(found, summary),
         counts=Counts(
             launches=launches,

@@ -58,9 +58,26 @@ def costs(before: Sequence[Answer], new: Sequence[Answer], after: Sequence[Answe
     """
     phases = before, new, after
     calm = [[answer for answer in phase if answer.windows_of == "calm"] for phase in phases]
-    enough = all(len(found) >= LEAST_BOOTS or not phase for found, phase in zip(calm, phases, strict=True))
-    return Costs(
-        *(tuple(answer.cost for answer in phase if answer.cost is not None) for phase in (calm if enough else phases))
+    chosen = calm if _calm_phases(phases) == sum(map(bool, phases)) else phases
+    return Costs(*(tuple(answer.cost for answer in phase if answer.cost is not None) for phase in chosen))
+
+
+def _calm_phases(phases: Sequence[Sequence[Answer]]) -> int:
+    """Return how many phases have enough boots of calm windows."""
+    return sum(sum(answer.windows_of == "calm" for answer in phase) >= LEAST_BOOTS for phase in phases)
+
+
+def in_unlike_states(row: Row, *phases: Sequence[Answer]) -> Row:
+    """Take back a verdict where the machine was calm in some phases and not in others, which cannot be compared."""
+    if not 0 < _calm_phases(phases) < sum(map(bool, phases)):
+        return row
+    return msgspec.structs.replace(
+        row,
+        verdict=Verdict.UNDECIDED,
+        outcome="undecided",
+        reason="the machine was calm in some phases and contended in others; begin again when it is calm",
+        confidence=None,
+        further=None,
     )
 
 

@@ -137,8 +137,8 @@ def _pairs(begun: Begun, phases: Phases) -> tuple[Pair, ...]:
 
 def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row, ...]:
     """Judge all rows that have costs on both sides together."""
-    costs = {
-        row.id: judging.costs(
+    taken = {
+        row.id: (
             _trusted(phases.before, row.old_arm, row.case.id),
             _trusted(phases.new, row.new_arm, row.case.id),
             _trusted(phases.after, row.old_arm, row.case.id),
@@ -146,6 +146,7 @@ def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row
         for row in compared
         if row.ratio is not None and row.reason != NOT_MEASURED
     }
+    costs = {case: judging.costs(*answers) for case, answers in taken.items()}
     found = bracket.judge(list(costs.values()), margin=gate.margin, level=gate.q)
     judged = dict(zip(costs, found, strict=True))
 
@@ -153,7 +154,7 @@ def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row
         if row.id not in judged:
             return _unmeasured(row)
         plain = msgspec.structs.replace(row, p_value=None, p_adjusted=None, further_seconds=None)
-        return judging.over_boots(plain, judged[row.id], costs[row.id])
+        return judging.in_unlike_states(judging.over_boots(plain, judged[row.id], costs[row.id]), *taken[row.id])
 
     return tuple(map(of, compared))
 

@@ -74,6 +74,18 @@ def test_runs_of_calm_windows_are_judged_alone_where_there_are_enough() -> None:
     found = judge(begun(boots=BOOTS), Phases(in_state(before, most), in_state(new, {}), in_state(after, {})))
     slow = row(found, "onnxruntime")
     assert (slow.verdict, slow.old_replicates, slow.new_replicates) == (Verdict.UNDECIDED, 10, 5)
+    assert slow.reason.startswith("the machine was calm in some phases and contended in others")
+
+
+def test_a_machine_that_becomes_calm_on_the_way_is_no_drift() -> None:
+    busy: dict[int, WindowsOf] = dict.fromkeys(range(BOOTS), "all")
+    before, new, after = (
+        boots(name, machine) for name, machine in (("before", OLD_MACHINE), ("new", UPGRADED), ("after", OLD_MACHINE))
+    )
+    found = judge(begun(boots=BOOTS), Phases(in_state(before, busy), in_state(new, {}), in_state(after, {})))
+    assert row(found, "onnxruntime").verdict is Verdict.UNDECIDED
+    found = judge(begun(boots=BOOTS), Phases(*(in_state(runs, busy) for runs in (before, new, after))))
+    assert row(found, "onnxruntime").verdict is Verdict.SAFE
 
 
 def test_memory_is_not_slower_but_more() -> None:
