@@ -31,7 +31,8 @@ BUILD = "levelfield.build"
 """Label of a build's container: the process that builds (`suite.machine.owner`), a slash, and which build it is."""
 BUILD_TIMEOUT_S = 1800
 _CHUNK_BYTES = 1024 * 1024
-_removals: list[threading.Thread] = []
+_REMOVAL = "levelfield-removal"
+"""Name of a thread that removes a container."""
 _INSTALLER = "levelfield-install-"
 """How names of containers begin in which layers are made."""
 USER_PROXIES = False
@@ -184,15 +185,15 @@ def container_of(
             )
         yield container
     finally:
-        removal = threading.Thread(target=_remove_container, args=(client, str(container.id)), daemon=True)
-        removal.start()
-        _removals.append(removal)
+        arguments = client, str(container.id)
+        threading.Thread(target=_remove_container, args=arguments, name=_REMOVAL, daemon=True).start()
 
 
 def wait_for_removals() -> None:
     """Wait until the containers that `container_of` ran are removed: the engine deletes their files for a while."""
-    for removal in tuple(_removals):
-        removal.join()
+    for thread in threading.enumerate():
+        if thread.name == _REMOVAL:
+            thread.join()
 
 
 def sweep(client: docker.DockerClient) -> None:

@@ -71,13 +71,12 @@ def in_unlike_states(row: Row, *phases: Sequence[Answer]) -> Row:
     """Take back a verdict where the machine was calm in some phases and not in others, which cannot be compared."""
     if not 0 < _calm_phases(phases) < sum(map(bool, phases)):
         return row
+    return _undecided(row, "the machine was calm in some phases and contended in others; begin again when it is calm")
+
+
+def _undecided(row: Row, reason: str) -> Row:
     return msgspec.structs.replace(
-        row,
-        verdict=Verdict.UNDECIDED,
-        outcome="undecided",
-        reason="the machine was calm in some phases and contended in others; begin again when it is calm",
-        confidence=None,
-        further=None,
+        row, verdict=Verdict.UNDECIDED, outcome="undecided", reason=reason, confidence=None, further=None
     )
 
 
@@ -126,14 +125,7 @@ def too_early(row: Row, missing: str) -> Row:
     """
     if row.ratio is None:
         return row
-    return msgspec.structs.replace(
-        row,
-        verdict=Verdict.UNDECIDED,
-        outcome="undecided",
-        reason=f"too early: {missing} to come",
-        confidence=None,
-        further=None,
-    )
+    return _undecided(row, f"too early: {missing} to come")
 
 
 def not_attributable(row: Row) -> Row:
