@@ -17,7 +17,7 @@ mkdir -p "$out"
 rm -f "$out/comment.md" "$out/junit.xml" "$out/comparison.html"
 
 code=0
-# LEVELFIELD may be several words: python -m suite.cli.
+# LEVELFIELD may be several words: python -m levelfield.cli.
 ${LEVELFIELD:-levelfield} ab "$@" --reports "$out/reports" \
     --output "$out/comment.md" --output "$out/junit.xml" --output "$out/comparison.html" || code=$?
 

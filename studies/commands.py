@@ -14,22 +14,22 @@ import msgspec
 from rich.markdown import Markdown
 from rich.markup import escape
 
-from suite.errors import LevelfieldError
-from suite.launchers.docker import DockerLauncher, connect
-from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import Launcher
-from suite.launchers.venv import VenvLauncher
-from suite.machine.fingerprint import fingerprint
-from suite.plan import Plan, Selection, make
-from suite.record.files import write_atomically
-from suite.record.schema import Artifact, Fingerprint, Image, Warning_
-from suite.safety import terminals
-from suite.schedule import scratch
-from suite.schedule.listener import SilentListener
-from suite.schedule.outcomes import utc_now
-from suite.schedule.preparation import prepare
-from suite.schedule.resources import RunResources
-from suite.version import __version__
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import DockerLauncher, connect
+from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.protocol import Launcher
+from levelfield.launchers.venv import VenvLauncher
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.plan import Plan, Selection, make
+from levelfield.record.files import write_atomically
+from levelfield.record.schema import Artifact, Fingerprint, Image, Warning_
+from levelfield.safety import terminals
+from levelfield.schedule import scratch
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.outcomes import utc_now
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import RunResources
+from levelfield.version import __version__
 
 FOLDER = Path("reports/trials")
 MAX_BYTES = 1 << 28

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from suite.analysis import analyse
-from suite.analysis.types import TimedBlock
-from suite.record import files
-from suite.record.schema import Absent, Run
-from suite.report import sentences, separation
-from suite.report.separation import Relation
+from levelfield.analysis import analyse
+from levelfield.analysis.types import TimedBlock
+from levelfield.record import files
+from levelfield.record.schema import Absent, Run
+from levelfield.report import sentences, separation
+from levelfield.report.separation import Relation
 
 RECORD = Path(__file__).resolve().parents[1] / "reports" / "trials" / "default-runs.json"
 

@@ -27,7 +27,7 @@ def study(session: nox.Session, *words: str) -> None:
         editable = (word for folder in PROJECTS for word in ("--editable", str(folder)))
         session.install("--no-deps", "--no-build-isolation", "--no-index", *editable)
         stamp.write_text(state, encoding="utf-8")
-    session.run("python", "-m", *words, env={"PYTHONPATH": str(ROOT)})
+    session.run("python", "-m", *words, env={"PYTHONPATH": f"{ROOT / 'suite'}:{ROOT}"})
 
 
 @nox.session

@@ -13,14 +13,14 @@ from pathlib import Path
 import click
 import numpy as np
 
+from levelfield.analysis.states import CALM_ARITHMETIC, LOW_PERCENTILE
+from levelfield.machine import topology
+from levelfield.machine.cpu import last_cache_bytes
+from levelfield.plan.cpu_pinning import counts, pool
+from levelfield.report.markdown import table
+from levelfield.schedule.roofline import array_bytes
+from levelfield.worker.machine_probe import MachineProbe
 from studies import commands
-from suite.analysis.states import CALM_ARITHMETIC, LOW_PERCENTILE
-from suite.machine import topology
-from suite.machine.cpu import last_cache_bytes
-from suite.plan.cpu_pinning import counts, pool
-from suite.report.markdown import table
-from suite.schedule.roofline import array_bytes
-from suite.worker.machine_probe import MachineProbe
 
 PERCENTILES = (50, 75, 90, 95, 99)
 SOURCE = Path(__file__).with_name("probe.c")

@@ -4,16 +4,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from suite.errors import LevelfieldError
-from suite.launchers.worker import WorkerError
-from suite.machine.idle_wait import wait_until_idle
-from suite.machine.signals import Signals, difference
-from suite.record.schema import Arm, Case, IdleWait, Noise
-from suite.schedule.launches import bring_up
-from suite.schedule.outcomes import Outcome, end_workers
-from suite.schedule.preparation import canary_arm, canary_case
-from suite.schedule.resources import RunResources
-from suite.worker.messages import Measure, Measured
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.worker import WorkerError
+from levelfield.machine.idle_wait import wait_until_idle
+from levelfield.machine.signals import Signals, difference
+from levelfield.record.schema import Arm, Case, IdleWait, Noise
+from levelfield.schedule.launches import bring_up
+from levelfield.schedule.outcomes import Outcome, end_workers
+from levelfield.schedule.preparation import canary_arm, canary_case
+from levelfield.schedule.resources import RunResources
+from levelfield.worker.messages import Measure, Measured
 
 WINDOW_TIMEOUT_S = 300.0
 

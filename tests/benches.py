@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import msgspec
 from rich.console import Console
 
-from suite import plan
-from suite.record import files
-from suite.record.schema import Run
-from suite.run.bench import conduct, finish
-from suite.run.options import Options
-from suite.run.results import REPORT
+from levelfield import plan
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.run.bench import conduct, finish
+from levelfield.run.options import Options
+from levelfield.run.results import REPORT
 from tests.reported import check_run
 
 

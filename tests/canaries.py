@@ -9,20 +9,20 @@ import msgspec
 import psutil
 from rich.console import Console
 
-from suite.launchers.host import HostLauncher
-from suite.plan import CANARY, Plan
-from suite.plan.profiles import SMOKE
-from suite.record import journal
-from suite.record.files import JOURNAL
-from suite.record.schema import Arm, Block, Case, Run
-from suite.run.bench import finish
-from suite.run.options import Options
-from suite.run.start import start_run
-from suite.scenarios import ScenarioName, get
-from suite.schedule.listener import ProgressListener, SilentListener
-from suite.schedule.preparation import prepare
-from suite.schedule.resources import RunResources
-from suite.schedule.run import RunInProgress, Undecided
+from levelfield.launchers.host import HostLauncher
+from levelfield.plan import CANARY, Plan
+from levelfield.plan.profiles import SMOKE
+from levelfield.record import journal
+from levelfield.record.files import JOURNAL
+from levelfield.record.schema import Arm, Block, Case, Run
+from levelfield.run.bench import finish
+from levelfield.run.options import Options
+from levelfield.run.start import start_run
+from levelfield.scenarios import ScenarioName, get
+from levelfield.schedule.listener import ProgressListener, SilentListener
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import RunResources
+from levelfield.schedule.run import RunInProgress, Undecided
 from tests.reported import check_run
 
 ARMS = (Arm(CANARY, CANARY, ordinal=2), Arm(CANARY, CANARY, ordinal=3))
@@ -61,7 +61,7 @@ def workers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.NoSuchProcess):  # it may end at any moment
-            if child.status() != psutil.STATUS_ZOMBIE and "suite.worker" in child.cmdline():
+            if child.status() != psutil.STATUS_ZOMBIE and "levelfield.worker" in child.cmdline():
                 found.append(child)
     return found
 

@@ -13,11 +13,13 @@ from typing import NamedTuple, Protocol, Self
 
 import pytest
 
-import suite
-from suite.cli.main import main
+import levelfield
+from levelfield.cli.main import main
 from tests.reported import check_reports
 
-ROOT = Path(suite.__file__).parent.parent
+ROOT = Path(levelfield.__file__).parents[2]
+IMPORTS = f"{ROOT / 'suite'}:{ROOT}"
+"""PYTHONPATH of a program that imports the package and the tests of this checkout."""
 PATIENCE_S = 900.0
 """Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""
 SHOWN = {"COLUMNS": "200", "NO_COLOR": "1"}
@@ -43,7 +45,7 @@ class Command:
     within
         What the interpreter is started by, where something stands around the command (`ip netns exec NAME`).
     module
-        What runs the command, and its own words; `suite.cli` is the command itself.
+        What runs the command, and its own words; `cli` is the command itself.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Command:
         folder: Path,
         environment: dict[str, str] | None = None,
         within: Sequence[str] = (),
-        module: Sequence[str] = ("suite.cli",),
+        module: Sequence[str] = ("levelfield.cli",),
     ) -> None:
         self._folder = folder
         self._out = (folder / f"out-{time.monotonic_ns()}").open("w+", encoding="utf-8")
@@ -66,7 +68,7 @@ class Command:
             env={
                 **os.environ,
                 **SHOWN,
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": IMPORTS,
                 "PYTHONFAULTHANDLER": "1",
                 **(environment or {}),
             },

@@ -13,8 +13,8 @@ import docker
 import pytest
 from hypothesis import HealthCheck, settings
 
-from suite.errors import LevelfieldError
-from suite.launchers.docker import connect
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import connect
 from tests.engines import Cable, PrivateEngine
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import docker
 import psutil
 from docker.errors import DockerException
 
-from suite.images.build import build
-from suite.launchers.docker import LABEL
+from levelfield.images.build import build
+from levelfield.launchers.docker import LABEL
 from tests.commands import eventually
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.plan import CANARY
-from suite.record.schema import Arm
+from levelfield.plan import CANARY
+from levelfield.record.schema import Arm
 
 SITECUSTOMIZE = '''
 import threading
@@ -19,8 +19,8 @@ import zlib
 
 import msgspec
 
-import suite.backends.canary as module
-from suite.worker import messages
+import levelfield.backends.canary as module
+from levelfield.worker import messages
 
 DATA = bytes(1 << 20)
 SPIN_S = 0.12
@@ -109,7 +109,7 @@ def lies(changed):
     """Make a backend whose worker changes what it reports."""
 
     def lying(step):
-        from suite.worker import replies
+        from levelfield.worker import replies
 
         write = replies.ReplyWriter.write
         replies.ReplyWriter.write = lambda self, reply: write(self, changed(reply))

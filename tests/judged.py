@@ -2,7 +2,7 @@
 
 import msgspec
 
-from suite.record.schema import Accuracy, DataSet, Failure, Run
+from levelfield.record.schema import Accuracy, DataSet, Failure, Run
 from tests.records_builder import make_run
 
 ITEMS = 40

@@ -4,8 +4,8 @@ import functools
 import platform
 from pathlib import Path
 
-from suite.paths import cache_folder
-from suite.prepare import loadgen
+from levelfield.paths import cache_folder
+from levelfield.prepare import loadgen
 
 
 @functools.cache

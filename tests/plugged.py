@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from suite import plugins
-from suite.backends import registry
-from suite.zoo import models
+from levelfield import plugins
+from levelfield.backends import registry
+from levelfield.zoo import models
 from tests.commands import ROOT
 
 TEMPLATE = ROOT / "docs" / "plugin-template"

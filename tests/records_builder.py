@@ -10,8 +10,8 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 
-from suite.backends.precisions import why_not
-from suite.record.schema import (
+from levelfield.backends.precisions import why_not
+from levelfield.record.schema import (
     SCHEMA,
     Absent,
     Arm,
@@ -44,9 +44,9 @@ from suite.record.schema import (
     Window,
     Work,
 )
-from suite.scenarios import ScenarioName
-from suite.zoo import flops
-from suite.zoo import models as zoo
+from levelfield.scenarios import ScenarioName
+from levelfield.zoo import flops
+from levelfield.zoo import models as zoo
 
 BACKENDS = ("torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax", "onnxruntime", "openvino")
 MODELS = ("mlp", "resnet50", "bert")

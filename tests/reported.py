@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from suite.run.results import REPORT
-from suite.run.start import tool_sha256
-from suite.share.inputs import open_input
-from suite.share.verify import verify
+from levelfield.run.results import REPORT
+from levelfield.run.start import tool_sha256
+from levelfield.share.inputs import open_input
+from levelfield.share.verify import verify
 
 _TOLD = re.compile(r"^Report: (.+)$", re.MULTILINE)
 

@@ -54,7 +54,7 @@ def of_packages(root: Path) -> dict[str, Size]:
 
 
 def main() -> None:
-    root = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "suite"
+    root = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "suite" / "levelfield"
     sizes = of_packages(root)
     print(f"{'package':16s} {'files':>6s} {'code':>7s} {'docstrings':>11s} {'all lines':>10s}")
     for name, size in [*sizes.items(), ("together", sum(sizes.values(), Size(0, 0, 0, 0)))]:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from suite.record import files
-from suite.run.results import REPORT
+from levelfield.record import files
+from levelfield.run.results import REPORT
 from tests.commands import ROOT
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -73,9 +73,9 @@ def changes(tree: Path) -> dict[str, Change]:
 def levelfield(tree: Path, *words: str) -> str:
     """Run a command of the changed tree; return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "suite.cli", *words],
+        [sys.executable, "-m", "levelfield.cli", *words],
         cwd=tree,
-        env=os.environ | {"PYTHONPATH": str(tree), "LEVELFIELD_CACHE": str(tree / "cache"), "COLUMNS": "200"},
+        env=os.environ | {"PYTHONPATH": str(tree / "suite"), "LEVELFIELD_CACHE": str(tree / "cache"), "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=False,
@@ -86,14 +86,14 @@ def levelfield(tree: Path, *words: str) -> str:
 
 def test_a_model_is_its_folder_and_one_edit(changes: dict[str, Change]) -> None:
     added, edited = changes["A model"]
-    assert {Path(name).parent.as_posix() for name in added} == {"suite/zoo/linear"}
-    assert edited == {"suite/zoo/models.py"}
+    assert {Path(name).parent.as_posix() for name in added} == {"suite/levelfield/zoo/linear"}
+    assert edited == {"suite/levelfield/zoo/models.py"}
 
 
 def test_a_backend_is_one_file_and_one_edit(changes: dict[str, Change]) -> None:
     added, edited = changes["A backend"]
-    assert added == {"suite/backends/numpy.py"}
-    assert edited == {"suite/backends/registry.py"}
+    assert added == {"suite/levelfield/backends/numpy.py"}
+    assert edited == {"suite/levelfield/backends/registry.py"}
 
 
 def test_a_scenario_is_three_files_at_most(changes: dict[str, Change]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from docs.site import checking
-from suite.record import files
+from levelfield.record import files
 from tests.commands import ROOT, run
 from tests.records_builder import make_run
 

@@ -1,6 +1,6 @@
 """The sentence that a user sees."""
 
-from suite.errors import LONGEST, LevelfieldError
+from levelfield.errors import LONGEST, LevelfieldError
 
 
 def test_a_sentence_is_said_as_it_is() -> None:

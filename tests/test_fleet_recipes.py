@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.fleet.formats import openmetrics
+from levelfield.fleet.formats import openmetrics
 from tests.fleet.samples import fleet, place, small
 from tests.test_recipes import RECIPES, recipe
 
@@ -28,7 +28,7 @@ def bench(folder: Path, hosts: int) -> Path:
         place(small(f"2026010{number}-run", number + 1), folder / "made" / f"2026010{number}-run")
     return script(
         folder / "tool",
-        f'[ "$1" = bench ] || exec {sys.executable} -m suite.cli "$@"\n'
+        f'[ "$1" = bench ] || exec {sys.executable} -m levelfield.cli "$@"\n'
         f'echo "$*" >>"{folder}/calls"\n'
         'while [ "$1" != --reports ]; do shift; done\n'
         f'for run in "{folder}"/made/*; do\n'

@@ -1,4 +1,4 @@
-"""`suite.load`: a report in Python, from each of its forms."""
+"""`levelfield.load`: a report in Python, from each of its forms."""
 
 import shutil
 from pathlib import Path
@@ -7,9 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import suite
-from suite.errors import LevelfieldError
-from suite.report.export.columns import COLUMNS
+import levelfield
+from levelfield.errors import LevelfieldError
+from levelfield.report.export.columns import COLUMNS
 from tests.share.evidence import large, leave, small
 
 
@@ -20,8 +20,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["", "run.json", "report.html"])
 def test_all_forms_of_a_report_hold_the_same(folder: Path, name: str) -> None:
-    found = suite.load(folder / name)
-    whole = suite.load(str(folder))
+    found = levelfield.load(folder / name)
+    whole = levelfield.load(str(folder))
     assert found.run.id == whole.run.id
     assert found.rows() == whole.rows()
     assert found.rows("windows") == whole.rows("windows")
@@ -30,13 +30,13 @@ def test_all_forms_of_a_report_hold_the_same(folder: Path, name: str) -> None:
 
 def test_a_page_alone_has_the_same_results(folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "report.html", tmp_path / "sent.html")
-    assert suite.load(tmp_path / "sent.html").rows() == suite.load(folder).rows()
+    assert levelfield.load(tmp_path / "sent.html").rows() == levelfield.load(folder).rows()
 
 
 def test_a_page_whose_samples_were_thinned_has_the_same_results(tmp_path: Path) -> None:
     whole = leave(large(), tmp_path / "run")
     shutil.copy(whole / "report.html", tmp_path / "sent.html")
-    alone, here = suite.load(tmp_path / "sent.html"), suite.load(whole)
+    alone, here = levelfield.load(tmp_path / "sent.html"), levelfield.load(whole)
     assert alone.rows() == here.rows()
     assert alone.rows("windows") == here.rows("windows")
     with pytest.raises(LevelfieldError, match="a part of its calls"):
@@ -45,7 +45,7 @@ def test_a_page_whose_samples_were_thinned_has_the_same_results(tmp_path: Path) 
 
 @pytest.mark.parametrize("table", list(COLUMNS))
 def test_both_kinds_of_data_frames_hold_the_rows(folder: Path, table: str) -> None:
-    report = suite.load(folder)
+    report = levelfield.load(folder)
     rows, pandas, polars = report.rows(table), report.to_pandas(table), report.to_polars(table)
     assert isinstance(pandas, pd.DataFrame)
     assert isinstance(polars, pl.DataFrame)
@@ -59,10 +59,10 @@ def test_both_kinds_of_data_frames_hold_the_rows(folder: Path, table: str) -> No
 
 def test_there_is_no_such_table(folder: Path) -> None:
     with pytest.raises(LevelfieldError, match="results, launches, windows, calls"):
-        suite.load(folder).to_pandas("rows")
+        levelfield.load(folder).to_pandas("rows")
 
 
 def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{}", encoding="utf-8")
     with pytest.raises(LevelfieldError):
-        suite.load(tmp_path)
+        levelfield.load(tmp_path)

@@ -1,7 +1,7 @@
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.names import check_file_name, unknown
+from levelfield.errors import LevelfieldError
+from levelfield.names import check_file_name, unknown
 
 
 def test_close_names_are_offered_first() -> None:

@@ -12,8 +12,8 @@ import pytest
 import uv
 import yaml
 
-import suite
-from suite.images import catalogue
+import levelfield
+from levelfield.images import catalogue
 from tests.commands import ROOT, run
 
 EPOCH = "1767225600"
@@ -53,12 +53,12 @@ def test_a_second_build_from_the_source_distribution_has_the_same_bytes(
 
 def test_the_wheel_holds_what_images_are_made_from_and_no_studies(built: tuple[Path, Path]) -> None:
     names = zipfile.ZipFile(built[0]).namelist()
-    recipes = {f"suite/_images/{path.relative_to(ROOT / 'images')}" for path in (ROOT / "images").rglob("*")}
-    assert {name for name in names if name.startswith("suite/_images/")} <= recipes
+    recipes = {f"levelfield/_images/{path.relative_to(ROOT / 'images')}" for path in (ROOT / "images").rglob("*")}
+    assert {name for name in names if name.startswith("levelfield/_images/")} <= recipes
     for name in catalogue.images():
-        assert f"suite/_images/{name}/cpu.lock" in names or not (ROOT / "images" / name / "cpu.lock").exists()
-    assert "suite/_images/catalogue.toml" in names
-    assert "suite/py.typed" in names
+        assert f"levelfield/_images/{name}/cpu.lock" in names or not (ROOT / "images" / name / "cpu.lock").exists()
+    assert "levelfield/_images/catalogue.toml" in names
+    assert "levelfield/py.typed" in names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("studies/", "tests/", "reports/"))]
 
@@ -72,7 +72,7 @@ def test_the_source_distribution_holds_the_docs_and_no_runs(built: tuple[Path, P
 
 def test_all_files_name_the_same_version_licence_and_authors() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert cited["version"] == PROJECT["version"] == suite.__version__
+    assert cited["version"] == PROJECT["version"] == levelfield.__version__
     assert cited["license"] == PROJECT["license"] == "Apache-2.0"
     assert [each["name"] for each in cited["authors"]] == [each["name"] for each in PROJECT["authors"]]
     assert PROJECT["version"] in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from suite import paths
-from suite.errors import LevelfieldError
+from levelfield import paths
+from levelfield.errors import LevelfieldError
 
 
 def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,16 +45,16 @@ def test_the_recipes_are_found_in_a_checkout_and_in_an_installed_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (paths.images_root() / "catalogue.toml").is_file()
-    monkeypatch.setattr(paths, "package_root", lambda: tmp_path / "site-packages" / "suite")
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path / "site-packages" / "levelfield")
     with pytest.raises(LevelfieldError, match="recipes are missing"):
         paths.images_root()
-    packaged = tmp_path / "site-packages" / "suite" / "_images"
+    packaged = tmp_path / "site-packages" / "levelfield" / "_images"
     packaged.mkdir(parents=True)
     (packaged / "catalogue.toml").touch()
     assert paths.images_root() == packaged
 
 
-HELD = "from suite.paths import temporary_folder as t\nwith t('held') as f: print(f, flush=True); input()"
+HELD = "from levelfield.paths import temporary_folder as t\nwith t('held') as f: print(f, flush=True); input()"
 
 
 def test_the_temporary_folder_of_a_killed_process_goes_with_the_next_one_and_a_live_ones_stays(

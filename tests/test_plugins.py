@@ -10,20 +10,20 @@ import pytest
 from packaging.version import Version
 from rich.console import Console
 
-from suite import plugins
-from suite.backends import registry
-from suite.cli import listing, tools
-from suite.cli.answers.listed import listed
-from suite.errors import LevelfieldError
-from suite.images import catalogue, worker_code
-from suite.plan import arms
-from suite.plugins import BACKENDS, MODELS
-from suite.run.contract import _lock
-from suite.zoo import models
+from levelfield import plugins
+from levelfield.backends import registry
+from levelfield.cli import listing, tools
+from levelfield.cli.answers.listed import listed
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, worker_code
+from levelfield.plan import arms
+from levelfield.plugins import BACKENDS, MODELS
+from levelfield.run.contract import _lock
+from levelfield.zoo import models
 from tests import plugged
 
 _ENTRY = """
-from suite.backends.info import FP32, BackendInfo, FileFormat
+from levelfield.backends.info import FP32, BackendInfo, FileFormat
 
 ENTRY = BackendInfo(
     name="{name}", title="T", class_name="C", package="{package}", image="{image}", reads="native",
@@ -34,7 +34,7 @@ ENTRY = BackendInfo(
 
 _RENAMED = """
 from msgspec.structs import replace
-from suite.zoo.mlp.spec import MODEL as MLP
+from levelfield.zoo.mlp.spec import MODEL as MLP
 MODEL = replace(MLP, name='other')
 """
 
@@ -192,7 +192,7 @@ def test_the_worker_finds_the_same_entry_points(tmp_path: Path) -> None:
     with plugged.seen(tmp_path / "installed"):
         inside = worker_code.files("example")
     for name, content in inside.items():
-        if not name.startswith("suite/"):
+        if not name.startswith("levelfield/"):
             path = tmp_path / "inside" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
@@ -213,13 +213,13 @@ def test_a_model_is_found_and_never_measured_unasked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "reason"),
     [
-        ("mlp", "from suite.zoo.mlp.spec import MODEL", "a built-in model has this name"),
-        ("other", "from suite.zoo.mlp.spec import MODEL", "its Model is called 'mlp'"),
+        ("mlp", "from levelfield.zoo.mlp.spec import MODEL", "a built-in model has this name"),
+        ("other", "from levelfield.zoo.mlp.spec import MODEL", "its Model is called 'mlp'"),
         ("other", "MODEL = 3", "is a int and no Model"),
         (
             "other",
             _RENAMED,
-            "its folder is in suite.zoo",
+            "its folder is in levelfield.zoo",
         ),
     ],
 )

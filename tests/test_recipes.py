@@ -12,8 +12,8 @@ import msgspec
 import pytest
 import yaml
 
-from suite.record import files
-from tests.commands import PATIENCE_S, ROOT, run
+from levelfield.record import files
+from tests.commands import IMPORTS, PATIENCE_S, ROOT, run
 from tests.records_builder import make_run
 
 RECIPES = ROOT / "recipes"
@@ -24,7 +24,7 @@ def recipe(name: str, *words: str, folder: Path, **variables: str) -> subprocess
     return subprocess.run(
         ["sh", str(RECIPES / name), *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "LEVELFIELD": f"{sys.executable} -m suite.cli", **variables},
+        env={**os.environ, "PYTHONPATH": IMPORTS, "LEVELFIELD": f"{sys.executable} -m levelfield.cli", **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -153,7 +153,7 @@ def older(tmp_path: Path) -> Path:
     tool = tmp_path / "tool"
     tool.write_text(
         '#!/bin/sh\n[ "$1" = ab ] && { echo "$@" >said; exit 3; }\n'
-        f'exec env PYTHONPATH={tmp_path} {sys.executable} -m suite.cli "$@"\n',
+        f'exec env PYTHONPATH={tmp_path} {sys.executable} -m levelfield.cli "$@"\n',
         encoding="utf-8",
     )
     tool.chmod(0o755)
@@ -210,7 +210,7 @@ def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
     assert run("baseline", "set", "good", *earlier, folder=folder).code == 0
     tool = folder / "tool"
     tool.write_text(
-        f'#!/bin/sh\n[ "$1" = bench ] && exit {bench}\nexec {sys.executable} -m suite.cli "$@"\n', encoding="utf-8"
+        f'#!/bin/sh\n[ "$1" = bench ] && exit {bench}\nexec {sys.executable} -m levelfield.cli "$@"\n', encoding="utf-8"
     )
     tool.chmod(0o755)
     return "./tool"

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.run.results import REPORT
-from suite.run.start import tool_sha256
+from levelfield.run.results import REPORT
+from levelfield.run.start import tool_sha256
 from tests.reported import check_reports
 from tests.share.evidence import image, leave, small
 

@@ -9,10 +9,10 @@ import docker
 import pytest
 from selenium import webdriver
 
-from suite.record import files, journal
-from suite.record.journal import RoundDone
-from suite.record.schema import Run
-from suite.run.results import REPORT
+from levelfield.record import files, journal
+from levelfield.record.journal import RoundDone
+from levelfield.record.schema import Run
+from levelfield.run.results import REPORT
 from tests.axe import violations
 from tests.browsers import log, open_details, requests, show
 from tests.commands import Command, eventually, one_clear_sentence, run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from suite.cli.main import cli
+from levelfield.cli.main import cli
 
 
 def commands(text: str) -> list[str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import click
 
-from suite.cli import help_sections
-from suite.cli.main import cli
+from levelfield.cli import help_sections
+from levelfield.cli.main import cli
 
 FOLDER = "reference/cli"
 

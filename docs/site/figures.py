@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from levelfield.analysis import analyse
+from levelfield.analysis.types import Analysis, Row, TimedBlock
+from levelfield.record import files
+from levelfield.record.schema import Case, Run
+from levelfield.report import loadgen, sentences, terminal, units
+from levelfield.run import ab
 from studies import commands, default_runs
 from studies.default_runs import Seen
 from studies.gpu import calm
 from studies.gpu.states import States
-from suite.analysis import analyse
-from suite.analysis.types import Analysis, Row, TimedBlock
-from suite.record import files
-from suite.record.schema import Case, Run
-from suite.report import loadgen, sentences, terminal, units
-from suite.run import ab
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"

@@ -1,4 +1,4 @@
-"""The reference of Python: `suite.load`, and the packages that are pure functions of records and arrays."""
+"""The reference of Python: `levelfield.load`, and the packages that are pure functions of records and arrays."""
 
 import importlib
 import inspect
@@ -18,11 +18,11 @@ def pages() -> Iterator[tuple[str, str]]:
     lines = [
         "# Python",
         "",
-        "`suite.load` reads a report, with its tables as rows or DataFrames.",
+        "`levelfield.load` reads a report, with its tables as rows or DataFrames.",
         "",
-        "::: suite.load",
+        "::: levelfield.load",
         "",
-        "::: suite.loading",
+        "::: levelfield.loading",
         "",
         "## Packages",
         "",
@@ -33,13 +33,13 @@ def pages() -> Iterator[tuple[str, str]]:
         "|---|---|",
     ]
     for name in PACKAGES:
-        package = importlib.import_module(f"suite.{name}")
-        lines.append(f"| [`suite.{name}`]({name}.md) | {_first_line(package.__doc__)} |")
-        modules = sorted(each.name for each in pkgutil.walk_packages(package.__path__, f"suite.{name}."))
+        package = importlib.import_module(f"levelfield.{name}")
+        lines.append(f"| [`levelfield.{name}`]({name}.md) | {_first_line(package.__doc__)} |")
+        modules = sorted(each.name for each in pkgutil.walk_packages(package.__path__, f"levelfield.{name}."))
         sections = "\n\n".join(f"::: {each}" for each in modules)
         yield (
             f"{FOLDER}/{name}.md",
-            f"{_FOUND_LAST}# `suite.{name}`\n\n{inspect.cleandoc(package.__doc__ or '')}\n\n{sections}\n",
+            f"{_FOUND_LAST}# `levelfield.{name}`\n\n{inspect.cleandoc(package.__doc__ or '')}\n\n{sections}\n",
         )
     yield f"{FOLDER}/index.md", "\n".join(lines)
 

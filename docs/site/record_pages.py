@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from suite.record import files, schema
+from levelfield.record import files, schema
 
 FOLDER = "reference"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from suite import analysis
-from suite.record import files
-from suite.report import html
+from levelfield import analysis
+from levelfield.record import files
+from levelfield.report import html
 
 HERE = Path(__file__).parents[2]
 REPORTS = HERE / "reports"

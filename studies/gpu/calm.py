@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from suite.record.schema import Absent
+from levelfield.record.schema import Absent
 
 LOW_SHARE = 0.25
 """The low mode of a probe is the median of this share of its shortest times."""

@@ -27,13 +27,13 @@ from typing import Any
 
 import msgspec
 
-from suite.backends import registry
-from suite.backends.protocol import Options, ResidentBackend, Source, Unsupported
-from suite.record.files import write_atomically
-from suite.statistics.student import MIN_LAUNCHES
-from suite.worker.messages import Measure
-from suite.worker.window import measure_window
-from suite.zoo import inputs, models, weights
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options, ResidentBackend, Source, Unsupported
+from levelfield.record.files import write_atomically
+from levelfield.statistics.student import MIN_LAUNCHES
+from levelfield.worker.messages import Measure
+from levelfield.worker.window import measure_window
+from levelfield.zoo import inputs, models, weights
 
 WITHIN = 0.02
 TURNS = 15
@@ -182,7 +182,7 @@ def measure(
 
 def compare(found: dict[str, list[float]]) -> list[Agreement]:
     """Compare every other clock with ours, turn by turn."""
-    from suite.statistics.ratios import ratio_interval
+    from levelfield.statistics.ratios import ratio_interval
 
     ours = [math.log(value) for value in found[OURS]]
     agreements = []

@@ -17,21 +17,21 @@ from typing import Any
 import click
 import msgspec
 
+from levelfield.backends.protocol import Unsupported
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.worker import WorkerError
+from levelfield.machine.device_use import Device
+from levelfield.machine.signals import Signals
+from levelfield.record.schema import Arm, Block, DeviceUse
+from levelfield.schedule.outcomes import Outcome, end_workers, utc_now
+from levelfield.schedule.resources import RunResources
+from levelfield.schedule.rounds import Pace, warm_up
+from levelfield.schedule.timed_inputs import rotate
+from levelfield.version import __version__
+from levelfield.worker.messages import Measure
 from studies import commands
 from studies.gpu.calm import Case, Probe, Window, markdown
 from studies.workers import launch, process_ids, take_turn
-from suite.backends.protocol import Unsupported
-from suite.errors import LevelfieldError
-from suite.launchers.worker import WorkerError
-from suite.machine.device_use import Device
-from suite.machine.signals import Signals
-from suite.record.schema import Arm, Block, DeviceUse
-from suite.schedule.outcomes import Outcome, end_workers, utc_now
-from suite.schedule.resources import RunResources
-from suite.schedule.rounds import Pace, warm_up
-from suite.schedule.timed_inputs import rotate
-from suite.version import __version__
-from suite.worker.messages import Measure
 
 WINDOW_NS = 100_000_000
 REWARM_NS = 5_000_000
@@ -192,7 +192,7 @@ def main(
     """Take windows of identical arms on a GPU with a probe around each, and say what the probe explains."""
 
     def taken(keep: commands.Keep[States], listener: commands.Terminal) -> States:
-        from suite.machine.fingerprint import fingerprint
+        from levelfield.machine.fingerprint import fingerprint
 
         record = States(
             schema=States.SCHEMA,

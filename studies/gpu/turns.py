@@ -16,20 +16,20 @@ from pathlib import Path
 import click
 import msgspec
 
+from levelfield.backends.protocol import Unsupported
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.worker import WorkerError
+from levelfield.machine.device_use import Device
+from levelfield.machine.signals import Signals
+from levelfield.record.files import write_atomically
+from levelfield.record.schema import Absent, Arm, Block, DeviceUse
+from levelfield.schedule.outcomes import Outcome, end_workers
+from levelfield.schedule.resources import RunResources
+from levelfield.schedule.rounds import Pace, warm_up
+from levelfield.schedule.timed_inputs import rotate
+from levelfield.worker.messages import Measure
 from studies import commands
 from studies.workers import launch, process_ids, take_turn
-from suite.backends.protocol import Unsupported
-from suite.errors import LevelfieldError
-from suite.launchers.worker import WorkerError
-from suite.machine.device_use import Device
-from suite.machine.signals import Signals
-from suite.record.files import write_atomically
-from suite.record.schema import Absent, Arm, Block, DeviceUse
-from suite.schedule.outcomes import Outcome, end_workers
-from suite.schedule.resources import RunResources
-from suite.schedule.rounds import Pace, warm_up
-from suite.schedule.timed_inputs import rotate
-from suite.worker.messages import Measure
 
 FIRST, SECOND = "torch", "jax"
 WINDOW_NS = 100_000_000

@@ -18,10 +18,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from levelfield.errors import LevelfieldError
+from levelfield.zoo import inputs, models
+from levelfield.zoo.weights import Arrays
 from studies.harness.contestants import Pace, Reading, Target, python_of, run_program
-from suite.errors import LevelfieldError
-from suite.zoo import inputs, models
-from suite.zoo.weights import Arrays
 
 _UNITS_NS = {"us": 1e3, "ms": 1e6}
 _SETTINGS = ("INFERENCE_NUM_THREADS", "INFERENCE_PRECISION_HINT", "PERFORMANCE_HINT", "NUM_STREAMS")

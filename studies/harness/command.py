@@ -9,6 +9,17 @@ from typing import Any
 import click
 import msgspec
 
+from levelfield.backends import registry
+from levelfield.cli.options import NAMES
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
+from levelfield.images.build import build
+from levelfield.launchers.docker import connect
+from levelfield.launchers.worker import WorkerError
+from levelfield.names import unknown
+from levelfield.plan import cpu_pinning
+from levelfield.record.schema import Block
+from levelfield.schedule.resources import RunResources
 from studies import commands
 from studies.commands import begin
 from studies.harness.contestants import Target
@@ -17,17 +28,6 @@ from studies.harness.record import Cell, Finding, Trial
 from studies.harness.schedule import measure
 from studies.harness.tools import BARE, TOOLS, Tool
 from studies.harness.workspace import Workspace
-from suite.backends import registry
-from suite.cli.options import NAMES
-from suite.errors import LevelfieldError
-from suite.images import catalogue
-from suite.images.build import build
-from suite.launchers.docker import connect
-from suite.launchers.worker import WorkerError
-from suite.names import unknown
-from suite.plan import cpu_pinning
-from suite.record.schema import Block
-from suite.schedule.resources import RunResources
 
 WITHIN, OUTSIDE, INCONCLUSIVE = 0, 1, 3
 """Exit codes."""

@@ -14,22 +14,22 @@ import requests.exceptions
 from docker.models.containers import Container
 from docker.types import LogConfig
 
+from levelfield.errors import LevelfieldError
+from levelfield.images.engine import USER_PROXIES
+from levelfield.launchers.channel import ChannelClosed, ChannelTimeout
+from levelfield.launchers.container import ContainerChannel, LocalProcess
+from levelfield.launchers.docker import NOBODY
+from levelfield.launchers.environment import worker_environment
+from levelfield.launchers.protocol import WorkerPaths
+from levelfield.record.schema import Arm, Case
+from levelfield.schedule.launches import LOAD_TIMEOUT_S
+from levelfield.schedule.outcomes import end_workers
+from levelfield.schedule.output_verification import compare_outputs
+from levelfield.schedule.resources import RunResources, cache_folder, task_for
+from levelfield.schedule.rounds import REWARM_NS
+from levelfield.worker.messages import Measure, Measured, Verified
 from studies.harness import form_worker
 from studies.workers import WINDOW_TIMEOUT_S, launch
-from suite.errors import LevelfieldError
-from suite.images.engine import USER_PROXIES
-from suite.launchers.channel import ChannelClosed, ChannelTimeout
-from suite.launchers.container import ContainerChannel, LocalProcess
-from suite.launchers.docker import NOBODY
-from suite.launchers.environment import worker_environment
-from suite.launchers.protocol import WorkerPaths
-from suite.record.schema import Arm, Case
-from suite.schedule.launches import LOAD_TIMEOUT_S
-from suite.schedule.outcomes import end_workers
-from suite.schedule.output_verification import compare_outputs
-from suite.schedule.resources import RunResources, cache_folder, task_for
-from suite.schedule.rounds import REWARM_NS
-from suite.worker.messages import Measure, Measured, Verified
 
 LABEL = "levelfield.trial"
 _R = TypeVar("_R")

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import scipy
 
+from levelfield.report.markdown import interval, table
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.levels import levels_of_windows
+from levelfield.statistics.medians import median_interval
+from levelfield.statistics.student import MIN_LAUNCHES, spread_of
 from studies.harness.record import Cell, Contrast, Finding, Generation, Interval, Limit, Trial, Verdict
-from suite.report.markdown import interval, table
-from suite.statistics.arrays import Floats
-from suite.statistics.errors import InsufficientData
-from suite.statistics.levels import levels_of_windows
-from suite.statistics.medians import median_interval
-from suite.statistics.student import MIN_LAUNCHES, spread_of
 
 CONFIDENCE = 0.95
 

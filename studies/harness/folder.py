@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.errors import LevelfieldError
-from suite.zoo import models, weights
-from suite.zoo.bert import spec as bert
+from levelfield.errors import LevelfieldError
+from levelfield.zoo import models, weights
+from levelfield.zoo.bert import spec as bert
 
 CONFIG, TENSORS = "config.json", "model.safetensors"
 ALIGNMENT_BYTES = 8

@@ -23,12 +23,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends import registry
-from suite.backends.protocol import Arrays, Options
-from suite.worker.messages import Measure, Task
-from suite.worker.sources import initial_weights, inputs_of, source_of
-from suite.worker.window import measure_window
-from suite.zoo import models
+from levelfield.backends import registry
+from levelfield.backends.protocol import Arrays, Options
+from levelfield.worker.messages import Measure, Task
+from levelfield.worker.sources import initial_weights, inputs_of, source_of
+from levelfield.worker.window import measure_window
+from levelfield.zoo import models
 
 Batch: TypeAlias = npt.NDArray[np.float32]
 """Shape (samples, 200)."""
@@ -152,7 +152,7 @@ def _torch_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     """The module called on a new tensor, gradients recorded."""
     import torch
 
-    from suite.zoo import torch_module
+    from levelfield.zoo import torch_module
 
     module = torch_module.load(models.get(MODEL), parameters).requires_grad_(requires_grad=True)
 
@@ -201,9 +201,9 @@ def _jax_published(_: FormsRequest, parameters: Arrays) -> dict[str, _Form]:
     import jax
     import jax.numpy as jnp
 
-    from suite.zoo.mlp.jax import forward
-    from suite.zoo.mlp.spec import WIDTHS
-    from suite.zoo.native import channels_last
+    from levelfield.zoo.mlp.jax import forward
+    from levelfield.zoo.mlp.spec import WIDTHS
+    from levelfield.zoo.native import channels_last
 
     def network(x: Any) -> Any:  # noqa: ANN401  (an array of JAX's)
         for fan_in, fan_out in itertools.pairwise(WIDTHS[:-1]):

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.launchers.protocol import WorkerPaths
+from levelfield.schedule.resources import task_for
+from levelfield.zoo import models
 from studies.harness import folder, form_worker, optimum_benchmark_program, pyperf_program
 from studies.harness.contestants import InlineProcess, Pace, Reading, Target, python_of, run_program
 from studies.harness.workspace import TIMEOUT_S, Workspace, reading_of
-from suite.launchers.protocol import WorkerPaths
-from suite.schedule.resources import task_for
-from suite.zoo import models
 
 MODEL = "/model"
 """Where containers see the folder of the model."""

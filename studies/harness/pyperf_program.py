@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from suite.backends import registry
-from suite.backends.protocol import Options
-from suite.worker.messages import Task
-from suite.worker.sources import inputs_of, source_of
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options
+from levelfield.worker.messages import Task
+from levelfield.worker.sources import inputs_of, source_of
 
 ANSWER = "levelfield answer: "
 REQUEST = "request.json"

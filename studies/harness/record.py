@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from levelfield.record.schema import Case
 from studies.commands import Measurement
-from suite.record.schema import Case
 
 Verdict = Literal["within", "not shown", "outside", "no limit"]
 

@@ -8,13 +8,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import msgspec
 
+from levelfield.machine.disturbance import disturbed
+from levelfield.machine.idle_wait import wait_until_idle
+from levelfield.machine.signals import Signals, difference
 from studies.harness.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
 from studies.harness.findings import find
 from studies.harness.form_worker import FAIRLY
 from studies.harness.record import Cell, Contrast, Finding, Generation, Round, Window
-from suite.machine.disturbance import disturbed
-from suite.machine.idle_wait import wait_until_idle
-from suite.machine.signals import Signals, difference
 
 TURN_REWARM_NS = 10_000_000
 """Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness

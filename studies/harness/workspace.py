@@ -9,11 +9,11 @@ from typing import Self
 
 import msgspec
 
+from levelfield.errors import LevelfieldError
+from levelfield.images.build import build
+from levelfield.launchers.docker import NOBODY
 from studies.harness.contestants import Reading, Target, last_answer
 from studies.harness.optimum_benchmark_program import ANSWER
-from suite.errors import LevelfieldError
-from suite.images.build import build
-from suite.launchers.docker import NOBODY
 
 PYPERF, OPTIMUM_BENCHMARK = "peer-pyperf", "peer-optimum-benchmark"
 """Images."""

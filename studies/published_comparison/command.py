@@ -15,6 +15,14 @@ from typing import Any
 import click
 import msgspec
 
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import connect
+from levelfield.machine.signals import Signals
+from levelfield.plan.types import FileKey
+from levelfield.record.schema import Absent
+from levelfield.schedule.launches import LOAD_TIMEOUT_S
+from levelfield.schedule.output_verification import compare_outputs
+from levelfield.worker.messages import Verified
 from studies import commands
 from studies.commands import begin
 from studies.harness import form_worker
@@ -22,14 +30,6 @@ from studies.harness.contestants import InlineProcess, Loop, Pace, Target
 from studies.harness.schedule import Effort, generation
 from studies.published_comparison.findings import markdown, rows
 from studies.published_comparison.record import BATCH, FAIRLY, FRAMEWORKS, AnswerCheck, Folklore, Framework
-from suite.errors import LevelfieldError
-from suite.launchers.docker import connect
-from suite.machine.signals import Signals
-from suite.plan.types import FileKey
-from suite.record.schema import Absent
-from suite.schedule.launches import LOAD_TIMEOUT_S
-from suite.schedule.output_verification import compare_outputs
-from suite.worker.messages import Verified
 
 MODEL = "mlp"
 

@@ -7,6 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from levelfield.report import units
+from levelfield.report.markdown import interval, table
+from levelfield.report.sentences import join
+from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.statistics import ranking
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.ratios import level_interval
 from studies.harness.findings import launch_levels
 from studies.harness.record import Generation, Interval
 from studies.published_comparison.record import (
@@ -21,14 +29,6 @@ from studies.published_comparison.record import (
     get,
     path,
 )
-from suite.report import units
-from suite.report.markdown import interval, table
-from suite.report.sentences import join
-from suite.report.separation import IN_THESE_MINUTES
-from suite.statistics import ranking
-from suite.statistics.arrays import Floats
-from suite.statistics.errors import InsufficientData
-from suite.statistics.ratios import level_interval
 
 OWN_SHARE = 1.25
 """A framework whose time changes by less than this is moved by the others alone."""

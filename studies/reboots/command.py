@@ -16,14 +16,14 @@ from typing import Any
 import click
 import msgspec
 
+from levelfield.cli.options import PERCENT
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.schedule.outcomes import utc_now
+from levelfield.version import __version__
 from studies import commands
 from studies.reboots import series, system
 from studies.reboots.record import Record, find, markdown
 from studies.reboots.series import Order
-from suite.cli.options import PERCENT
-from suite.machine.fingerprint import fingerprint
-from suite.schedule.outcomes import utc_now
-from suite.version import __version__
 
 PLAN = (
     f"--launcher host --profile standard --budget 45s --models {system.MODEL} --scenarios latency --threads 1 "

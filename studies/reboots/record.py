@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import msgspec
 
+from levelfield.report import units
+from levelfield.report.markdown import interval, table
 from studies.commands import MachineRecord
 from studies.reboots import system
-from suite.report import units
-from suite.report.markdown import interval, table
 
 
 class Boot(msgspec.Struct, frozen=True):

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.analysis.launch_levels import launch_levels
+from levelfield.errors import LevelfieldError
+from levelfield.record import files, journal
+from levelfield.record.files import JOURNAL
+from levelfield.record.journal import RoundDone, TurnTaken
+from levelfield.upgrade import records, store, verdict
+from levelfield.upgrade.events import MeasurementBegun
+from levelfield.upgrade.progress import Phase, State
 from studies.reboots import machine, system
 from studies.reboots.record import Boot, Case, Level, Series
-from suite.analysis.launch_levels import launch_levels
-from suite.errors import LevelfieldError
-from suite.record import files, journal
-from suite.record.files import JOURNAL
-from suite.record.journal import RoundDone, TurnTaken
-from suite.upgrade import records, store, verdict
-from suite.upgrade.events import MeasurementBegun
-from suite.upgrade.progress import Phase, State
 
 
 class Held(msgspec.Struct, frozen=True):

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.errors import LevelfieldError
+from levelfield.images import debian, debian_archives, registries
+from levelfield.images.wheels import Progress
+from levelfield.launchers.choice import choose
+from levelfield.launchers.host import HostLauncher
+from levelfield.paths import cache_folder, file_lock, images_root, package_root
+from levelfield.plan import EXPORTER
+from levelfield.prepare.artifacts import Artifacts
 from studies.reboots import machine
-from suite.errors import LevelfieldError
-from suite.images import debian, debian_archives, registries
-from suite.images.wheels import Progress
-from suite.launchers.choice import choose
-from suite.launchers.host import HostLauncher
-from suite.paths import cache_folder, file_lock, images_root, package_root
-from suite.plan import EXPORTER
-from suite.prepare.artifacts import Artifacts
 
 OLD = ("linux-image-6.1.0-47-cloud-amd64", "6.1.170-3")
 NEW = ("linux-image-6.1.0-50-cloud-amd64", "6.1.176-1")

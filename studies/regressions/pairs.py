@@ -13,11 +13,11 @@ from typing import Literal
 
 import msgspec
 
+from levelfield.backends import registry
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
+from levelfield.zoo import models
 from studies.regressions import workloads
-from suite.backends import registry
-from suite.errors import LevelfieldError
-from suite.images import catalogue
-from suite.zoo import models
 
 HERE = Path(__file__).parent
 PAIRS, FROZEN = HERE / "pairs.toml", HERE / "frozen.toml"

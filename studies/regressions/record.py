@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import msgspec
 
+from levelfield.compare.types import Comparison, Gate, Verdict
+from levelfield.report import units
+from levelfield.report.markdown import interval, table
+from levelfield.statistics.proportions import Proportion, proportion
 from studies.commands import MachineRecord
 from studies.regressions.pairs import Class, Frozen, Pair
-from suite.compare.types import Comparison, Gate, Verdict
-from suite.report import units
-from suite.report.markdown import interval, table
-from suite.statistics.proportions import Proportion, proportion
 
 DIFFERENT = frozenset({Verdict.FASTER, Verdict.SLOWER})
 

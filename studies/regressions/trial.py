@@ -14,26 +14,26 @@ import msgspec
 import numpy as np
 from rich.console import Console
 
+from levelfield.cli.options import DURATION, NAMES, PERCENT
+from levelfield.compare.types import Gate
+from levelfield.errors import LevelfieldError
+from levelfield.images.build import build
+from levelfield.images.wheels import Progress
+from levelfield.launchers.docker import DockerLauncher, connect
+from levelfield.machine.fingerprint import fingerprint, same_machine
+from levelfield.plan import EXPORTER, Selection
+from levelfield.prepare.artifacts import Artifacts
+from levelfield.prepare.own_model import store
+from levelfield.record.schema import Run
+from levelfield.run.ab import AbResult, measure
+from levelfield.run.options import Options
+from levelfield.version import __version__
+from levelfield.zoo import inputs, models
 from studies import commands
 from studies.commands import read, write
 from studies.regressions import pairs, workloads
 from studies.regressions.pairs import Frozen, FrozenList, Pair
 from studies.regressions.record import Record, markdown, outcome_of, summary
-from suite.cli.options import DURATION, NAMES, PERCENT
-from suite.compare.types import Gate
-from suite.errors import LevelfieldError
-from suite.images.build import build
-from suite.images.wheels import Progress
-from suite.launchers.docker import DockerLauncher, connect
-from suite.machine.fingerprint import fingerprint, same_machine
-from suite.plan import EXPORTER, Selection
-from suite.prepare.artifacts import Artifacts
-from suite.prepare.own_model import store
-from suite.record.schema import Run
-from suite.run.ab import AbResult, measure
-from suite.run.options import Options
-from suite.version import __version__
-from suite.zoo import inputs, models
 
 
 class TrialRequest(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends.protobuf import FIXED32, number, text, varint
-from suite.zoo.bits import symmetric
+from levelfield.backends.protobuf import FIXED32, number, text, varint
+from levelfield.zoo.bits import symmetric
 
 Array = npt.NDArray[np.generic]
 Attribute = int | float | str | list[int] | list[float] | list[str]

@@ -11,17 +11,17 @@ from pathlib import Path
 import click
 import msgspec
 
+from levelfield.cli.options import DURATION
+from levelfield.errors import LevelfieldError
+from levelfield.plan import make
+from levelfield.run.start import check_same
+from levelfield.schedule.outcomes import utc_now
+from levelfield.statistics.student import MIN_LAUNCHES
 from studies import commands
 from studies.commands import read, site_facts, write
 from studies.rigor import findings, measure, rules
 from studies.rigor.findings import markdown
 from studies.rigor.record import Setup, Stream, lay_out
-from suite.cli.options import DURATION
-from suite.errors import LevelfieldError
-from suite.plan import make
-from suite.run.start import check_same
-from suite.schedule.outcomes import utc_now
-from suite.statistics.student import MIN_LAUNCHES
 
 MIN_CALLS = 3
 

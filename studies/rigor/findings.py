@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.special import betaincinv
 
+from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.proportions import proportion
+from levelfield.statistics.variance import split_variance
 from studies.rigor import ours, rules
 from studies.rigor.record import Finding, Outcome, Rule, Stream, Table, Tally, Variance
 from studies.rigor.rivals import RULES
 from studies.rigor.rules import Rules
-from suite.statistics.errors import InsufficientData
-from suite.statistics.proportions import proportion
-from suite.statistics.variance import split_variance
 
 
 def find(table: Table, frozen: Rules) -> tuple[Finding, ...]:

@@ -9,18 +9,18 @@ from contextlib import ExitStack
 import msgspec
 import numpy as np
 
+from levelfield.backends import registry
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.worker import WorkerError
+from levelfield.machine.disturbance import disturbed
+from levelfield.machine.signals import Signals
+from levelfield.record.schema import Absent, Arm, Noise
+from levelfield.schedule.outcomes import Outcome, end_workers, utc_now
+from levelfield.schedule.resources import RunResources
+from levelfield.schedule.rounds import WARM_CALLS, WARM_NS, Pace, warm_up
+from levelfield.worker.messages import Measure
 from studies.rigor.record import KEPT_CALLS, Generation, Outside, Pair, Round, Setup, Stream, Window
 from studies.workers import launch, launch_canary, process_ids, take_turn
-from suite.backends import registry
-from suite.errors import LevelfieldError
-from suite.launchers.worker import WorkerError
-from suite.machine.disturbance import disturbed
-from suite.machine.signals import Signals
-from suite.record.schema import Absent, Arm, Noise
-from suite.schedule.outcomes import Outcome, end_workers, utc_now
-from suite.schedule.resources import RunResources
-from suite.schedule.rounds import WARM_CALLS, WARM_NS, Pace, warm_up
-from suite.worker.messages import Measure
 
 MAX_FAILURES = 3
 """Generations that may fail in a row."""

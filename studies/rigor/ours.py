@@ -1,6 +1,6 @@
 """Levelfield's own rule: two arms interleaved, launch-level t intervals of the ratio, and a margin.
 
-Everything that decides is what the product uses: which windows count (`suite.statistics.counting`), launch levels with
+Everything that decides is what the product uses: which windows count (`statistics.counting`), launch levels with
 the drift of the pair's rounds removed, and what `bench` says of an interval. `ab` is tried by `studies.streams`.
 """
 
@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 
+from levelfield.statistics.counting import Counting, count_windows
+from levelfield.statistics.levels import levels_of_windows
+from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.verdicts import verdict_of
 from studies.rigor.record import Answer, Floats, Outcome, Rule, Table
 from studies.rigor.rules import Rules
-from suite.statistics.counting import Counting, count_windows
-from suite.statistics.levels import levels_of_windows
-from suite.statistics.ratios import ratio_interval
-from suite.statistics.verdicts import verdict_of
 
-SOURCE = "this repository, `suite.statistics`"
+SOURCE = "this repository, `statistics`"
 
 
 def rules(table: Table, frozen: Rules) -> list[Rule]:
@@ -50,7 +50,7 @@ def generation_seconds(table: Table) -> Floats:
 def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
     """Return the log levels of a pair's launches.
 
-    As `suite.analysis.launch_levels.level_matrix` returns them of a block of these two arms and the canary.
+    As `analysis.launch_levels.level_matrix` returns them of a block of these two arms and the canary.
     """
     windows, counting = _counting(table, lane, factor, generations)
     levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Artifact, Case, Fingerprint, Image
+from levelfield.statistics.proportions import Proportion
+from levelfield.statistics.variance import VarianceSplit
 from studies.commands import Record
-from suite.errors import LevelfieldError
-from suite.record.schema import Artifact, Case, Fingerprint, Image
-from suite.statistics.proportions import Proportion
-from suite.statistics.variance import VarianceSplit
 
 KEPT_CALLS = 20
 """Single calls that are kept of each window: a rule that looks at calls wants ten at the most, and a ResNet-50 window

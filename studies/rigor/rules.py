@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from suite.errors import LevelfieldError
+from levelfield.errors import LevelfieldError
 
 FOLDER = Path(__file__).parent / "rules"
 

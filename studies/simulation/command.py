@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
+from levelfield.report.markdown import table
+from levelfield.statistics.student import MIN_LAUNCHES
 from studies import commands
 from studies.simulation import effects, world
 from studies.simulation.study import BOOTS, SLOWDOWNS, STRAY, STRAY_SHARE, Study, answer
-from suite.report.markdown import table
-from suite.statistics.student import MIN_LAUNCHES
 
 SEED = 43
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from suite.record import files
-from suite.record.schema import Block, Generation
-from suite.statistics.arrays import Floats
+from levelfield.record import files
+from levelfield.record.schema import Block, Generation
+from levelfield.statistics.arrays import Floats
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 RECORDS = ("20261121-163925-standard-22a3", "20261124-213024-standard-a2f1")

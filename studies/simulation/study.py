@@ -7,19 +7,19 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
+from levelfield.compare.effects import from_pairs
+from levelfield.compare.reduction import Answer
+from levelfield.compare.types import Gate
+from levelfield.compare.verdicts import change_policy, judge
+from levelfield.statistics import bracket
+from levelfield.statistics.arrays import Floats, without_missing
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.ranking import rank
+from levelfield.statistics.student import FIRST_LOOK as FEWEST
+from levelfield.statistics.student import MIN_LAUNCHES, mean_of
+from levelfield.statistics.verdicts import Verdict
+from levelfield.upgrade import judging
 from studies.simulation.world import BUSY, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
-from suite.compare.effects import from_pairs
-from suite.compare.reduction import Answer
-from suite.compare.types import Gate
-from suite.compare.verdicts import change_policy, judge
-from suite.statistics import bracket
-from suite.statistics.arrays import Floats, without_missing
-from suite.statistics.ending import EndedBy
-from suite.statistics.ranking import rank
-from suite.statistics.student import FIRST_LOOK as FEWEST
-from suite.statistics.student import MIN_LAUNCHES, mean_of
-from suite.statistics.verdicts import Verdict
-from suite.upgrade import judging
 
 HOURS = {"quiet": QUIET, "busy": BUSY}
 SEVEN = tuple(

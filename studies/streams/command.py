@@ -6,17 +6,17 @@ from pathlib import Path
 import click
 import msgspec
 
+from levelfield import plan
+from levelfield.errors import LevelfieldError
+from levelfield.plan import arms
+from levelfield.record import journal
+from levelfield.record.files import JOURNAL
+from levelfield.run.options import Options
+from levelfield.run.start import start_run
+from levelfield.schedule.run import RunInProgress
 from studies import commands
 from studies.streams.findings import markdown
 from studies.streams.record import Streams, generation_seconds, stream_of
-from suite import plan
-from suite.errors import LevelfieldError
-from suite.plan import arms
-from suite.record import journal
-from suite.record.files import JOURNAL
-from suite.run.options import Options
-from suite.run.start import start_run
-from suite.schedule.run import RunInProgress
 
 BACKENDS = ("onnxruntime", "openvino")
 INJECTED = ("", "1%", "2%", "5%")

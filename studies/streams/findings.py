@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from levelfield.compare.effects import from_pairs
+from levelfield.compare.types import Gate
+from levelfield.compare.verdicts import change_policy, judge
+from levelfield.report.markdown import table
+from levelfield.schedule.passes import FIRST_LOOK_S
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.proportions import proportion
+from levelfield.statistics.student import FIRST_LOOK, MIN_LAUNCHES, mean_of
+from levelfield.statistics.verdicts import Verdict
 from studies.streams.record import Level, Pair, Streams, Taken
-from suite.compare.effects import from_pairs
-from suite.compare.types import Gate
-from suite.compare.verdicts import change_policy, judge
-from suite.report.markdown import table
-from suite.schedule.passes import FIRST_LOOK_S
-from suite.statistics.ending import EndedBy
-from suite.statistics.proportions import proportion
-from suite.statistics.student import FIRST_LOOK, MIN_LAUNCHES, mean_of
-from suite.statistics.verdicts import Verdict
 
 BUDGET = 36
 """Generations of a decision: those of `ab` within six minutes in the simulation."""
@@ -82,7 +82,7 @@ def _ratios(taken: Sequence[Taken], *, states: bool) -> list[float]:
 
 
 def _is_starved(launches: Sequence[Level]) -> bool:
-    """Return whether an arm lacks calm launches, by the rule of `suite.analysis.launch_levels`."""
+    """Return whether an arm lacks calm launches, by the rule of `analysis.launch_levels`."""
     measured = [each for each in launches if each.windows]
     calm = sum(each.calm_windows > 0 for each in measured)
     return calm < MIN_LAUNCHES <= len(measured) or (calm == 0 and bool(measured))

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from levelfield.analysis.launch_levels import by_state
+from levelfield.analysis.states import knowledge, levels_of
+from levelfield.record.journal import GenerationDone, TimeSpent
+from levelfield.record.schema import Block, Fingerprint, Run
 from studies import commands
-from suite.analysis.launch_levels import by_state
-from suite.analysis.states import knowledge, levels_of
-from suite.record.journal import GenerationDone, TimeSpent
-from suite.record.schema import Block, Fingerprint, Run
 
 
 class Level(msgspec.Struct, frozen=True, array_like=True):
@@ -51,7 +51,7 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
     machine: Fingerprint
     images: tuple[str, ...]
     knowledge: str
-    """What is known of the machine's states (`suite.analysis.states`)."""
+    """What is known of the machine's states (`analysis.states`)."""
     calm_share: float | None
     """Share of probes in the low mode; None: nothing probed it."""
     pairs: tuple[Pair, ...]

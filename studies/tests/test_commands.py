@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from levelfield.errors import LevelfieldError
 from studies.commands import COULD_NOT_RUN, default_path, read, seed_option, terminal, write
 from studies.rigor.record import Stream
 from studies.tests.rigor.streams import Machine, stream
-from suite.errors import LevelfieldError
 
 
 @pytest.mark.parametrize("error", [LevelfieldError("It is [broken].", fix="Mend it."), PermissionError("not yours")])

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from levelfield.errors import LevelfieldError
+from levelfield.machine.signals import Signals
+from levelfield.schedule.outcomes import end_workers
+from levelfield.schedule.resources import RunResources
+from levelfield.worker.messages import Measure
 from studies.workers import launch, launch_canary, process_ids, take_turn
-from suite.errors import LevelfieldError
-from suite.machine.signals import Signals
-from suite.schedule.outcomes import end_workers
-from suite.schedule.resources import RunResources
-from suite.worker.messages import Measure
 from tests.canaries import plan, site, workers
 
 pytestmark = pytest.mark.alone

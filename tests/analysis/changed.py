@@ -2,8 +2,8 @@
 
 import msgspec
 
-from suite.analysis.types import Analysis, Row
-from suite.record.schema import Block, Failure, Generation, Launch, Run
+from levelfield.analysis.types import Analysis, Row
+from levelfield.record.schema import Block, Failure, Generation, Launch, Run
 from tests.records_builder import make_run
 
 CRASHED = Failure(stage="load", kind="crashed", message="The worker ended with signal 9.")

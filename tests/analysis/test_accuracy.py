@@ -1,10 +1,10 @@
 import msgspec
 import pytest
 
-from suite.analysis import accuracy
-from suite.record.schema import Accuracy, DataSet, MetricName, Run
-from suite.statistics.paired_shares import compare
-from suite.statistics.proportions import proportion
+from levelfield.analysis import accuracy
+from levelfield.record.schema import Accuracy, DataSet, MetricName, Run
+from levelfield.statistics.paired_shares import compare
+from levelfield.statistics.proportions import proportion
 from tests.judged import ITEMS, judged_run
 
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.analysis import all_reduce
-from suite.record.schema import Absent, AllReduce, Run
-from suite.report import html, units
+from levelfield import analysis
+from levelfield.analysis import all_reduce
+from levelfield.record.schema import Absent, AllReduce, Run
+from levelfield.report import html, units
 from tests.records_builder import make_run
 
 

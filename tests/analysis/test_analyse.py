@@ -2,8 +2,8 @@
 
 import msgspec
 
-from suite.analysis import analyse
-from suite.analysis.types import TimedBlock
+from levelfield.analysis import analyse
+from levelfield.analysis.types import TimedBlock
 from tests.analysis.changed import exact, replace_windows, rows
 from tests.records_builder import make_run
 

@@ -3,8 +3,8 @@
 import msgspec
 import numpy as np
 
-from suite.analysis import collect
-from suite.record.schema import Absent, Launch, Memory, Window
+from levelfield.analysis import collect
+from levelfield.record.schema import Absent, Launch, Memory, Window
 from tests.records_builder import CANARY, make_run
 
 BLOCK = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency",), generations=2, rounds=3).blocks[0]

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.record.schema import Absent, Run
+from levelfield.analysis import analyse
+from levelfield.record.schema import Absent, Run
 from tests.records_builder import make_run
 
 

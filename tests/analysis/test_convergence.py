@@ -7,15 +7,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.launch_levels import launch_levels
-from suite.analysis.types import ConvergenceBlock, ConvergenceRow
-from suite.compare.ab.rows import judge_arms
-from suite.compare.reduction import reduce
-from suite.compare.types import Gate, Verdict
-from suite.record.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
-from suite.report.export.tables import rows as table_rows
-from suite.statistics.student import MIN_LAUNCHES
+from levelfield.analysis import analyse
+from levelfield.analysis.launch_levels import launch_levels
+from levelfield.analysis.types import ConvergenceBlock, ConvergenceRow
+from levelfield.compare.ab.rows import judge_arms
+from levelfield.compare.reduction import reduce
+from levelfield.compare.types import Gate, Verdict
+from levelfield.record.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
+from levelfield.report.export.tables import rows as table_rows
+from levelfield.statistics.student import MIN_LAUNCHES
 from tests.records_builder import LEVELS_MS, make_run
 
 STEPS = (90, 100, 110, 120, 90)

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.analysis import device
-from suite.record.schema import Absent, DeviceUse, Memory, Run, Turn
-from suite.report import html
+from levelfield import analysis
+from levelfield.analysis import device
+from levelfield.record.schema import Absent, DeviceUse, Memory, Run, Turn
+from levelfield.report import html
 from tests.records_builder import make_run
 
 ELAPSED_NS = 600_000_000

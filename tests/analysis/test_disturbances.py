@@ -2,7 +2,7 @@ import doctest
 
 import pytest
 
-from suite.analysis import disturbances
+from levelfield.analysis import disturbances
 
 
 def test_examples_in_docstrings_hold() -> None:

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.analysis import driven, loadgen
-from suite.analysis.launch_levels import launch_levels, level_matrix
-from suite.analysis.types import LoadGenBlock, LoadGenRow
-from suite.record.schema import Absent, Block, LoadGenLaunch, Run
-from suite.statistics.ending import EndedBy
+from levelfield import analysis
+from levelfield.analysis import driven, loadgen
+from levelfield.analysis.launch_levels import launch_levels, level_matrix
+from levelfield.analysis.types import LoadGenBlock, LoadGenRow
+from levelfield.record.schema import Absent, Block, LoadGenLaunch, Run
+from levelfield.statistics.ending import EndedBy
 from tests.records_builder import make_run
 
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.statistics.student import MIN_LAUNCHES
+from levelfield.analysis import analyse
+from levelfield.statistics.student import MIN_LAUNCHES
 from tests.analysis.changed import CRASHED, UNSUPPORTED, exact, replace_launches, rows
 from tests.records_builder import BACKENDS, make_run
 

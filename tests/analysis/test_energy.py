@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.analysis import energy
-from suite.record.schema import Absent, Noise, Run, Turn
-from suite.report import html
+from levelfield import analysis
+from levelfield.analysis import energy
+from levelfield.record.schema import Absent, Noise, Run, Turn
+from levelfield.report import html
 from tests.records_builder import make_run
 
 

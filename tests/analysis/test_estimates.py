@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from suite.analysis import estimates
-from suite.analysis.types import Estimate
-from suite.statistics.ending import EndedBy
-from suite.statistics.student import MIN_LAUNCHES
+from levelfield.analysis import estimates
+from levelfield.analysis.types import Estimate
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import MIN_LAUNCHES
 
 VALUES = [10.0, 11.0, 9.0, 10.5, 9.5]
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from suite.analysis.generation_time import generation_seconds
-from suite.analysis.whole_launch import total_ns
-from suite.record.schema import Block, IdleWait
+from levelfield.analysis.generation_time import generation_seconds
+from levelfield.analysis.whole_launch import total_ns
+from levelfield.record.schema import Block, IdleWait
 from tests.analysis.changed import replace_launches
 from tests.records_builder import CANARY, make_run
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.groups import Member, apart_in
-from suite.analysis.launch_levels import launch_levels
-from suite.record.schema import Run
+from levelfield.analysis import analyse
+from levelfield.analysis.groups import Member, apart_in
+from levelfield.analysis.launch_levels import launch_levels
+from levelfield.record.schema import Run
 from tests.records_builder import make_run
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from suite import analysis
-from suite.analysis import guarded
-from suite.cli.main import cli
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.share import statement
-from suite.statistics.errors import InsufficientData, UnusableData
+from levelfield import analysis
+from levelfield.analysis import guarded
+from levelfield.cli.main import cli
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.share import statement
+from levelfield.statistics.errors import InsufficientData, UnusableData
 from tests.share.evidence import leave, small
 
 FAILURES = (
@@ -99,7 +99,7 @@ def test_every_command_that_reads_a_record_is_behind_it(
 
 
 def test_a_shape_that_no_run_has_is_refused_by_every_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from suite.record import bounds
+    from levelfield.record import bounds
 
     files.write(small(), tmp_path)
     assert guarded.read(tmp_path).run == small()

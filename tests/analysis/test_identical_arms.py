@@ -5,9 +5,9 @@ import math
 import msgspec
 import pytest
 
-from suite.analysis import analyse, identical_arms
-from suite.analysis.types import PooledControls
-from suite.record.schema import ControlDraw, Run
+from levelfield.analysis import analyse, identical_arms
+from levelfield.analysis.types import PooledControls
+from levelfield.record.schema import ControlDraw, Run
 from tests.records_builder import make_run
 
 

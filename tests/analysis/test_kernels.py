@@ -1,7 +1,7 @@
 """Who multiplies, as a record says it."""
 
-from suite.analysis import kernels
-from suite.record.schema import Computed, Launch
+from levelfield.analysis import kernels
+from levelfield.record.schema import Computed, Launch
 
 KERNELS = {"oneDNN, jit:avx2": 1, "MKL, AVX2": 73}
 

@@ -6,17 +6,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.launch_levels import launch_levels, level_matrix
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.ab.rows import judge_arms
-from suite.compare.effects import from_pairs
-from suite.compare.types import Gate
-from suite.record.schema import Generation, Round, Run, Turn
-from suite.report import sentences
-from suite.statistics.ending import EndedBy
-from suite.statistics.ratios import ratio_interval
-from suite.statistics.stopping import decide
+from levelfield.analysis import analyse
+from levelfield.analysis.launch_levels import launch_levels, level_matrix
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab.rows import judge_arms
+from levelfield.compare.effects import from_pairs
+from levelfield.compare.types import Gate
+from levelfield.record.schema import Generation, Round, Run, Turn
+from levelfield.report import sentences
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.stopping import decide
 from tests.compare.ab import pairs
 from tests.records_builder import make_run
 

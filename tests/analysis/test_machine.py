@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.launch_levels import by_state, launch_levels
-from suite.analysis.states import State
-from suite.record import files
-from suite.record.schema import Absent, Block, Run
-from suite.report import states as words
+from levelfield.analysis import analyse
+from levelfield.analysis.launch_levels import by_state, launch_levels
+from levelfield.analysis.states import State
+from levelfield.record import files
+from levelfield.record.schema import Absent, Block, Run
+from levelfield.report import states as words
 from tests.analysis.changed import exact, rows
 from tests.analysis.probed import BUSY, CALM, probed
 
 if TYPE_CHECKING:
-    from suite.analysis.types import Row
+    from levelfield.analysis.types import Row
 
 BACKENDS = ("openvino", "jax", "torch")
 

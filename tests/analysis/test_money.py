@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse, money
-from suite.analysis.types import Estimate
-from suite.record.schema import Absent, Convergence, Launch, Price, Run
-from suite.statistics.student import MIN_LAUNCHES
+from levelfield.analysis import analyse, money
+from levelfield.analysis.types import Estimate
+from levelfield.record.schema import Absent, Convergence, Launch, Price, Run
+from levelfield.statistics.student import MIN_LAUNCHES
 from tests.analysis.test_convergence import changed
 from tests.records_builder import make_run
 

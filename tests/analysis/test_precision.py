@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse, precision
-from suite.analysis.precision import Tradeoff
-from suite.record.schema import Block, Run
+from levelfield.analysis import analyse, precision
+from levelfield.analysis.precision import Tradeoff
+from levelfield.record.schema import Block, Run
 from tests.records_builder import SPEEDS, make_run
 
 ARMS = ("torch", "onnxruntime", "openvino")

@@ -2,13 +2,13 @@
 
 import pytest
 
-from suite.analysis import analyse, processor
-from suite.compare.changes import hardware_differences, have_same_hardware
-from suite.compare.comparison import compare_runs
-from suite.history import environment
-from suite.machine.cpu import cpu
-from suite.record.schema import Absent, Fact, Fingerprint
-from suite.report import html, machine
+from levelfield.analysis import analyse, processor
+from levelfield.compare.changes import hardware_differences, have_same_hardware
+from levelfield.compare.comparison import compare_runs
+from levelfield.history import environment
+from levelfield.machine.cpu import cpu
+from levelfield.record.schema import Absent, Fact, Fingerprint
+from levelfield.report import html, machine
 from tests.compare.runs import reduced, run, with_machine
 
 ZEN_4 = "avx avx2 avx512_bf16 avx512_vnni avx512f fma sse4_2"

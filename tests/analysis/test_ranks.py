@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from suite.analysis import analyse, timed_windows
-from suite.record.schema import Arm, Block, Case, Generation, Launch, Round, Turn, Window
-from suite.statistics.ending import EndedBy
+from levelfield.analysis import analyse, timed_windows
+from levelfield.record.schema import Arm, Block, Case, Generation, Launch, Round, Turn, Window
+from levelfield.statistics.ending import EndedBy
 from tests.analysis.changed import rows
 from tests.records_builder import make_noise, make_run
 

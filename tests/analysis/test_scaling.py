@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse, scaling
-from suite.analysis.estimates import matrix
-from suite.analysis.launch_levels import launch_levels
-from suite.analysis.scaling import Scaling
-from suite.record.schema import Run
-from suite.statistics.ratios import ratio_interval
+from levelfield.analysis import analyse, scaling
+from levelfield.analysis.estimates import matrix
+from levelfield.analysis.launch_levels import launch_levels
+from levelfield.analysis.scaling import Scaling
+from levelfield.record.schema import Run
+from levelfield.statistics.ratios import ratio_interval
 from tests.records_builder import SCALING, make_run
 
 

@@ -4,10 +4,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.analysis import analyse
-from suite.record import notices
-from suite.record.schema import Absent, Round, Run, Turn, Window
-from suite.report import html, sentences
+from levelfield.analysis import analyse
+from levelfield.record import notices
+from levelfield.record.schema import Absent, Round, Run, Turn, Window
+from levelfield.report import html, sentences
 from tests.analysis.changed import UNSUPPORTED
 from tests.records_builder import CANARY, make_run
 

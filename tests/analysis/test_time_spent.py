@@ -5,8 +5,8 @@ import math
 import msgspec
 import pytest
 
-from suite.analysis.time_spent import ALONE, COUNTED, Part, TimeSpent, largest, summarise
-from suite.record.schema import Startup
+from levelfield.analysis.time_spent import ALONE, COUNTED, Part, TimeSpent, largest, summarise
+from levelfield.record.schema import Startup
 from tests.records_builder import make_run
 
 RUN = make_run(models=["mlp"], scenarios=["latency"], generations=2, rounds=3, disturbed=[1])

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.types import TimedBlock
-from suite.record.schema import Run
+from levelfield.analysis import analyse
+from levelfield.analysis.types import TimedBlock
+from levelfield.record.schema import Run
 from tests.analysis.changed import exact, replace_windows, rows
 from tests.records_builder import BACKENDS, LEVELS_MS, make_run
 

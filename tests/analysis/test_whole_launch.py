@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.analysis import analyse
-from suite.record.schema import Absent, Memory
+from levelfield.analysis import analyse
+from levelfield.record.schema import Absent, Memory
 from tests.analysis.changed import exact, replace_launches
 from tests.records_builder import make_run
 

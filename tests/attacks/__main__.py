@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from suite.record.files import write_atomically
-from suite.run.start import tool_sha256
-from suite.version import __version__
+from levelfield.record.files import write_atomically
+from levelfield.run.start import tool_sha256
+from levelfield.version import __version__
 from tests.attacks import fuzzing, guided, readers
 from tests.attacks.fuzzing import Failure, Found
 from tests.attacks.guided import Died, Part, Reached

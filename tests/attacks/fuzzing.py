@@ -17,7 +17,7 @@ from types import FrameType
 import msgspec
 import psutil
 
-from suite.worker.probes import memory
+from levelfield.worker.probes import memory
 from tests.attacks import readers
 from tests.attacks.mutating import mutated
 
@@ -172,5 +172,5 @@ def _failure(name: str, what: str, error: BaseException, content: bytes) -> Fail
 
 
 def _place(error: BaseException) -> str:
-    ours = [each for each in traceback.extract_tb(error.__traceback__) if "/suite/" in each.filename]
-    return f"{ours[-1].filename.rpartition('/suite/')[2]}:{ours[-1].lineno}" if ours else ""
+    ours = [each for each in traceback.extract_tb(error.__traceback__) if "/levelfield/" in each.filename]
+    return f"{ours[-1].filename.rpartition('/levelfield/')[2]}:{ours[-1].lineno}" if ours else ""

@@ -81,7 +81,7 @@ def _main(asked: Path, found: Path, place: Path) -> None:
     import atheris
 
     part = msgspec.json.decode(asked.read_bytes(), type=Part)
-    with atheris.instrument_imports(include=["suite"]):
+    with atheris.instrument_imports(include=["levelfield"]):
         from tests.attacks import fuzzing, readers
         from tests.attacks.mutating import mutated
     seeds = readers.seeds(part.reader)

@@ -17,28 +17,28 @@ import msgspec
 import numpy as np
 from rich.console import Console
 
-from suite import analysis
-from suite.analysis import guarded
-from suite.compare import baselines
-from suite.compare.reduction import reduce
-from suite.errors import LevelfieldError
-from suite.history import summary
-from suite.images import published
-from suite.images.bundle import unpack
-from suite.launchers import credible
-from suite.plan import make
-from suite.prepare.own_model import python_file, store
-from suite.prepare.own_weights import store as own_weights
-from suite.record import files, journal, references
-from suite.record.schema import Run
-from suite.report import embedded_record, html, terminal
-from suite.report.export import tables
-from suite.report.export.columns import COLUMNS
-from suite.run.reproduce import intent
-from suite.share import card, statement
-from suite.share.inputs import VerificationInput, open_input
-from suite.share.verify import verify
-from suite.worker.messages import Reply
+from levelfield import analysis
+from levelfield.analysis import guarded
+from levelfield.compare import baselines
+from levelfield.compare.reduction import reduce
+from levelfield.errors import LevelfieldError
+from levelfield.history import summary
+from levelfield.images import published
+from levelfield.images.bundle import unpack
+from levelfield.launchers import credible
+from levelfield.plan import make
+from levelfield.prepare.own_model import python_file, store
+from levelfield.prepare.own_weights import store as own_weights
+from levelfield.record import files, journal, references
+from levelfield.record.schema import Run
+from levelfield.report import embedded_record, html, terminal
+from levelfield.report.export import tables
+from levelfield.report.export.columns import COLUMNS
+from levelfield.run.reproduce import intent
+from levelfield.share import card, statement
+from levelfield.share.inputs import VerificationInput, open_input
+from levelfield.share.verify import verify
+from levelfield.worker.messages import Reply
 from tests.prepare.own_weights import saved
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -157,7 +157,7 @@ def baseline(content: bytes, folder: Path) -> None:
 
 
 def reply(content: bytes, folder: Path) -> None:
-    """A worker's line; `suite.launchers.worker` calls what cannot be decoded a protocol error."""
+    """A worker's line; `launchers.worker` calls what cannot be decoded a protocol error."""
     del folder
     try:
         decoded = _decoder.decode(content)

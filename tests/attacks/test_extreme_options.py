@@ -6,13 +6,13 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from suite.cli.main import cli
-from suite.cli.options import LARGEST_NUMBER
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.record.bounds import LONGEST_S, SEED_BITS
-from suite.run import bench as steps
-from suite.schedule.resources import RunResources
+from levelfield.cli.main import cli
+from levelfield.cli.options import LARGEST_NUMBER
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.bounds import LONGEST_S, SEED_BITS
+from levelfield.run import bench as steps
+from levelfield.schedule.resources import RunResources
 from tests import canaries
 from tests.reported import check_run
 
@@ -94,7 +94,7 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
         return canaries.site(canaries.plan("latency"))
 
     monkeypatch.setattr(steps, "prepare", prepare)
-    monkeypatch.setattr("suite.schedule.roofline.probe", lambda *_: None)
+    monkeypatch.setattr("levelfield.schedule.roofline.probe", lambda *_: None)
     monkeypatch.setattr(steps, "RunInProgress", lambda *_, **__: None)
     monkeypatch.setattr(steps, "_measure", lambda *_: None)
 

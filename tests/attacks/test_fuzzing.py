@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
+from levelfield.errors import LevelfieldError
 from tests.attacks import fuzzing, guided, mutating, readers
 
 CASES = 200

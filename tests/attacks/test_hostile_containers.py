@@ -6,10 +6,10 @@ import docker
 import msgspec
 import pytest
 
-from suite.launchers.docker import DockerLauncher
-from suite.launchers.protocol import LaunchSpec
-from suite.launchers.worker import WorkerError
-from suite.worker.messages import Measure, Measured, Probe, Probed
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.launchers.protocol import LaunchSpec
+from levelfield.launchers.worker import WorkerError
+from levelfield.worker.messages import Measure, Measured, Probe, Probed
 from tests.engines import none_left
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY
 from tests.launchers.test_credible import WINDOW

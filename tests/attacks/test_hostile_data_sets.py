@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import printable
-from suite.prepare.evaluation import glue, imagenet, squad, vocabulary
-from suite.prepare.evaluation.listing import UnusableError
-from suite.prepare.evaluation.tasks import TASKS
+from levelfield.errors import printable
+from levelfield.prepare.evaluation import glue, imagenet, squad, vocabulary
+from levelfield.prepare.evaluation.listing import UnusableError
+from levelfield.prepare.evaluation.tasks import TASKS
 from tests.attacks import mutating
 from tests.prepare.evaluation import sets
 

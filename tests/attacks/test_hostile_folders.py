@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.compare import baselines
-from suite.record import files
-from suite.share import statement
-from tests.commands import ROOT
+from levelfield.compare import baselines
+from levelfield.record import files
+from levelfield.share import statement
+from tests.commands import IMPORTS
 from tests.share.evidence import leave, small
 
 PLACES = (
@@ -25,7 +25,7 @@ COMMANDS = (
 PATIENCE_S = 300.0
 CALLS = """
 import sys
-from suite.cli.main import main
+from levelfield.cli.main import main
 for command in sys.argv[1:]:
     sys.argv = ["levelfield", *command.split()]
     print(f"> {command}", file=sys.stderr, flush=True)
@@ -53,7 +53,7 @@ def test_no_command_waits(tmp_path: Path, kind: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CALLS, *COMMANDS],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "LEVELFIELD_CACHE": str(tmp_path / "cache")},
+        env={**os.environ, "PYTHONPATH": IMPORTS, "LEVELFIELD_CACHE": str(tmp_path / "cache")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.record import files
-from tests.commands import ROOT
+from levelfield.record import files
+from tests.commands import IMPORTS
 from tests.share.evidence import small
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m"
@@ -40,9 +40,9 @@ def test_nothing_of_it_is_interpreted(tmp_path: Path, words: tuple[str, ...], en
     place = hostile(tmp_path)
     typed = [str(place) if word == "RUN" else word for word in words]
     done = subprocess.run(
-        [sys.executable, "-m", "suite.cli", *typed],
+        [sys.executable, "-m", "levelfield.cli", *typed],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
+        env={**os.environ, "PYTHONPATH": IMPORTS, "PYTHONIOENCODING": encoding},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from suite.backends import registry
-from suite.backends.keras_training import KerasTrainer
-from suite.backends.protocol import Arrays, Backend, Options, Source, TrainingBackend, TrainingSource, Unsupported
-from suite.backends.replica import Replica
-from suite.worker import training
-from suite.worker.messages import Task
-from suite.zoo import models, reference, weights
-from suite.zoo.training import batches
-from suite.zoo.training.recipe import Optimizer
-from suite.zoo.training.trajectory import loss_and_gradients
+from levelfield.backends import registry
+from levelfield.backends.keras_training import KerasTrainer
+from levelfield.backends.protocol import Arrays, Backend, Options, Source, TrainingBackend, TrainingSource, Unsupported
+from levelfield.backends.replica import Replica
+from levelfield.worker import training
+from levelfield.worker.messages import Task
+from levelfield.zoo import models, reference, weights
+from levelfield.zoo.training import batches
+from levelfield.zoo.training.recipe import Optimizer
+from levelfield.zoo.training.trajectory import loss_and_gradients
 
 MODEL, BATCH = "mlp", 32
 

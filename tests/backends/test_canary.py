@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from suite.backends import registry
-from suite.backends.protocol import Options, Source, Unsupported
-from suite.zoo import inputs, models, parity, reference, weights
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options, Source, Unsupported
+from levelfield.zoo import inputs, models, parity, reference, weights
 
 MODEL = models.get("canary")
 

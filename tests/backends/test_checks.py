@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.backends.checks import images_last, require_decoding, require_file, require_names
-from suite.backends.decoding.protocol import DecodingSource
-from suite.backends.protocol import Options, Source, Unsupported
+from levelfield.backends.checks import images_last, require_decoding, require_file, require_names
+from levelfield.backends.decoding.protocol import DecodingSource
+from levelfield.backends.protocol import Options, Source, Unsupported
 
 
 def test_an_onnx_file_must_be_given_and_be_there(tmp_path: Path) -> None:

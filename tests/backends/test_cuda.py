@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.backends import registry
-from suite.backends.protocol import Options, Unsupported
-from suite.worker.messages import Load, Task
-from suite.worker.server import Service
-from tests.commands import ROOT
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options, Unsupported
+from levelfield.worker.messages import Load, Task
+from levelfield.worker.server import Service
+from tests.commands import IMPORTS
 
 
 @pytest.mark.parametrize("backend", ["openvino", "canary"])
@@ -148,8 +148,8 @@ ENGINES = """
 import sys
 from pathlib import Path
 import numpy as np
-from suite.backends import registry
-from suite.backends.protocol import Options, Source, Unsupported
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options, Source, Unsupported
 cache = Path(sys.argv[1]).parent / "cache"
 cache.mkdir(exist_ok=True)
 example = {"features": np.arange(4, dtype=np.float32)[None]}
@@ -177,8 +177,8 @@ BOUNDARY = """
 import sys
 from pathlib import Path
 import numpy as np
-from suite.backends import registry
-from suite.backends.protocol import Options, Source, Unsupported
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options, Source, Unsupported
 try:
     backend = registry.create(sys.argv[1], Options(threads=1, device="cuda"))
     example = {"features": np.zeros((1, 4), dtype=np.float32)}
@@ -238,7 +238,7 @@ def _at_boundary(folder: Path, code: str, *words: str) -> str:
     (folder / "model.onnx").write_bytes(b"")
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
-        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{IMPORTS}"},
         capture_output=True,
         text=True,
         check=False,

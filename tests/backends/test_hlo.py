@@ -2,7 +2,7 @@
 
 import pytest
 
-from suite.backends import hlo
+from levelfield.backends import hlo
 
 NAMES_ALONE = """
 HloModule jit_forward, is_scheduled=true

@@ -10,7 +10,7 @@ from typing import Any
 import docker
 import pytest
 
-from suite.zoo import models
+from levelfield.zoo import models
 from tests.backends import keras_training_child, updating_child
 from tests.backends.update_rules import judged
 from tests.engines import said_inside

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from suite.backends import hlo, kernels
+from levelfield.backends import hlo, kernels
 
 GENERIC = (
     "MKL_VERBOSE oneMKL 2024.0 Update 2 Product build 20240605 for Intel(R) 64 architecture processors, Lnx 2.45GHz"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.backends import cuda, precisions, registry
-from suite.backends.info import PRECISIONS
-from suite.zoo import onnx_export, parity
+from levelfield.backends import cuda, precisions, registry
+from levelfield.backends.info import PRECISIONS
+from levelfield.zoo import onnx_export, parity
 
 DEVICES = ("cpu", cuda.DEVICE)
 EVERYBODY = (*registry.names(), *registry.names_on_gpus_only(), registry.CANARY)

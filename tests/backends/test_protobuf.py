@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.backends import protobuf
-from suite.backends.protobuf import MalformedError, fields
+from levelfield.backends import protobuf
+from levelfield.backends.protobuf import MalformedError, fields
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

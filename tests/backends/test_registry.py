@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from suite.backends import registry
-from suite.backends.protocol import Options, Unsupported
-from suite.images import catalogue
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options, Unsupported
+from levelfield.images import catalogue
 
 ALL = (*registry.names(), *registry.names_where_named(), "canary")
 
@@ -51,7 +51,7 @@ def test_no_framework_is_imported_before_it_is_asked_for() -> None:
     code = (
         "import importlib, sys\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"
-        "import suite.zoo.native, suite.zoo.reference, suite.zoo.onnx_export\n"
+        "import levelfield.zoo.native, levelfield.zoo.reference, levelfield.zoo.onnx_export\n"
         f"print([name for name in {frameworks!r} if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 import importlib
 
-from suite.backends import registry
+from levelfield.backends import registry
 
 TRAINING = tuple(name for name in registry.names() if registry.get(name).trains)
 KERAS = tuple(name for name in registry.names_where_named() if registry.get(name).trains)

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import suite
-from suite.zoo import models
-from suite.zoo.training import convergence
-from suite.zoo.training.recipe import AdamW
+import levelfield
+from levelfield.zoo import models
+from levelfield.zoo.training import convergence
+from levelfield.zoo.training.recipe import AdamW
+from tests.commands import IMPORTS
 
-ROOT = Path(suite.__file__).parents[1]
+ROOT = Path(levelfield.__file__).parents[2]
 CHILD = Path(__file__).with_name("updating_child.py")
 RULES = {name: models.recipe(name).optimizer for name in models.trained()} | {
     goal.network: goal.optimizer for goal in convergence.GOALS.values()
@@ -32,7 +33,7 @@ def checked(backend: str, model: str) -> dict[str, dict[str, Any]]:
     """Return what is found of the right rule and of each mistake, by its name."""
     done = subprocess.run(
         [sys.executable, str(CHILD), backend, model],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORTS},
         capture_output=True,
         text=True,
         check=False,

@@ -17,14 +17,14 @@ from unittest import mock
 
 import msgspec
 
-from suite.backends import registry
-from suite.backends.protocol import Arrays, Backend, Options, Source
-from suite.worker import training
-from suite.worker.messages import CheckUpdate, Task
-from suite.zoo import models, weights
-from suite.zoo.spec import Parameter
-from suite.zoo.training import batches, convergence, update
-from suite.zoo.training.recipe import SGD, AdamW, Optimizer
+from levelfield.backends import registry
+from levelfield.backends.protocol import Arrays, Backend, Options, Source
+from levelfield.worker import training
+from levelfield.worker.messages import CheckUpdate, Task
+from levelfield.zoo import models, weights
+from levelfield.zoo.spec import Parameter
+from levelfield.zoo.training import batches, convergence, update
+from levelfield.zoo.training.recipe import SGD, AdamW, Optimizer
 
 THREADS = min(2, len(os.sched_getaffinity(0)))
 
@@ -115,7 +115,7 @@ def nesterov(framework: str, rule: Optimizer) -> Iterator[None]:
         with mock.patch.object(made, "__init__", ahead_of_itself), mock.patch.object(keras.optimizers, name, made):
             yield
     else:
-        from suite.backends.jax_training import JAXTrainer
+        from levelfield.backends.jax_training import JAXTrainer
 
         name = "_sgd" if isinstance(rule, SGD) else "_adamw"
         factory = getattr(JAXTrainer, name)
@@ -172,7 +172,7 @@ def as_keras_has_it(framework: str, rule: Optimizer) -> Iterator[None]:
         return keras.optimizers.AdamW(rule.learning_rate, rule.weight_decay, rule.beta1, rule.beta2, rule.epsilon)
 
     name, plain = ("_sgd", sgd) if isinstance(rule, SGD) else ("_adamw", adamw)
-    with mock.patch(f"suite.backends.keras_training.{name}", plain):
+    with mock.patch(f"levelfield.backends.keras_training.{name}", plain):
         yield
 
 
@@ -217,7 +217,7 @@ def tensors(name: str, layout: str) -> tuple[Arrays, Arrays]:
     goal = next((goal for goal in convergence.GOALS.values() if goal.network == name), None)
     if goal is None:
         return weights.make(model), batches.make(model, 0, models.recipe(name).trajectory_batch, layout=layout)
-    from suite.zoo.digits import data
+    from levelfield.zoo.digits import data
 
     return convergence.weights(model, 0), next(
         data.batches(convergence.split(goal).train, convergence.schedule(goal, 0)[:1])
@@ -231,7 +231,7 @@ def loaded_at_once(framework: str, *, when: bool) -> Iterator[None]:
         yield
         return
     kind = {"jax": "JAXTrainer", "tensorflow": "TensorFlowTrainer", "keras": "KerasTrainer"}[framework]
-    with mock.patch(f"suite.backends.{framework}_training.{kind}.step", return_value=0.0):
+    with mock.patch(f"levelfield.backends.{framework}_training.{kind}.step", return_value=0.0):
         yield
 
 

@@ -9,15 +9,15 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from suite.cli.ab import ab
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.types import Gate
-from suite.plan import Plan
-from suite.record import files
-from suite.run import ab as steps
-from suite.run import bench
-from suite.run.options import Options
-from suite.statistics.student import FIRST_LOOK
+from levelfield.cli.ab import ab
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.types import Gate
+from levelfield.plan import Plan
+from levelfield.record import files
+from levelfield.run import ab as steps
+from levelfield.run import bench
+from levelfield.run.options import Options
+from levelfield.statistics.student import FIRST_LOOK
 from tests.commands import call, one_clear_sentence
 from tests.compare.ab import pairs
 

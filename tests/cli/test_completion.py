@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 import pytest
 
-from suite.cli import completion
-from suite.cli.main import cli
-from tests.commands import ROOT, call, one_clear_sentence
+from levelfield.cli import completion
+from levelfield.cli.main import cli
+from tests.commands import IMPORTS, call, one_clear_sentence
 
 
 def completed(line: str, folder: Path) -> list[str]:
     """Return what a real bash makes of a line at whose end Tab is pressed."""
     command = folder / "levelfield"
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m suite.cli "$@"\n', encoding="utf-8")
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m levelfield.cli "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     asked = f"""
         {completion.script("bash")}
@@ -28,7 +28,7 @@ def completed(line: str, folder: Path) -> list[str]:
     done = subprocess.run(
         ["bash", "-c", asked],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORTS},
         check=True,
         capture_output=True,
         text=True,

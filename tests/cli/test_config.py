@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 import pytest
 
-from suite.cli import config
-from suite.cli.main import cli
-from suite.errors import LevelfieldError
-from suite.record import files
+from levelfield.cli import config
+from levelfield.cli.main import cli
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 

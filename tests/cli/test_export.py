@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.record import files
-from suite.record.schema import Run
-from suite.report.export.columns import COLUMNS
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.report.export.columns import COLUMNS
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 

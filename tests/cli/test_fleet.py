@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from suite.record import files
+from levelfield.record import files
 from tests import commands
 from tests.commands import one_clear_sentence
 from tests.fleet.samples import fill, place, small

@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.cli.main import cli
-from suite.cli.measuring import options_of
-from suite.errors import LevelfieldError
-from suite.fleet.run import words
-from suite.prepare.evaluation.tasks import DataRequest
-from suite.run.options import Options
+from levelfield.cli.main import cli
+from levelfield.cli.measuring import options_of
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run import words
+from levelfield.prepare.evaluation.tasks import DataRequest
+from levelfield.run.options import Options
 from tests import commands
 from tests.commands import one_clear_sentence
 
@@ -88,6 +88,6 @@ def test_without_ray_it_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "ray.py").write_text("raise ImportError('no ray here')\n", encoding="utf-8")
     command = commands.run(
         "fleet", "run", "--launcher", "host", "--on", "127.0.0.1:1",
-        folder=tmp_path, environment={"PYTHONPATH": f"{tmp_path}:{commands.ROOT}"},
+        folder=tmp_path, environment={"PYTHONPATH": f"{tmp_path}:{commands.IMPORTS}"},
     )  # fmt: skip
     one_clear_sentence(command, "fleet run needs Ray, which is not installed here.", "pip install 'levelfield[fleet]'")

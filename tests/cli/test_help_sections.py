@@ -3,8 +3,8 @@
 import click
 import pytest
 
-from suite.cli import help_sections
-from suite.cli.main import cli
+from levelfield.cli import help_sections
+from levelfield.cli.main import cli
 
 
 def test_every_command_is_listed_once_and_sections_name_none_that_is_not_there() -> None:

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite.history import folders, show
-from suite.history.queries import in_order, series
-from suite.history.trend import trend
-from suite.record import files
+from levelfield.history import folders, show
+from levelfield.history.queries import in_order, series
+from levelfield.history.trend import trend
+from levelfield.record import files
 from tests.commands import call, one_clear_sentence
 from tests.history.many import LATENCY, name, small_run, summaries, write_run, write_summaries
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from suite.cli.main import cli
-from suite.errors import LevelfieldError
+from levelfield.cli.main import cli
+from levelfield.errors import LevelfieldError
 from tests.imported.recorded import FOLDER, files
 
 
@@ -33,7 +33,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def runs_of(reports: Path, name: str) -> list[str]:
     """The ids of the runs of a file, or of the several with that beginning, in order of time."""
-    from suite.record import files as records
+    from levelfield.record import files as records
 
     found = [records.read(folder) for folder in records.runs_in(reports)]
     return [one.id for one in sorted(found, key=lambda one: one.started) if one.imported and one.imported.tool == name]

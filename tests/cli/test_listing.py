@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from suite import plan, scenarios
-from suite.backends.info import PRECISIONS
+from levelfield import plan, scenarios
+from levelfield.backends.info import PRECISIONS
 from tests.commands import call
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from suite.cli.main import cli
-from suite.images import base_check, catalogue, lock_check
-from suite.images.base_check import CheckedBase
-from suite.images.lock_check import Checked, Outdated
-from suite.images.withdrawn import Withdrawn
+from levelfield.cli.main import cli
+from levelfield.images import base_check, catalogue, lock_check
+from levelfield.images.base_check import CheckedBase
+from levelfield.images.lock_check import Checked, Outdated
+from levelfield.images.withdrawn import Withdrawn
 from tests.commands import call, one_clear_sentence
 
 OLD = Outdated("jax", "0.10.2", "0.12.0.1", "jax/requirements.in")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.record import files
-from suite.run.results import REPORT
-from tests.commands import ROOT, Command, call, eventually, one_clear_sentence, run
+from levelfield.record import files
+from levelfield.run.results import REPORT
+from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
 from tests.records_builder import make_run
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
@@ -88,7 +88,7 @@ def test_help_and_version(tmp_path: Path) -> None:
 
 def test_a_command_begins_without_what_it_may_never_need() -> None:
     """Each of these takes half a second to import, which a command that refuses its options would wait for in vain."""
-    loaded = "import sys, suite.cli, suite.run.start, suite.compare.comparison; print(*sys.modules)"
+    loaded = "import sys, levelfield.cli, levelfield.run.start, levelfield.compare.comparison; print(*sys.modules)"
     modules = subprocess.run(
         [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -166,10 +166,10 @@ def test_interrupted_while_it_prepares(tmp_path: Path, reports: Path, number: si
 def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     """`levelfield schema | head -1`."""
     command = subprocess.Popen(
-        [sys.executable, "-m", "suite.cli", "schema"],
+        [sys.executable, "-m", "levelfield.cli", "schema"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORTS},
     )
     assert command.stdout is not None
     command.stdout.close()

@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 import pytest
 
-from suite.cli.ab import ab
-from suite.cli.main import bench
-from suite.cli.measuring import options_of
-from suite.errors import LevelfieldError
-from suite.plan import Selection
-from suite.prepare.evaluation.tasks import DataRequest
-from suite.run.options import Options
+from levelfield.cli.ab import ab
+from levelfield.cli.main import bench
+from levelfield.cli.measuring import options_of
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection
+from levelfield.prepare.evaluation.tasks import DataRequest
+from levelfield.run.options import Options
 
 OF_A_FILE = {"dims", "values", "module", "weights"}
 OF_DATA = {"data", "data_items"}

@@ -6,9 +6,9 @@ from typing import Any
 import click
 import pytest
 
-from suite.cli.main import bench
-from suite.cli.options import DURATION, NAMES, NUMBERS, PERCENT, PRICE, SIZE, VALUES, without_paths
-from suite.record.schema import Price
+from levelfield.cli.main import bench
+from levelfield.cli.options import DURATION, NAMES, NUMBERS, PERCENT, PRICE, SIZE, VALUES, without_paths
+from levelfield.record.schema import Price
 
 
 def _type_of(option: Callable[[Callable[[], None]], Callable[[], None]]) -> click.ParamType[Any]:

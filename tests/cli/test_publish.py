@@ -3,7 +3,7 @@
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from suite.record import files
+from levelfield.record import files
 from tests.commands import call, one_clear_sentence
 from tests.history.many import small_run, write_run
 from tests.report.hostile import make_hostile

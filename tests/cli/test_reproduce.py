@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from suite.cli.reproduce import NAME, reproduce
-from suite.compare.reproduction import Reproduction
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.record.schema import Run
-from suite.run import bench
-from suite.run.options import Options
+from levelfield.cli.reproduce import NAME, reproduce
+from levelfield.compare.reproduction import Reproduction
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.run import bench
+from levelfield.run.options import Options
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 from tests.run.reproduce.records import asks, injected, known, record

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.record import files
-from suite.run.results import REPORT
+from levelfield.record import files
+from levelfield.run.results import REPORT
 from tests.commands import call, one_clear_sentence
 from tests.conftest import mounted
 from tests.records_builder import make_run

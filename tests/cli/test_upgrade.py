@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import plan
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.plan import Plan, Selection
-from suite.record import files
-from suite.upgrade import records, store
-from suite.upgrade.events import Event, MeasurementDone
+from levelfield import plan
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.plan import Plan, Selection
+from levelfield.record import files
+from levelfield.upgrade import records, store
+from levelfield.upgrade.events import Event, MeasurementDone
 from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine

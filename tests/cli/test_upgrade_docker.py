@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.record import files
-from suite.upgrade import store
-from suite.upgrade.progress import Phase
+from levelfield.record import files
+from levelfield.upgrade import store
+from levelfield.upgrade.progress import Phase
 from tests.commands import Command
 
 pytestmark = [

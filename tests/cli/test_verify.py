@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.cli.verify import _at_most
-from suite.errors import LevelfieldError
-from suite.run.start import tool_sha256
+from levelfield.cli.verify import _at_most
+from levelfield.errors import LevelfieldError
+from levelfield.run.start import tool_sha256
 from tests.commands import call, one_clear_sentence
 from tests.report.hostile import PAYLOAD
 from tests.share.evidence import TOOL_SHA256, key, leave, small

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from suite.compare.comparison import compare_runs
-from suite.compare.reduction import Reduced, reduce
-from suite.compare.types import Comparison, Row
-from suite.record.schema import Arm, Block, Generation, Launch, Parity, Run
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.reduction import Reduced, reduce
+from levelfield.compare.types import Comparison, Row
+from levelfield.record.schema import Arm, Block, Generation, Launch, Parity, Run
 from tests.records_builder import make_run
 
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from suite.compare.answers import CaseResults, verdict_without_costs
-from suite.compare.reduction import Answer
-from suite.compare.types import Outcome, Verdict
+from levelfield.compare.answers import CaseResults, verdict_without_costs
+from levelfield.compare.reduction import Answer
+from levelfield.compare.types import Outcome, Verdict
 from tests.compare.runs import one, row, run, with_launches
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.compare import baselines
-from suite.errors import LevelfieldError
-from suite.record import files
+from levelfield.compare import baselines
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
 from tests.compare.runs import run
 
 

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from suite.compare import changes, notes, phrases
-from suite.compare.sides import load
-from suite.compare.types import Change, ChangeGroup
-from suite.record.schema import Absent, Arm, Run
+from levelfield.compare import changes, notes, phrases
+from levelfield.compare.sides import load
+from levelfield.compare.types import Change, ChangeGroup
+from levelfield.record.schema import Absent, Arm, Run
 from tests.commands import ROOT
 from tests.compare.runs import reduced, run, with_arm, with_launches, with_machine
 

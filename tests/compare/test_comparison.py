@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.compare.comparison import compare_runs
-from suite.compare.rows import Selection
-from suite.compare.sides import load
-from suite.compare.types import Verdict
-from suite.errors import LevelfieldError
-from suite.record.schema import Case
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.rows import Selection
+from levelfield.compare.sides import load
+from levelfield.compare.types import Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Case
 from tests.commands import ROOT
 from tests.compare.runs import (
     one,

@@ -1,6 +1,6 @@
 """The answer and the exit code."""
 
-from suite.record.schema import Failure
+from levelfield.record.schema import Failure
 from tests.compare.runs import one, run
 
 CRASH = Failure(stage="load", kind="crashed", message="It ended with signal 9.")

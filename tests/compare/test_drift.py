@@ -6,11 +6,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.compare.comparison import compare_runs
-from suite.compare.drift import KNOWN_ERRORS
-from suite.compare.types import Drift, Movement
-from suite.record.schema import Absent, Parity, Run
-from suite.zoo import parity as zoo_parity
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.drift import KNOWN_ERRORS
+from levelfield.compare.types import Drift, Movement
+from levelfield.record.schema import Absent, Parity, Run
+from levelfield.zoo import parity as zoo_parity
 from tests.compare.runs import only, reduced, run, with_launches, with_machine, with_parity
 
 OUTPUT = np.random.default_rng(1).standard_normal((4, 1000))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from suite.compare.effects import from_pairs, from_runs
-from suite.statistics.ending import EndedBy
-from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.ratios import ratio_interval
+from levelfield.compare.effects import from_pairs, from_runs
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.ratios import ratio_interval
 
 
 def test_welch_agrees_with_scipy() -> None:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite.compare import sides
-from suite.compare.comparison import compare_runs
-from suite.compare.formats import WRITERS
-from suite.errors import LevelfieldError
-from suite.record import files
+from levelfield.compare import sides
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.formats import WRITERS
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
 from tests.compare.runs import reduced
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD

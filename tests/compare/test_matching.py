@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.compare import matching
-from suite.record.schema import Arm, Case
+from levelfield.compare import matching
+from levelfield.record.schema import Arm, Case
 
 ORT = Arm("onnxruntime", "onnxruntime")
 OLD_ORT = Arm("onnxruntime", "onnxruntime", version="1.30.0")

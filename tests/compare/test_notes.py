@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from suite.compare.comparison import compare_runs
-from suite.compare.types import Verdict
-from suite.compatibility import table
-from suite.record.schema import Absent
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.types import Verdict
+from levelfield.compatibility import table
+from levelfield.record.schema import Absent
 from tests.analysis.probed import probed
 from tests.compare.runs import (
     one,
@@ -20,7 +20,7 @@ from tests.compare.runs import (
 )
 
 if TYPE_CHECKING:
-    from suite.analysis.states import State
+    from levelfield.analysis.states import State
 
 
 @pytest.mark.parametrize("slower", [1.0, 3.0])

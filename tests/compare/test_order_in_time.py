@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from suite.compare import order_in_time
-from suite.compare.comparison import compare_runs
-from suite.compare.effects import from_paired_runs, from_runs
-from suite.compare.reduction import Answer, Reduced
-from suite.compare.types import Gate
-from suite.compare.verdicts import change_policy, judge
-from suite.run.bench import turns
-from suite.statistics.arrays import Floats
-from suite.statistics.verdicts import Verdict
+from levelfield.compare import order_in_time
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.effects import from_paired_runs, from_runs
+from levelfield.compare.reduction import Answer, Reduced
+from levelfield.compare.types import Gate
+from levelfield.compare.verdicts import change_policy, judge
+from levelfield.run.bench import turns
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.verdicts import Verdict
 from tests.compare.runs import side
 
 STEP = math.log(1.02)

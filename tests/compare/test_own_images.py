@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.compare.comparison import compare_runs
-from suite.compare.reduction import reduce
-from suite.compare.types import Verdict
-from suite.errors import LevelfieldError
-from suite.history import summary
-from suite.record.schema import OwnImages, Run
-from suite.report import html
-from suite.run.reproduce import intent
+from levelfield import analysis
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.reduction import reduce
+from levelfield.compare.types import Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.history import summary
+from levelfield.record.schema import OwnImages, Run
+from levelfield.report import html
+from levelfield.run.reproduce import intent
 from tests.records_builder import make_run
 
 

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from suite.analysis.types import Estimate
-from suite.compare import phrases
-from suite.compare.types import Row, Verdict
-from suite.record.schema import Case
+from levelfield.analysis.types import Estimate
+from levelfield.compare import phrases
+from levelfield.compare.types import Row, Verdict
+from levelfield.record.schema import Case
 
 
 def row(scenario: str = "latency", **changes: object) -> Row:

@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.compare.comparison import compare_runs
-from suite.compare.types import Verdict
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.types import Verdict
 from tests.compare.runs import one, reduced, row, run, side
 
 

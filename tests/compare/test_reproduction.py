@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.compare.effects import Effect
-from suite.compare.reduction import reduce
-from suite.compare.reproduction import (
+from levelfield.compare.effects import Effect
+from levelfield.compare.reduction import reduce
+from levelfield.compare.reproduction import (
     _WORST_FIRST,
     FEWEST,
     Reproduction,
@@ -18,8 +18,8 @@ from suite.compare.reproduction import (
     judge_reproduction,
     verdict_of,
 )
-from suite.compare.verdicts import judge, reproduction_policy
-from suite.record.schema import Failure, Run
+from levelfield.compare.verdicts import judge, reproduction_policy
+from levelfield.record.schema import Failure, Run
 from tests.compare.runs import with_machine, with_parity
 from tests.records_builder import make_run
 

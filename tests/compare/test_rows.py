@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.compare.comparison import compare_runs
-from suite.compare.rows import Selection
-from suite.compare.types import Gate, Verdict
-from suite.record.schema import Arm, Failure
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.rows import Selection
+from levelfield.compare.types import Gate, Verdict
+from levelfield.record.schema import Arm, Failure
 from tests.compare.runs import (
     one,
     only,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.compare.sides import find, load, load_all
-from suite.errors import LevelfieldError
-from suite.record import files
+from levelfield.compare.sides import find, load, load_all
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
 from tests.compare.runs import run
 
 

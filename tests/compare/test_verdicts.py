@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.compare.effects import Effect, from_runs
-from suite.compare.types import Gate, Verdict
-from suite.compare.verdicts import change_policy, judge, of_metric, reproduction_policy
-from suite.statistics import verdicts
+from levelfield.compare.effects import Effect, from_runs
+from levelfield.compare.types import Gate, Verdict
+from levelfield.compare.verdicts import change_policy, judge, of_metric, reproduction_policy
+from levelfield.statistics import verdicts
 from tests.statistics.rates import check_rate
 
 SAME, SLOWER, FASTER, INCONCLUSIVE = (

@@ -1,8 +1,8 @@
 import msgspec
 
-from suite.compatibility import table
-from suite.compatibility.between import between
-from suite.record.schema import Absent, Fingerprint, Image, Warning_
+from levelfield.compatibility import table
+from levelfield.compatibility.between import between
+from levelfield.record.schema import Absent, Fingerprint, Image, Warning_
 from tests.records_builder import make_image
 
 TABLE = table.read()

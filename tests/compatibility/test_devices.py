@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.compatibility.devices import Gpu, from_facts
-from suite.compatibility.gate import check
-from suite.record.schema import Absent
+from levelfield.compatibility.devices import Gpu, from_facts
+from levelfield.compatibility.gate import check
+from levelfield.record.schema import Absent
 from tests.compatibility.machines import TABLE
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.compatibility.gate import check
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import check
 from tests.compatibility.machines import K80, TABLE, V100, machine
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.compatibility import table
-from suite.compatibility.devices import Gpu
-from suite.compatibility.known_bad import cuda_release, libraries, matching, sentence
+from levelfield.compatibility import table
+from levelfield.compatibility.devices import Gpu
+from levelfield.compatibility.known_bad import cuda_release, libraries, matching, sentence
 
 TABLE = table.read()
 H100 = Gpu(0, "NVIDIA H100", "9.0")

@@ -1,8 +1,8 @@
 import msgspec
 
-from suite import analysis
-from suite.compatibility.loaded import not_of_the_lock
-from suite.record.schema import Arm, Image, Launch, Library
+from levelfield import analysis
+from levelfield.compatibility.loaded import not_of_the_lock
+from levelfield.record.schema import Arm, Image, Launch, Library
 from tests.records_builder import make_run
 
 LOCKED = {"nvidia-cudnn-cu13": "9.26.0.51", "nvidia-cublas": "13.4.1.3", "nvidia-cuda-runtime": "13.2.86"}

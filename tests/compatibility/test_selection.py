@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.compatibility.selection import choose
-from suite.errors import LevelfieldError
+from levelfield.compatibility.selection import choose
+from levelfield.errors import LevelfieldError
 from tests.compatibility.machines import H100, K80, TABLE, V100, VARIANTS, machine
 
 

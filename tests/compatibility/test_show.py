@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from suite.compatibility import versions
-from suite.compatibility.show import grid
+from levelfield.compatibility import versions
+from levelfield.compatibility.show import grid
 from tests.commands import run
 from tests.compatibility.machines import H100 as ONE
 from tests.compatibility.machines import TABLE, machine

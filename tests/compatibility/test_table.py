@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.compatibility import table
-from suite.compatibility.versions import key, minor
-from suite.errors import LevelfieldError
-from suite.paths import images_root
+from levelfield.compatibility import table
+from levelfield.compatibility.versions import key, minor
+from levelfield.errors import LevelfieldError
+from levelfield.paths import images_root
 
 TABLE = table.read()
 

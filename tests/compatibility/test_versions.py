@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.compatibility.versions import is_version, key, minor, within
+from levelfield.compatibility.versions import is_version, key, minor, within
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from suite.record.files import write_atomically
-from suite.run.start import tool_sha256
-from suite.version import __version__
+from levelfield.record.files import write_atomically
+from levelfield.run.start import tool_sha256
+from levelfield.version import __version__
 from tests.faults.matrix import FAULTS, matrix
 from tests.faults.place import Result
 

@@ -11,8 +11,8 @@ import docker
 import msgspec
 from docker.models.containers import Container
 
-from suite.record.journal import Event
-from suite.record.schema import Launch, Run, Turn
+from levelfield.record.journal import Event
+from levelfield.record.schema import Launch, Run, Turn
 from tests.commands import Command, eventually
 from tests.engines import PrivateEngine, containers
 from tests.faults.network import NETNS, network

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from suite.record.append_only import Lost
-from suite.record.journal import Event, RoundDone, TurnTaken
-from suite.record.schema import Run
+from levelfield.record.append_only import Lost
+from levelfield.record.journal import Event, RoundDone, TurnTaken
+from levelfield.record.schema import Run
 
 
 class Windows(msgspec.Struct, frozen=True):

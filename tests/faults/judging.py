@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from suite.machine.fingerprint import changed
-from suite.record.schema import Generation, Run, Turn
+from levelfield.machine.fingerprint import changed
+from levelfield.record.schema import Generation, Run, Turn
 
 
 def differences(unbroken: Run, resumed: Run) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import docker
 
-from suite.launchers.docker import connect
-from suite.record.journal import Event, LaunchDone, RoundDone, TurnTaken
+from levelfield.launchers.docker import connect
+from levelfield.record.journal import Event, LaunchDone, RoundDone, TurnTaken
 from tests.engines import PrivateEngine
 from tests.faults import harm
 from tests.faults.place import Place, Result, place, unbroken

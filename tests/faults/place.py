@@ -11,10 +11,10 @@ from pathlib import Path
 import docker
 import msgspec
 
-from suite.record import files, journal
-from suite.record.append_only import Lost
-from suite.record.journal import Event
-from suite.record.schema import Run
+from levelfield.record import files, journal
+from levelfield.record.append_only import Lost
+from levelfield.record.journal import Event
+from levelfield.record.schema import Run
 from tests.commands import Command, eventually
 from tests.engines import containers, none_left
 from tests.faults.journalled import windows
@@ -68,7 +68,7 @@ class Place:
         return self._command((*RUN, *SEED, *words), ("tests.faults.stopping", str(number), fault, str(self.signals)))
 
     def run(self, *words: str) -> Command:
-        return self._command(words, ("suite.cli",)).wait()
+        return self._command(words, ("levelfield.cli",)).wait()
 
     def _command(self, words: Sequence[str], module: Sequence[str]) -> Command:
         where = ("--reports", str(self.reports))

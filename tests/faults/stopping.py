@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from suite.cli.main import main as levelfield
-from suite.record import journal
-from suite.record.journal import Event, Journal
+from levelfield.cli.main import main as levelfield
+from levelfield.record import journal
+from levelfield.record.journal import Event, Journal
 
 REACHED, GO = "reached", "go"
 """Files in the folder: the event was reached; go on."""

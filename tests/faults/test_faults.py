@@ -6,8 +6,8 @@ import docker
 import msgspec
 import pytest
 
-from suite.record.journal import TurnTaken
-from suite.record.schema import Run
+from levelfield.record.journal import TurnTaken
+from levelfield.record.schema import Run
 from tests.faults import harm, matrix
 from tests.faults.__main__ import Record, Repeated, repeated, table
 from tests.faults.judging import differences

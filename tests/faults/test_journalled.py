@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite.record.journal import RoundDone, TurnTaken
-from suite.record.schema import Run
+from levelfield.record.journal import RoundDone, TurnTaken
+from levelfield.record.schema import Run
 from tests.faults.journalled import Windows, windows
 from tests.records_builder import first_generation, make_run
 

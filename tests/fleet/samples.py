@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from suite.analysis.types import Estimate
-from suite.compare.types import Outcome, RunFacts
-from suite.fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
-from suite.record import files
-from suite.record.schema import Case, Run
-from suite.scenarios import ScenarioName
+from levelfield.analysis.types import Estimate
+from levelfield.compare.types import Outcome, RunFacts
+from levelfield.fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
+from levelfield.record import files
+from levelfield.record.schema import Case, Run
+from levelfield.scenarios import ScenarioName
 from tests.compare.runs import run
 from tests.report.hostile import PAYLOAD
 

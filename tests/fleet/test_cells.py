@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from suite.fleet.cells import cells, facts
-from suite.fleet.groups import by_hardware
-from suite.fleet.table import Table, collect
-from suite.fleet.types import NodeVerdict
-from suite.statistics import outliers
+from levelfield.fleet.cells import cells, facts
+from levelfield.fleet.groups import by_hardware
+from levelfield.fleet.table import Table, collect
+from levelfield.fleet.types import NodeVerdict
+from levelfield.statistics import outliers
 from tests.fleet.fleets import Nodes, fleet, slowed, with_node
 
 

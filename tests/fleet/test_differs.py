@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.fleet.differs import MOST, differences
-from suite.fleet.groups import Peers, by_hardware
-from suite.fleet.types import Difference
+from levelfield.fleet.differs import MOST, differences
+from levelfield.fleet.groups import Peers, by_hardware
+from levelfield.fleet.types import Difference
 from tests.fleet.fleets import Nodes, fleet, with_facts, with_node
 
 

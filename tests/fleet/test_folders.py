@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.fleet import folders
-from suite.record import files
+from levelfield.errors import LevelfieldError
+from levelfield.fleet import folders
+from levelfield.record import files
 
 
 def touch(file: Path) -> None:

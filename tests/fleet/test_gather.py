@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.fleet import gather as gathering
-from suite.fleet.gather import NO_RECORD, gather, verdict
-from suite.fleet.types import NodeVerdict
-from suite.record import files
+from levelfield.fleet import gather as gathering
+from levelfield.fleet.gather import NO_RECORD, gather, verdict
+from levelfield.fleet.types import NodeVerdict
+from levelfield.record import files
 from tests.fleet.samples import copy, fill, place, small
 
 

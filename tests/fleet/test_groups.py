@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from suite.compare.reduction import Reduced
-from suite.fleet.groups import by_hardware, differs_from
+from levelfield.compare.reduction import Reduced
+from levelfield.fleet.groups import by_hardware, differs_from
 from tests.fleet.fleets import fleet, with_hardware, with_node
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import suite.fleet
-from suite.errors import LevelfieldError
-from suite.fleet.formats import WRITERS
-from suite.fleet.gather import gather, verdict
-from suite.record import files
+import levelfield.fleet
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.formats import WRITERS
+from levelfield.fleet.gather import gather, verdict
+from levelfield.record import files
 from tests.compare.test_hostile_records import HOSTILE, changed, places
 from tests.fleet.samples import fill, small
 from tests.report.hostile import PAYLOAD
@@ -84,7 +84,7 @@ def test_a_fleet_of_which_nothing_can_be_read_is_one_sentence(tmp_path: Path) ->
 
 
 def test_nothing_is_evaluated() -> None:
-    sources = list(Path(suite.fleet.__file__).parent.rglob("*.py"))
+    sources = list(Path(levelfield.fleet.__file__).parent.rglob("*.py"))
     assert len(sources) > 10
     for source in sources:
         text = source.read_text(encoding="utf-8")

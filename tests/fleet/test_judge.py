@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from suite.compare.reduction import Answer, Reduced
-from suite.errors import LevelfieldError
-from suite.fleet.judge import judge
-from suite.fleet.types import Cell, Fleet, Node, NodeVerdict
-from suite.history.summary import CANARY
-from suite.report.units import NBSP
+from levelfield.compare.reduction import Answer, Reduced
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.judge import judge
+from levelfield.fleet.types import Cell, Fleet, Node, NodeVerdict
+from levelfield.history.summary import CANARY
+from levelfield.report.units import NBSP
 from tests.fleet.fleets import (
     Nodes,
     digest_of,

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from suite.fleet import phrases
-from suite.fleet.types import NodeVerdict
+from levelfield.fleet import phrases
+from levelfield.fleet.types import NodeVerdict
 from tests.fleet.samples import DRIVER, fleet
 
 

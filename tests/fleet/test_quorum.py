@@ -2,9 +2,9 @@
 
 import msgspec
 
-from suite.compare.reduction import Reduced
-from suite.fleet.groups import Peers, by_hardware
-from suite.fleet.quorum import verdicts
+from levelfield.compare.reduction import Reduced
+from levelfield.fleet.groups import Peers, by_hardware
+from levelfield.fleet.quorum import verdicts
 from tests.fleet.fleets import Nodes, digest_of, fleet, flipped, with_digests, with_node
 
 

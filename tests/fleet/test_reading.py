@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from suite.compare.reduction import Reduced
-from suite.compare.sides import load
-from suite.fleet import reading
-from suite.fleet.folders import Place
-from suite.fleet.reading import Unread, read, read_all
-from suite.record import files
+from levelfield.compare.reduction import Reduced
+from levelfield.compare.sides import load
+from levelfield.fleet import reading
+from levelfield.fleet.folders import Place
+from levelfield.fleet.reading import Unread, read, read_all
+from levelfield.record import files
 from tests.fleet.samples import place, small
 
 
@@ -72,7 +72,7 @@ def test_a_defect_that_a_record_meets_costs_that_record(tmp_path: Path, monkeypa
     def fails(content: bytes, name: str) -> Reduced:
         raise TypeError("an operand of the wrong type")
 
-    monkeypatch.setattr("suite.fleet.reading.sides.from_content", fails)
+    monkeypatch.setattr("levelfield.fleet.reading.sides.from_content", fails)
     found = read(Place("node", folder))
     assert isinstance(found, Unread)
     assert found.reason == "node cannot be analysed: TypeError: an operand of the wrong type."

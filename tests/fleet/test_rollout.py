@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.compare.formats import WRITERS
-from suite.compare.reduction import Reduced, reduce
-from suite.compare.types import Comparison, Gate, Movement, Verdict
-from suite.errors import LevelfieldError
-from suite.fleet.gather import Gathered
-from suite.fleet.rollout import compare
-from suite.record.schema import Failure, Run
+from levelfield.compare.formats import WRITERS
+from levelfield.compare.reduction import Reduced, reduce
+from levelfield.compare.types import Comparison, Gate, Movement, Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.gather import Gathered
+from levelfield.fleet.rollout import compare
+from levelfield.record.schema import Failure, Run
 from tests.compare.runs import with_machine, with_parity
 from tests.fleet.samples import small
 

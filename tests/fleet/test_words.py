@@ -2,11 +2,11 @@
 
 import pytest
 
-from suite.analysis.types import Estimate
-from suite.fleet import words
-from suite.fleet.types import Cell, Difference, Node, NodeVerdict, WrongAnswer
-from suite.history.summary import CANARY
-from suite.report.units import NBSP
+from levelfield.analysis.types import Estimate
+from levelfield.fleet import words
+from levelfield.fleet.types import Cell, Difference, Node, NodeVerdict, WrongAnswer
+from levelfield.history.summary import CANARY
+from levelfield.report.units import NBSP
 
 
 def _node(name: str, verdict: NodeVerdict, reason: str = "") -> Node:

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from suite import analysis
-from suite.history import summary
-from suite.history.summary import Summary
-from suite.paths import installation_key
-from suite.record import files
-from suite.record.schema import Run
+from levelfield import analysis
+from levelfield.history import summary
+from levelfield.history.summary import Summary
+from levelfield.paths import installation_key
+from levelfield.record import files
+from levelfield.record.schema import Run
 from tests.records_builder import make_run
 
 BEGAN = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)

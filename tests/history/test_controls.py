@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from suite.history import controls, summary
-from suite.paths import installation_key
-from suite.record.schema import Fingerprint, Run
+from levelfield.history import controls, summary
+from levelfield.paths import installation_key
+from levelfield.record.schema import Fingerprint, Run
 from tests.history.many import at, small_run, write_run
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from suite import analysis
-from suite.history import entry, summary
-from suite.record import files
+from levelfield import analysis
+from levelfield.history import entry, summary
+from levelfield.record import files
 from tests.history.many import small_run, write_run
 
 

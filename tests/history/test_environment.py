@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
-from suite.history import environment
-from suite.record.schema import Absent, Fingerprint
+from levelfield.history import environment
+from levelfield.record.schema import Absent, Fingerprint
 from tests.history.many import small_run
 
 MACHINE: Fingerprint = {

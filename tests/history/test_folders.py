@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.history import folders, summary
-from suite.history.queries import in_order
-from suite.record import files
+from levelfield.history import folders, summary
+from levelfield.history.queries import in_order
+from levelfield.record import files
 from tests.history.many import at, name, small_run, write_run
 
 

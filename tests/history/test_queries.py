@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.history import queries
-from suite.history.summary import Summary
+from levelfield.errors import LevelfieldError
+from levelfield.history import queries
+from levelfield.history.summary import Summary
 from tests.history.many import LATENCY, small_run, summaries, write_run
 
 

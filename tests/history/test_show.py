@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite.history.show import answer, rule, sparkline
-from suite.history.trend import Change, Trend
+from levelfield.history.show import answer, rule, sparkline
+from levelfield.history.trend import Change, Trend
 from tests.history.test_trend import series
 
 SERIES = series([1e6] * 6)

@@ -3,11 +3,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.errors import LevelfieldError
-from suite.history import summary
-from suite.record import files
-from suite.record.schema import Failure, Run
+from levelfield import analysis
+from levelfield.errors import LevelfieldError
+from levelfield.history import summary
+from levelfield.record import files
+from levelfield.record.schema import Failure, Run
 from tests.compare.ab.pairs import BARE, BOX, places
 from tests.history.many import LATENCY, small_run, write_run
 from tests.report.hostile import make_hostile

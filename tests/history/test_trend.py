@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from suite.history.trend import FEWEST_RUNS, Point, Series, trend
+from levelfield.history.trend import FEWEST_RUNS, Point, Series, trend
 
 
 def series(values: list[float | None]) -> Series:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from suite.images.bundle import FORMAT, MANIFEST
+from levelfield.images.bundle import FORMAT, MANIFEST
 
 CONTENT = b"a wheel"
 

@@ -7,23 +7,23 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite import paths
-from suite.images import debian_archives, engine, worker_code
-from suite.images.build import build
-from suite.record.schema import Image
+from levelfield import paths
+from levelfield.images import debian_archives, engine, worker_code
+from levelfield.images.build import build
+from levelfield.record.schema import Image
 from tests.servers import FileServer, Sources
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the checkout whose files a test may change, with a cache of its own."""
-    source = paths.package_root().parent
+    source = paths.package_root().parents[1]
     copy = tmp_path / "checkout"
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(source / "images", copy / "images", ignore=ignore)
     shutil.copytree(source / "suite", copy / "suite", ignore=ignore)
-    monkeypatch.setattr(paths, "package_root", lambda: copy / "suite")
-    monkeypatch.setattr(worker_code, "package_root", lambda: copy / "suite")
+    monkeypatch.setattr(paths, "package_root", lambda: copy / "suite" / "levelfield")
+    monkeypatch.setattr(worker_code, "package_root", lambda: copy / "suite" / "levelfield")
     return copy
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, debian, registries, version_locks
-from suite.images.architectures import AARCH64, VARIABLE, X86_64
-from suite.paths import images_root
+from levelfield.errors import LevelfieldError
+from levelfield.images import architectures, catalogue, debian, registries, version_locks
+from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
+from levelfield.paths import images_root
 
 
 @pytest.fixture

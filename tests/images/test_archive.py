@@ -3,7 +3,7 @@ import os
 import tarfile
 from pathlib import Path
 
-from suite.images import archive
+from levelfield.images import archive
 
 
 def _written(files: list[tuple[str, Path | bytes]]) -> bytes:

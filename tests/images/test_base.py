@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import base, debian, engine
-from suite.images.build import build
-from suite.images.recipe import recipe
+from levelfield.errors import LevelfieldError
+from levelfield.images import base, debian, engine
+from levelfield.images.build import build
+from levelfield.images.recipe import recipe
 
 pytestmark = pytest.mark.docker
 

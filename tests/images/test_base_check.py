@@ -3,8 +3,8 @@ import datetime as dt
 import msgspec
 import pytest
 
-from suite.images import base_check, debian
-from suite.record.bases import BaseLock
+from levelfield.images import base_check, debian
+from levelfield.record.bases import BaseLock
 from tests.servers import Sources
 
 

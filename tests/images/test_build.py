@@ -6,11 +6,11 @@ import docker
 import pytest
 from packaging.utils import canonicalize_name
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue, debian, engine, wheels, worker_code
-from suite.images.build import build
-from suite.images.cost import estimate
-from suite.record.schema import Image
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, debian, engine, wheels, worker_code
+from levelfield.images.build import build
+from levelfield.images.cost import estimate
+from levelfield.record.schema import Image
 
 pytestmark = pytest.mark.docker
 
@@ -67,7 +67,7 @@ def test_the_framework_works_inside(client: docker.DockerClient) -> None:
 
 COMPILE = """
 import json, sys, torch
-from suite.worker.probes import distributions
+from levelfield.worker.probes import distributions
 torch.compile(lambda values: (values * 2).sin() + 1)(torch.ones(64))
 print(json.dumps({"path": sys.path, "found": distributions()}))
 """

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import docker
 import pytest
 
-from suite.images import catalogue
-from suite.images.build import build
-from suite.images.recipe import recipe
-from suite.paths import cache_root
-from suite.schedule import parallel
+from levelfield.images import catalogue
+from levelfield.images.build import build
+from levelfield.images.recipe import recipe
+from levelfield.paths import cache_root
+from levelfield.schedule import parallel
 from tests.commands import Command
 from tests.engines import PrivateEngine
 
 if TYPE_CHECKING:
-    from suite.record.schema import Image
+    from levelfield.record.schema import Image
 
 pytestmark = pytest.mark.docker
 

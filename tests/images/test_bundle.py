@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import architectures, catalogue, debian
-from suite.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
-from suite.images.wheels import digest
-from suite.paths import images_root
-from suite.record.references import Reference
+from levelfield.errors import LevelfieldError
+from levelfield.images import architectures, catalogue, debian
+from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
+from levelfield.images.wheels import digest
+from levelfield.paths import images_root
+from levelfield.record.references import Reference
 from tests.images.bundles import CONTENT, bundle, entry, manifest
 
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.backends import registry
-from suite.errors import LevelfieldError
-from suite.images import catalogue, debian
-from suite.paths import images_root
-from suite.record.references import split_python
+from levelfield.backends import registry
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, debian
+from levelfield.paths import images_root
+from levelfield.record.references import split_python
 
 SHARED = ("msgspec", "numpy", "nvidia-ml-py", "psutil")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.images import clean, engine, layer, loading
-from suite.paths import cache_folder
+from levelfield.images import clean, engine, layer, loading
+from levelfield.paths import cache_folder
 
 LABEL = "levelfield.test-of-clean"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue, coherence, debian_resolving, locks, variants
-from suite.images.catalogue import PYTHON, Lock, Pin
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, coherence, debian_resolving, locks, variants
+from levelfield.images.catalogue import PYTHON, Lock, Pin
 
 ALL = [
     pytest.param(name, variant, version, id=f"{name}-{catalogue.stem(variant, version)}")

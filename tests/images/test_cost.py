@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from suite.images import catalogue
-from suite.images.cost import estimate
+from levelfield.images import catalogue
+from levelfield.images.cost import estimate
 
 
 def test_versions_are_made_one_by_one_and_share_their_wheels(cache: Path) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import docker
 import pytest
 
-from suite.backends import registry
-from suite.images import catalogue
-from suite.images.build import build
-from suite.images.cost import estimate
+from levelfield.backends import registry
+from levelfield.images import catalogue
+from levelfield.images.build import build
+from levelfield.images.cost import estimate
 
 ASKED = "LEVELFIELD_BUILD_CUDA"
 
@@ -36,7 +36,7 @@ CUDA = (
     + """
 import onnxruntime
 onnxruntime.preload_dlls()
-from suite.worker.libraries import libraries, mapped
+from levelfield.worker.libraries import libraries, mapped
 loaded = libraries(mapped(open("/proc/self/maps").read()))
 print(json.dumps({
     "found": found,
@@ -49,9 +49,9 @@ PLUGIN = (
     FOUND
     + """
 import ctypes, pathlib, onnxruntime_ep_nv_tensorrt_rtx as plugin
-from suite.backends import registry
-from suite.backends.onnxruntime_tensorrt_rtx import let_find_each_other
-from suite.backends.protocol import Options, Unsupported
+from levelfield.backends import registry
+from levelfield.backends.onnxruntime_tensorrt_rtx import let_find_each_other
+from levelfield.backends.protocol import Options, Unsupported
 path = pathlib.Path(plugin.get_library_path())
 let_find_each_other(path.parent)
 missing = []

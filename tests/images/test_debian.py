@@ -1,7 +1,7 @@
 import msgspec
 
-from suite.images import debian
-from suite.record.bases import BaseLock, Package
+from levelfield.images import debian
+from levelfield.record.bases import BaseLock, Package
 
 
 def _digest(*packages: Package, base: str = "slim") -> str:

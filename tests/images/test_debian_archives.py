@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import debian_archives, fetching
-from suite.images.debian import missing, read_lock
-from suite.images.debian_archives import MIRRORS
-from suite.record.bases import BaseLock, Package
+from levelfield.errors import LevelfieldError
+from levelfield.images import debian_archives, fetching
+from levelfield.images.debian import missing, read_lock
+from levelfield.images.debian_archives import MIRRORS
+from levelfield.record.bases import BaseLock, Package
 from tests.servers import Sources
 
 CONTENT = b"package"

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import debian, debian_resolving
+from levelfield.errors import LevelfieldError
+from levelfield.images import debian, debian_resolving
 
 
 @pytest.mark.extended

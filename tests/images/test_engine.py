@@ -6,11 +6,11 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import engine
-from suite.images.build import build
-from suite.images.recipe import recipe
-from suite.record.schema import Image
+from levelfield.errors import LevelfieldError
+from levelfield.images import engine
+from levelfield.images.build import build
+from levelfield.images.recipe import recipe
+from levelfield.record.schema import Image
 
 
 @pytest.mark.docker

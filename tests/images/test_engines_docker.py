@@ -6,8 +6,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.images import loading
-from suite.images.recipe import recipe
+from levelfield.images import loading
+from levelfield.images.recipe import recipe
 from tests.commands import run
 from tests.rigs import rig
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue, environments, wheels
-from suite.images.cost import estimate
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, environments, wheels
+from levelfield.images.cost import estimate
 
 LIST = """
 import json, sys
 from importlib.metadata import distributions
-import suite.worker
-print(json.dumps({"python": sys.version_info[:2], "suite": suite.__file__,
+import levelfield.worker
+print(json.dumps({"python": sys.version_info[:2], "package": levelfield.__file__,
                   "found": sorted((d.name.lower(), d.version) for d in distributions())}))
 """
 
@@ -35,11 +35,11 @@ def test_an_environment_holds_what_the_lock_says_and_nothing_else(made: environm
     inside = json.loads(result.stdout)
     assert inside["found"] == [[pin.name, pin.version] for pin in catalogue.lock("canary").pins]
     assert inside["python"] == [3, 11]
-    assert inside["suite"] == str(made.worker_code / "suite" / "__init__.py")
+    assert inside["package"] == str(made.worker_code / "levelfield" / "__init__.py")
 
 
 def test_it_carries_only_the_code_that_runs_inside(made: environments.Environment) -> None:
-    assert {path.name for path in (made.worker_code / "suite").iterdir()} - {"__pycache__"} == {
+    assert {path.name for path in (made.worker_code / "levelfield").iterdir()} - {"__pycache__"} == {
         "__init__.py",
         "plugins.py",
         "version.py",

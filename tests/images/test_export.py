@@ -5,9 +5,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.images import engine as engines
-from suite.images.build import build
-from suite.images.export import export_image
+from levelfield.images import engine as engines
+from levelfield.images.build import build
+from levelfield.images.export import export_image
 
 
 @pytest.mark.docker

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 import requests
 
-from suite.errors import LevelfieldError
-from suite.images import fetching
-from suite.images.fetching import Reason, Wanted
-from suite.images.wheels import silent
+from levelfield.errors import LevelfieldError
+from levelfield.images import fetching
+from levelfield.images.fetching import Reason, Wanted
+from levelfield.images.wheels import silent
 from tests.servers import FileServer
 
 CONTENT = bytes(range(256)) * 1600

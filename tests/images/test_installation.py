@@ -12,17 +12,17 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import clean, engine, layer
-from suite.images.build import build
-from suite.images.recipe import recipe
-from tests.commands import ROOT, eventually
+from levelfield.errors import LevelfieldError
+from levelfield.images import clean, engine, layer
+from levelfield.images.build import build
+from levelfield.images.recipe import recipe
+from tests.commands import IMPORTS, eventually
 
 pytestmark = pytest.mark.docker
 
 KILLED = """
 import sys
-from suite.images import engine
+from levelfield.images import engine
 with engine.connect() as client:
     with engine.container_of(client, sys.argv[1], [], command=["/bin/sh", "-c", "sleep 600"]):
         pass
@@ -85,7 +85,7 @@ def test_a_command_has_neither_a_network_nor_the_users_proxies(
 @pytest.mark.parametrize("by", ["the next build", "clean"])
 def test_the_container_of_a_killed_process_is_removed(client: docker.DockerClient, base: str, by: str) -> None:
     before, volumes = containers(client), client.volumes.list()
-    process = subprocess.Popen([sys.executable, "-c", KILLED, base], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    process = subprocess.Popen([sys.executable, "-c", KILLED, base], env={**os.environ, "PYTHONPATH": IMPORTS})
     assert eventually(lambda: process.poll() is not None or bool(containers(client) - before))
     engine.sweep(client)
     assert containers(client) - before, "its process is alive"

@@ -13,16 +13,16 @@ import docker
 import psutil
 import pytest
 
-from suite.images import base
-from suite.images.build import build
-from suite.images.engine import BUILD
-from suite.paths import MARK
-from tests.commands import eventually
+from levelfield.images import base
+from levelfield.images.build import build
+from levelfield.images.engine import BUILD
+from levelfield.paths import MARK
+from tests.commands import IMPORTS, eventually
 from tests.engines import PrivateEngine
 from tests.launchers.scripts import gone
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]
-COMMAND = [sys.executable, "-m", "suite.cli", "build", "canary"]
+COMMAND = [sys.executable, "-m", "levelfield.cli", "build", "canary"]
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_nothing_is_left_of_builds_that_were_killed(empty: PrivateEngine, tmp_pa
         "DOCKER_HOST": empty.host,
         "LEVELFIELD_CACHE": str(cache),
         "TMPDIR": str(temporary),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": IMPORTS,
     }
     with contextlib.closing(docker.DockerClient(empty.host)) as client:
 

@@ -12,8 +12,8 @@ import docker
 import pytest
 from docker.errors import APIError
 
-from suite.errors import LevelfieldError
-from suite.images import layer, loading
+from levelfield.errors import LevelfieldError
+from levelfield.images import layer, loading
 
 TAG = "levelfield-test/loaded"
 

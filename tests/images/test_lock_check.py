@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue, lock_check, locks
-from suite.images.lock_check import Outdated
-from suite.record.references import Reference, parse
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, lock_check, locks
+from levelfield.images.lock_check import Outdated
+from levelfield.record.references import Reference, parse
 
 
 def test_an_older_pin_is_outdated(checkout: Path) -> None:
@@ -24,7 +24,9 @@ def test_an_older_pin_is_outdated(checkout: Path) -> None:
 
 
 def test_named_locks_are_old_on_purpose(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suite.images.version_locks.compile_requirements", lambda *_: pytest.fail("nothing is asked"))
+    monkeypatch.setattr(
+        "levelfield.images.version_locks.compile_requirements", lambda *_: pytest.fail("nothing is asked")
+    )
     del checkout
     (checked,) = lock_check.check([parse("openvino@2025.4.1")])
     assert checked.outdated is None
@@ -32,7 +34,7 @@ def test_named_locks_are_old_on_purpose(checkout: Path, monkeypatch: pytest.Monk
 
 def test_an_index_that_does_not_answer_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del checkout
-    monkeypatch.setattr("suite.images.version_locks.compile_requirements", lambda *_: "no route to host")
+    monkeypatch.setattr("levelfield.images.version_locks.compile_requirements", lambda *_: "no route to host")
     found = lock_check.check([Reference("openvino")])
     assert {each.lock for each in found} == {catalogue.stem(*name) for name in catalogue.lock_names("openvino")}
     assert ["no route to host" in each.problem for each in found] == [each.lock == "cpu" for each in found]
@@ -45,7 +47,7 @@ def test_a_framework_of_a_cuda_variant_and_a_build_are_kept(monkeypatch: pytest.
         asked.append(sources[0].read_text())
         return "not asked"
 
-    monkeypatch.setattr("suite.images.version_locks.compile_requirements", compiled)
+    monkeypatch.setattr("levelfield.images.version_locks.compile_requirements", compiled)
     lock_check.check([parse("jax@cu13"), Reference("keras-torch")])
     jax, torch = asked
     assert "jax[cuda13]==0.10.2\n" in jax

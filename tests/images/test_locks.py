@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from suite import plan
-from suite.errors import LevelfieldError
-from suite.images import catalogue, locks, wheels
-from suite.images.registries import Places
-from suite.plan import arms
+from levelfield import plan
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, locks, wheels
+from levelfield.images.registries import Places
+from levelfield.plan import arms
 
 
 @pytest.mark.parametrize("name", ["canary", "onnxruntime"])

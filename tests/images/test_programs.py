@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import wheels
+from levelfield.errors import LevelfieldError
+from levelfield.images import wheels
 from tests.commands import eventually
 from tests.conftest import mounted
 from tests.images.test_wheels import _lock, _make_wheel
@@ -138,7 +138,7 @@ def test_the_systems_temporary_folder_may_be_full_and_forbid_programs(
 
 def test_a_program_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from suite.images import programs\n"
+        "import sys; from pathlib import Path; from levelfield.images import programs\n"
         f"programs.run([sys.executable, '-c', 'import os, time; from pathlib import Path;"
         f' Path("{tmp_path}/pid").write_text(str(os.getpid())); time.sleep(1000)\'])'
     )

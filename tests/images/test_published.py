@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import published
-from suite.images.published import ImagesFile, Published
+from levelfield.errors import LevelfieldError
+from levelfield.images import published
+from levelfield.images.published import ImagesFile, Published
 
 ONE = Published(
     image="onnxruntime",

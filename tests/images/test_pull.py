@@ -15,15 +15,15 @@ import msgspec
 import pytest
 from docker.errors import ImageNotFound
 
-from suite import paths
-from suite.cli.answers import schemas
-from suite.errors import LevelfieldError
-from suite.images import published, worker_code
-from suite.images.published import ImagesFile, Published
-from suite.images.pull import pull
-from suite.images.push import push
-from suite.images.recipe import Recipe, recipe
-from suite.record.references import parse
+from levelfield import paths
+from levelfield.cli.answers import schemas
+from levelfield.errors import LevelfieldError
+from levelfield.images import published, worker_code
+from levelfield.images.published import ImagesFile, Published
+from levelfield.images.pull import pull
+from levelfield.images.push import push
+from levelfield.images.recipe import Recipe, recipe
+from levelfield.record.references import parse
 from tests.commands import Command, one_clear_sentence, run
 from tests.registries import Registry
 
@@ -37,7 +37,7 @@ class Site(msgspec.Struct):
     answer: dict[str, Any] = {}
 
     def levelfield(self, *words: str | Path) -> Command:
-        return run(*words, folder=self.folder, environment={"PYTHONPATH": str(self.folder / "checkout")})
+        return run(*words, folder=self.folder, environment={"PYTHONPATH": str(self.folder / "checkout" / "suite")})
 
     @property
     def file(self) -> ImagesFile:
@@ -59,10 +59,10 @@ def registry() -> Iterator[Registry]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, registry: Registry, client: docker.DockerClient) -> Iterator[Site]:
     made = Site(tmp_path_factory.mktemp("site"), registry)
-    source, copy = paths.package_root().parent, made.folder / "checkout"
+    source, copy = paths.package_root().parents[1], made.folder / "checkout"
     for name in ("images", "suite"):
         shutil.copytree(source / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    with (copy / "suite" / "worker" / "__init__.py").open("a") as worker:
+    with (copy / "suite" / "levelfield" / "worker" / "__init__.py").open("a") as worker:
         worker.write(f"# {made.folder}\n")
     built = made.levelfield("build", "canary")
     assert built.code == 0, built.err
@@ -115,7 +115,7 @@ def test_what_was_pushed_and_removed_is_taken_and_nothing_is_built(site: Site, c
     assert here.tags == [site.tag]
     assert not here.attrs["RepoDigests"]
     said = client.containers.run(
-        here, ["-c", "import numpy, suite.worker; print('runs')"], entrypoint="python", remove=True
+        here, ["-c", "import numpy, levelfield.worker; print('runs')"], entrypoint="python", remove=True
     )
     assert said == b"runs\n"
     again = site.levelfield("build", "canary", "--from", "images.json")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import engine
-from suite.images.push import push
-from suite.record.references import parse
+from levelfield.errors import LevelfieldError
+from levelfield.images import engine
+from levelfield.images.push import push
+from levelfield.record.references import parse
 
 
 @pytest.mark.parametrize("address", ["https://localhost:5000/x", "localhost:5000/x:latest", "\x1b[2J", "-x"])

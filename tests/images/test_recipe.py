@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import base
-from suite.images.recipe import Recipe, recipe
-from suite.paths import images_root
+from levelfield.errors import LevelfieldError
+from levelfield.images import base
+from levelfield.images.recipe import Recipe, recipe
+from levelfield.paths import images_root
 
 Change = Callable[[Path], None]
 
@@ -55,9 +55,9 @@ def test_what_an_environment_is_made_of_changes_its_tag(checkout: Path, change: 
     "change",
     [
         pytest.param(_append("images/worker.toml"), id="recipe"),
-        pytest.param(_append("suite/worker/messages.py"), id="worker"),
-        pytest.param(_append("suite/zoo/__init__.py"), id="zoo"),
-        pytest.param(_append("suite/backends/new.py"), id="new backend"),
+        pytest.param(_append("suite/levelfield/worker/messages.py"), id="worker"),
+        pytest.param(_append("suite/levelfield/zoo/__init__.py"), id="zoo"),
+        pytest.param(_append("suite/levelfield/backends/new.py"), id="new backend"),
     ],
 )
 def test_what_runs_inside_changes_only_the_last_layer(checkout: Path, change: Change) -> None:
@@ -71,9 +71,9 @@ def test_what_runs_inside_changes_only_the_last_layer(checkout: Path, change: Ch
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(_append("suite/report/style.css", "a { color: red }"), id="style sheet"),
-        pytest.param(_append("suite/images/build.py"), id="host code"),
-        pytest.param(_append("suite/worker/messages.pyc", "x"), id="bytecode"),
+        pytest.param(_append("suite/levelfield/report/style.css", "a { color: red }"), id="style sheet"),
+        pytest.param(_append("suite/levelfield/images/build.py"), id="host code"),
+        pytest.param(_append("suite/levelfield/worker/messages.pyc", "x"), id="bytecode"),
         pytest.param(_append("images/torch/cpu.lock"), id="another image's lock"),
         pytest.param(
             _replace("images/base.lock", 'name = "g++", version = "', 'name = "g++", version = "9'), id="other base"
@@ -83,7 +83,7 @@ def test_what_runs_inside_changes_only_the_last_layer(checkout: Path, change: Ch
     ],
 )
 def test_nothing_else_changes_a_tag(checkout: Path, change: Change) -> None:
-    (checkout / "suite" / "report").mkdir(exist_ok=True)
+    (checkout / "suite" / "levelfield" / "report").mkdir(exist_ok=True)
     before = _tags(recipe("canary"))
     change(checkout)
     assert _tags(recipe("canary")) == before

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import base, debian
-from suite.images.recipe import recipe
-from suite.record.bases import BaseLock
+from levelfield.errors import LevelfieldError
+from levelfield.images import base, debian
+from levelfield.images.recipe import recipe
+from levelfield.record.bases import BaseLock
 from tests.share.evidence import image
 
 

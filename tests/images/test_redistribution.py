@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.images import catalogue
-from suite.images.redistribution import restricted
+from levelfield.images import catalogue
+from levelfield.images.redistribution import restricted
 
 
 def test_no_image_for_the_cpu_holds_any() -> None:

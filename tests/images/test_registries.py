@@ -1,6 +1,6 @@
 import itertools
 
-from suite.images import registries
+from levelfield.images import registries
 
 LISTING = """\
 :env:.find-links='/wheels'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suite.images.registry_answers import refused
+from levelfield.images.registry_answers import refused
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from cyclonedx.validation.json import JsonStrictValidator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue, debian, sbom
-from suite.record.schema import Image
-from suite.share.inputs import SBOM_NAME
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, debian, sbom
+from levelfield.record.schema import Image
+from levelfield.share.inputs import SBOM_NAME
 from tests.share.evidence import image
 
 

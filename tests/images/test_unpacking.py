@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import configured, unpacking
+from levelfield.errors import LevelfieldError
+from levelfield.images import configured, unpacking
 from tests import debs
 from tests.debs import entry, files
 
@@ -140,7 +140,7 @@ def test_the_bytes_do_not_depend_on_the_machine(
     umask: int, environment: dict[str, str], cache: Path, everything: list[Path]
 ) -> None:
     program = (
-        "import io, pathlib, sys; from suite.images import unpacking; "
+        "import io, pathlib, sys; from levelfield.images import unpacking; "
         f"print(unpacking.unpack(map(pathlib.Path, sys.argv[1:]), {NEWEST_S}, io.BytesIO()).diff_id)"
     )
     result = subprocess.run(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.compatibility import table
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.images import catalogue, variants
+from levelfield.compatibility import table
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.images import catalogue, variants
 
 
 def test_the_variants_of_an_image_are_its_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

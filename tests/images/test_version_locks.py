@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue, version_locks
-from suite.plan import arms
-from suite.record.references import suffix
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, version_locks
+from levelfield.plan import arms
+from levelfield.record.references import suffix
 
 OLD, NEW = catalogue.lock("onnxruntime", "cpu", "1.22.1"), catalogue.lock("onnxruntime")
 NEEDED = ("coloredlogs", "humanfriendly", "mpmath", "sympy")

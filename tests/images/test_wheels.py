@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import wheels
-from suite.images.catalogue import Lock, Pin
-from suite.images.registries import Places
+from levelfield.errors import LevelfieldError
+from levelfield.images import wheels
+from levelfield.images.catalogue import Lock, Pin
+from levelfield.images.registries import Places
 
 FILE = "tiny-1.0-py3-none-any.whl"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue
-from suite.images.catalogue import Pin
-from suite.images.withdrawn import GONE, withdrawn
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
+from levelfield.images.catalogue import Pin
+from levelfield.images.withdrawn import GONE, withdrawn
 
 LOCK = catalogue.lock("canary")
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from suite.images import worker_code
+from levelfield.images import worker_code
 
 
 def test_the_folder_is_made_once_and_holds_the_files(cache: Path) -> None:
     folder = worker_code.folder()
     contents = worker_code.files()
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == contents.keys()
-    assert (folder / "suite/worker/server.py").read_bytes() == contents["suite/worker/server.py"]
+    assert (folder / "levelfield/worker/server.py").read_bytes() == contents["levelfield/worker/server.py"]
     assert worker_code.folder() == folder
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith("draft-")] == []
 

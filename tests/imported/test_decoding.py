@@ -1,9 +1,9 @@
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.imported import decoding
-from suite.imported.types import NO_DATE
-from suite.record.schema import Absent
+from levelfield.errors import LevelfieldError
+from levelfield.imported import decoding
+from levelfield.imported.types import NO_DATE
+from levelfield.record.schema import Absent
 
 
 def test_errors_name_the_field() -> None:

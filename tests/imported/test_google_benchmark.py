@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.imported import google_benchmark
-from suite.imported.types import Recorded
+from levelfield.errors import LevelfieldError
+from levelfield.imported import google_benchmark
+from levelfield.imported.types import Recorded
 from tests.imported.recorded import content
 
 NAME = "google-benchmark-1.7.1.json"

@@ -3,9 +3,9 @@ import statistics
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.imported import hyperfine
-from suite.record.schema import Absent
+from levelfield.errors import LevelfieldError
+from levelfield.imported import hyperfine
+from levelfield.record.schema import Absent
 from tests.imported.recorded import content
 
 NAME = "hyperfine-1.15.0.json"

@@ -1,7 +1,7 @@
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.imported import loadgen
+from levelfield.errors import LevelfieldError
+from levelfield.imported import loadgen
 from tests.imported.recorded import content
 
 

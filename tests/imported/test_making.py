@@ -1,11 +1,11 @@
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.analysis import guarded
-from suite.imported import making, reading
-from suite.imported.types import NO_DATE, Recorded, Result, Timed
-from suite.record.schema import Absent, Run
+from levelfield import analysis
+from levelfield.analysis import guarded
+from levelfield.imported import making, reading
+from levelfield.imported.types import NO_DATE, Recorded, Result, Timed
+from levelfield.record.schema import Absent, Run
 from tests.imported.recorded import FOLDER
 
 NOW = "2026-01-02T03:04:05Z"

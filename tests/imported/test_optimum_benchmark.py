@@ -3,8 +3,8 @@ import statistics
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.imported import optimum_benchmark
+from levelfield.errors import LevelfieldError
+from levelfield.imported import optimum_benchmark
 from tests.imported.recorded import content
 
 NAME = "optimum-benchmark-report.json"

@@ -3,8 +3,8 @@ import statistics
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.imported import pyperf
+from levelfield.errors import LevelfieldError
+from levelfield.imported import pyperf
 from tests.imported.recorded import content
 
 NAME = "pyperf-2.11.0-1.json"

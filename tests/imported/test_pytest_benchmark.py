@@ -3,8 +3,8 @@ import statistics
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.imported import pytest_benchmark
+from levelfield.errors import LevelfieldError
+from levelfield.imported import pytest_benchmark
 from tests.imported.recorded import content
 
 NAME = "pytest-benchmark-5.3.1.json"

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.analysis import guarded
-from suite.errors import LevelfieldError
-from suite.imported import making, reading
+from levelfield.analysis import guarded
+from levelfield.errors import LevelfieldError
+from levelfield.imported import making, reading
 from tests.imported.recorded import FOLDER, files
 
 TOOLS = {

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from suite.imported.types import LARGEST_NS, Timed, rate, samples, seconds
+from levelfield.imported.types import LARGEST_NS, Timed, rate, samples, seconds
 
 
 def test_the_time_of_a_loop_keeps_what_a_call_would_lose() -> None:

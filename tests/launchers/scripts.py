@@ -6,9 +6,9 @@ from pathlib import Path
 
 import psutil
 
-from suite.launchers.process import ProcessChannel
-from suite.launchers.venv import start_process
-from suite.launchers.worker import Worker
+from levelfield.launchers.process import ProcessChannel
+from levelfield.launchers.venv import start_process
+from levelfield.launchers.worker import Worker
 
 PATIENCE_S = 60.0
 """On a slow, busy machine a Python may take seconds to start."""

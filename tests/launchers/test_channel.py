@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.launchers import channel
-from suite.launchers.channel import STDERR_BYTES, Lines, LineTooLong
+from levelfield.launchers import channel
+from levelfield.launchers.channel import STDERR_BYTES, Lines, LineTooLong
 
 
 @given(st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b""))), st.data())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.launchers.choice import choose, launchers_by_name
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.choice import choose, launchers_by_name
 
 
 @pytest.fixture

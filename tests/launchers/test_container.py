@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from suite.launchers.channel import ChannelClosed, ChannelTimeout
-from suite.launchers.container import STDERR, STDOUT, ContainerChannel, LocalProcess
+from levelfield.launchers.channel import ChannelClosed, ChannelTimeout
+from levelfield.launchers.container import STDERR, STDOUT, ContainerChannel, LocalProcess
 
 
 class Response:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite.backends.profiling.protocol import MAX_TRACE_BYTES
-from suite.launchers import credible
-from suite.launchers.worker import WorkerError
-from suite.record import bounds, files, schema
-from suite.record.schema import Failure
-from suite.worker.messages import (
+from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
+from levelfield.launchers import credible
+from levelfield.launchers.worker import WorkerError
+from levelfield.record import bounds, files, schema
+from levelfield.record.schema import Failure
+from levelfield.worker.messages import (
     Converged,
     Driven,
     Evaluated,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from suite.launchers.disk_limit import DiskLimit
-from suite.launchers.worker import Worker, WorkerError, wait_for_answers
-from suite.worker.messages import Measure, Measured, Probe, Probed
+from levelfield.launchers.disk_limit import DiskLimit
+from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
+from levelfield.worker.messages import Measure, Measured, Probe, Probed
 from tests.commands import ROOT
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, channel
 
@@ -82,7 +82,7 @@ HIDES = """
 import os, sys
 from pathlib import Path
 from typing import Any
-from suite.launchers.disk_limit import DiskLimit
+from levelfield.launchers.disk_limit import DiskLimit
 os.chdir(sys.argv[1])  # to nobody the folders above are closed
 os.chown(".", 65534, -1)
 os.setuid(65534)

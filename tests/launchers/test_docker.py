@@ -19,16 +19,16 @@ import msgspec
 import psutil
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import engine as images
-from suite.launchers.container import LocalProcess
-from suite.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
-from suite.launchers.environment import PADDING
-from suite.launchers.protocol import LaunchSpec
-from suite.launchers.worker import Worker, WorkerError
-from suite.machine import owner
-from suite.record.schema import Image
-from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
+from levelfield.errors import LevelfieldError
+from levelfield.images import engine as images
+from levelfield.launchers.container import LocalProcess
+from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
+from levelfield.launchers.environment import PADDING
+from levelfield.launchers.protocol import LaunchSpec
+from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.machine import owner
+from levelfield.record.schema import Image
+from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task, Verified, Verify
 from tests.commands import eventually
 from tests.engines import Cable, PrivateEngine, containers, none_left
 from tests.launchers.scripts import PATIENCE_S, READY, gone
@@ -186,7 +186,7 @@ def run_inside(engine: docker.DockerClient, launcher: DockerLauncher, spec: Laun
         engine.api.remove_image(tag, force=True)
 
 
-SERVE = "from suite.worker.__main__ import main\nmain()"
+SERVE = "from levelfield.worker.__main__ import main\nmain()"
 
 
 def test_inside_a_container(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec) -> None:
@@ -208,7 +208,7 @@ def test_inside_a_container(engine: docker.DockerClient, launcher: DockerLaunche
 PRINTING = """
 import os, sys
 print("printed before serving", file=sys.stderr)
-import suite.backends.canary as canary
+import levelfield.backends.canary as canary
 Quiet = canary.Canary
 class Loud(Quiet):
     def load(self, source):
@@ -317,9 +317,9 @@ SUPERVISOR = textwrap.dedent(
     import sys, time
     from pathlib import Path
     import msgspec
-    from suite.launchers.docker import DockerLauncher, connect
-    from suite.launchers.protocol import LaunchSpec
-    from suite.worker.messages import Load, Loaded, Measure, Task
+    from levelfield.launchers.docker import DockerLauncher, connect
+    from levelfield.launchers.protocol import LaunchSpec
+    from levelfield.worker.messages import Load, Loaded, Measure, Task
     launcher = DockerLauncher(connect())
     spec = msgspec.json.decode(sys.argv[1], type=LaunchSpec, dec_hook=lambda kind, value: kind(value))
     workers = [launcher.launch(spec) for _ in range(2)]

@@ -7,11 +7,11 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.launchers.docker import DockerLauncher
-from suite.launchers.protocol import LaunchSpec
-from suite.launchers.worker import WorkerError
-from suite.record.schema import Image
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.launchers.protocol import LaunchSpec
+from levelfield.launchers.worker import WorkerError
+from levelfield.record.schema import Image
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.machine.fake_nvml import compile_library, environment

@@ -9,10 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.launchers.environment import PADDING, gpu_environment, memory_environment, worker_environment
-from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import LaunchSpec
-from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
+from levelfield.launchers.environment import PADDING, gpu_environment, memory_environment, worker_environment
+from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.protocol import LaunchSpec
+from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
 from tests.launchers.scripts import PATIENCE_S
 
 
@@ -89,7 +89,7 @@ def places(padding_bytes: int) -> tuple[int, int]:
     Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "2", reason="addresses are not randomised here"
 )
 def test_randomised_addresses_leave_the_heap_as_it_is_and_padding_moves_it() -> None:
-    """The kernel moves the stack within its page, and the heap by whole pages only: see `suite.schedule.padding`."""
+    """The kernel moves the stack within its page, and the heap by whole pages only: see `schedule.padding`."""
     without = [places(0) for _ in range(8)]
     assert len({stack % 4096 for _, stack in without}) > 1
     assert len({heap for heap, _ in without}) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suite.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
+from levelfield.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import LaunchSpec
-from suite.worker.messages import Probe, Probed
+from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.protocol import LaunchSpec
+from levelfield.worker.messages import Probe, Probed
 from tests.launchers.scripts import PATIENCE_S
 
 

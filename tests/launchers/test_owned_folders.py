@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.launchers import owned_folders
+from levelfield.launchers import owned_folders
 
 KILLED = (
-    "import os; from suite.launchers import owned_folders;"
+    "import os; from levelfield.launchers import owned_folders;"
     " print(owned_folders.make(), flush=True); os.kill(os.getpid(), 9)"
 )
 

@@ -13,8 +13,8 @@ import docker
 import pytest
 from docker.errors import DockerException
 
-from suite.images import engine
-from suite.images.recipe import recipe
+from levelfield.images import engine
+from levelfield.images.recipe import recipe
 from tests.commands import eventually, run
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]

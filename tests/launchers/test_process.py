@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.launchers import channel as channels
-from suite.launchers.channel import ChannelClosed, ChannelTimeout, LineTooLong
-from suite.launchers.process import ProcessChannel
-from suite.launchers.worker import WorkerError, wait_for_answers
-from suite.worker.messages import Probe, Probed
+from levelfield.launchers import channel as channels
+from levelfield.launchers.channel import ChannelClosed, ChannelTimeout, LineTooLong
+from levelfield.launchers.process import ProcessChannel
+from levelfield.launchers.worker import WorkerError, wait_for_answers
+from levelfield.worker.messages import Probe, Probed
 from tests.commands import eventually
 from tests.launchers.scripts import PATIENCE_S, READY, channel, gone, worker
 

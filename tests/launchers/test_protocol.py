@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import LaunchSpec, WorkerPaths
-from suite.record.schema import Image
+from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.record.schema import Image
 
 IMAGE = Image(name="canary", variant="cpu", launcher="host")
 

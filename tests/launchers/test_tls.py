@@ -12,7 +12,8 @@ import docker
 import msgspec
 import pytest
 
-from suite.launchers.docker import DockerLauncher
+from levelfield.launchers.docker import DockerLauncher
+from tests.commands import IMPORTS
 from tests.engines import PrivateEngine
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]
@@ -22,10 +23,10 @@ SCRIPT = textwrap.dedent(
     import contextlib, os, sys, time
     from pathlib import Path
     import msgspec
-    from suite.launchers.docker import DockerLauncher, connect
-    from suite.launchers.protocol import LaunchSpec
-    from suite.record.schema import Image
-    from suite.worker.messages import Load, Loaded, Task, Verified, Verify
+    from levelfield.launchers.docker import DockerLauncher, connect
+    from levelfield.launchers.protocol import LaunchSpec
+    from levelfield.record.schema import Image
+    from levelfield.worker.messages import Load, Loaded, Task, Verified, Verify
     image = msgspec.json.decode(sys.argv[1], type=Image)
     artifacts = Path(os.environ["LEVELFIELD_CACHE"]) / "artifacts"
     artifacts.mkdir(parents=True)
@@ -66,7 +67,7 @@ def test_a_worker_answers_over_tls(engine: docker.DockerClient, tmp_path: Path) 
             ["nsenter", f"--net=/proc/{private.pid}/ns/net", sys.executable, "-c", SCRIPT, msgspec.json.encode(image)],
             env={
                 **os.environ,
-                "PYTHONPATH": str(Path(__file__).parents[2]),
+                "PYTHONPATH": IMPORTS,
                 "LEVELFIELD_CACHE": str(tmp_path / "cache"),
                 "DOCKER_HOST": ADDRESS,
                 "DOCKER_TLS_VERIFY": "1",

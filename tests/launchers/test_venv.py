@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.launchers.worker import WorkerError
+from levelfield.launchers.worker import WorkerError
 
 
 def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
-    from suite.launchers.venv import start_process
+    from levelfield.launchers.venv import start_process
 
     with pytest.raises(WorkerError, match="could not be started: No such file"):
         start_process([str(tmp_path / "python")], "the script", {}, tmp_path)

@@ -12,12 +12,12 @@ import docker
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.launchers.docker import LABEL, NOBODY, DockerLauncher
-from suite.launchers.protocol import LaunchSpec
-from suite.launchers.volumes import sees_our_files
-from suite.machine import owner
-from suite.record.schema import Image
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher
+from levelfield.launchers.protocol import LaunchSpec
+from levelfield.launchers.volumes import sees_our_files
+from levelfield.machine import owner
+from levelfield.record.schema import Image
 from tests.conftest import mounted
 from tests.engines import PrivateEngine, containers, none_left
 from tests.launchers.scripts import PATIENCE_S

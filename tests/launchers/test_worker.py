@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.launchers import channel as channels
-from suite.launchers.worker import Worker, WorkerError, wait_for_answers
-from suite.record.schema import FailureKind
-from suite.worker.messages import Measure, Measured, Probe, Probed
+from levelfield.launchers import channel as channels
+from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
+from levelfield.record.schema import FailureKind
+from levelfield.worker.messages import Measure, Measured, Probe, Probed
 from tests.commands import eventually
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
@@ -180,7 +180,7 @@ def test_another_protocol() -> None:
 
 
 def test_closed_output_without_an_exit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from suite.launchers import worker as workers
+    from levelfield.launchers import worker as workers
 
     monkeypatch.setattr(workers, "GRACE_S", 0.5)
     fails(
@@ -232,9 +232,9 @@ def test_a_worker_dies_with_a_killed_supervisor() -> None:
                 """
                 import time
                 from pathlib import Path
-                from suite.launchers.host import HostLauncher
-                from suite.launchers.protocol import LaunchSpec
-                from suite.worker.messages import Load, Measure, Task
+                from levelfield.launchers.host import HostLauncher
+                from levelfield.launchers.protocol import LaunchSpec
+                from levelfield.worker.messages import Load, Measure, Task
                 launcher = HostLauncher()
                 image = launcher.prepare("canary", "cpu", None, lambda text: None)
                 spec = LaunchSpec(

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.commands import ROOT
+from tests.commands import IMPORTS
 
 _SOURCE = r"""
 #include <stdio.h>
@@ -322,8 +322,8 @@ def compile_library(
 
 _QUESTION = """
 import json, msgspec
-from suite.machine.driver import findings, nvidia
-from suite.machine.gpu import gpu
+from levelfield.machine.driver import findings, nvidia
+from levelfield.machine.gpu import gpu
 facts = gpu()
 print(json.dumps({
     "facts": msgspec.to_builtins(facts),
@@ -344,7 +344,7 @@ def ask(folder: Path) -> dict[str, Any]:
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment(folder)},
+        env={**os.environ, "PYTHONPATH": IMPORTS, **environment(folder)},
     )
     found = json.loads(answer.stdout)
     assert isinstance(found, dict)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from suite.machine.findings import Finding
+from levelfield.machine.findings import Finding
 
 V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 """`/proc/self/mountinfo` of a machine with control groups v2."""

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from suite.record.schema import Absent
+from levelfield.record.schema import Absent
 
 BUSY = "print('up', flush=True)\nwhile True: pass"
 

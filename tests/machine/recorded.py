@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from suite.record.cpu_lists import as_text, cpu_list
+from levelfield.record.cpu_lists import as_text, cpu_list
 from tests.machine.folders import write
 
 FOLDER = Path(__file__).parent / "topologies"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine import control_groups
-from suite.machine.signals import Signals, difference
-from suite.record.schema import Absent
+from levelfield.machine import control_groups
+from levelfield.machine.signals import Signals, difference
+from levelfield.record.schema import Absent
 from tests.machine.folders import V2, write
 
 V1 = (
@@ -144,8 +144,8 @@ def _remove(*groups: Path) -> None:
 
 ENTER = "import os, sys; open(sys.argv[1] + '/cgroup.procs', 'w').write(str(os.getpid()))\n"
 LIMITS = """
-from suite.machine.topology import read
-from suite.plan import cpu_pinning
+from levelfield.machine.topology import read
+from levelfield.plan import cpu_pinning
 print(read().quota, *cpu_pinning.counts((), cpu_pinning.pool((), read())))
 """
 BUSY = """

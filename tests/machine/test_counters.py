@@ -5,8 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from suite.machine import counters
-from suite.record.schema import Absent
+from levelfield.machine import counters
+from levelfield.record.schema import Absent
 from tests.machine.processes import known, process
 
 

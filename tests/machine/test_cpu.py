@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from suite.machine import cpu
-from suite.record.schema import Absent
+from levelfield.machine import cpu
+from levelfield.record.schema import Absent
 from tests.machine.folders import write
 
 

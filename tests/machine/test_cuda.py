@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from suite.machine.cuda import host_libraries
-from suite.record.schema import Absent
+from levelfield.machine.cuda import host_libraries
+from levelfield.record.schema import Absent
 from tests.machine.folders import write
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from suite.machine.device_use import Device
-from suite.record.schema import Absent
-from tests.commands import ROOT
+from levelfield.machine.device_use import Device
+from levelfield.record.schema import Absent
+from tests.commands import IMPORTS
 from tests.machine.fake_nvml import H100, FakeGpu, compile_library, environment
 
 _QUESTION = """
 import json, os, pathlib, sys, msgspec
-from suite.machine.device_use import Device
+from levelfield.machine.device_use import Device
 now = pathlib.Path(os.environ["FAKE_NVML"])
 before, after, pids = json.loads(sys.argv[1])
 def set_(values):
@@ -46,7 +46,7 @@ def use(
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "FAKE_NVML": str(folder / "now"), **environment(library)},
+        env={**os.environ, "PYTHONPATH": IMPORTS, "FAKE_NVML": str(folder / "now"), **environment(library)},
     )
     found = json.loads(answer.stdout)
     assert isinstance(found, dict)
@@ -185,7 +185,7 @@ def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> Non
         text=True,
         env={
             **os.environ,
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": IMPORTS,
             "FAKE_NVML": str(tmp_path / "now"),
             **environment(compile_library(tmp_path / "nvml")),
         },
@@ -195,7 +195,7 @@ def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> Non
 
 _OTHERS = """
 import json, sys, msgspec
-from suite.machine.device_use import Device
+from levelfield.machine.device_use import Device
 with Device(0) as device:
     print(json.dumps(msgspec.to_builtins(device.others(json.loads(sys.argv[1])))))
 """
@@ -221,7 +221,7 @@ def test_processes_of_others(
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "FAKE_NVML": str(tmp_path / "now"), **environment(library)},
+        env={**os.environ, "PYTHONPATH": IMPORTS, "FAKE_NVML": str(tmp_path / "now"), **environment(library)},
     )
     found = json.loads(answer.stdout)
     assert found == expected if expected is not None else "namespace" in found["reason"]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.errors import LevelfieldError
-from suite.machine.devices import only_visible
-from suite.plan import Selection, make
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.errors import LevelfieldError
+from levelfield.machine.devices import only_visible
+from levelfield.plan import Selection, make
 from tests.commands import one_clear_sentence, run
 from tests.machine.fake_nvml import H100, compile_library, environment
 

@@ -1,8 +1,8 @@
 import msgspec
 import pytest
 
-from suite.machine.disturbance import disturbed, in_words, reasons
-from suite.record.schema import Absent, Noise
+from levelfield.machine.disturbance import disturbed, in_words, reasons
+from levelfield.record.schema import Absent, Noise
 
 QUIET = Noise(
     elapsed_ns=500_000_000,

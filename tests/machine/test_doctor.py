@@ -1,5 +1,5 @@
-from suite.machine.doctor import examine
-from suite.machine.findings import Needs
+from levelfield.machine.doctor import examine
+from levelfield.machine.findings import Needs
 
 
 def test_this_machine_is_examined_with_a_fix_beside_all_that_is_not_well() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.launchers.choice import choose
-from suite.machine import engine
-from suite.record.schema import Absent
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.choice import choose
+from levelfield.machine import engine
+from levelfield.record.schema import Absent
 
 
 @pytest.fixture

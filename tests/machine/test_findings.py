@@ -1,6 +1,6 @@
 """What a finding says: whether something has to be done, and then what."""
 
-from suite.machine.findings import bad, check, gibibytes, ok, warn
+from levelfield.machine.findings import bad, check, gibibytes, ok, warn
 
 
 def test_a_judgement_is_a_warning_with_a_fix_or_neither() -> None:

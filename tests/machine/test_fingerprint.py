@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.machine import control_groups, cpu, kernel, system
-from suite.machine.fingerprint import changed, fingerprint
-from suite.record.schema import Absent, Fingerprint
+from levelfield.machine import control_groups, cpu, kernel, system
+from levelfield.machine.fingerprint import changed, fingerprint
+from levelfield.record.schema import Absent, Fingerprint
 
 PRIVATE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}|\b(?:\d{1,3}\.){3}\d{1,3}:\d+")
 

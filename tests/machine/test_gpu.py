@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from suite.compatibility import table
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.compatibility.selection import choose
-from suite.machine.driver import findings
-from suite.machine.gpu import gpu
-from suite.record.schema import Absent
+from levelfield.compatibility import table
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.selection import choose
+from levelfield.machine.driver import findings
+from levelfield.machine.gpu import gpu
+from levelfield.record.schema import Absent
 from tests.commands import run
 from tests.machine.fake_nvml import A100, B200, H100, K80, P100, RTX_4090, T4, V100, FakeGpu, ask, compile_library
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from suite.machine.gpu import kernel_module
+from levelfield.machine.gpu import kernel_module
 from tests.machine.fake_nvml import H100, RTX_4090, FakeGpu, ask, compile_library
 from tests.machine.folders import write
 

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from suite.machine.idle_wait import LIMIT_NS, STILL_NS, wait_until_idle
+from levelfield.machine.idle_wait import LIMIT_NS, STILL_NS, wait_until_idle
 from tests.machine.processes import ASLEEP, BUSY, process
 
 MS = 1_000_000

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from suite.machine import kernel
+from levelfield.machine import kernel
 from tests.machine.folders import write
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.machine import nvidia_smi
-from suite.machine.fingerprint import fingerprint
-from suite.record.schema import Absent
+from levelfield.errors import LevelfieldError
+from levelfield.machine import nvidia_smi
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.record.schema import Absent
 
 FOLDER = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in FOLDER.glob("*.xml"))

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from suite.machine import owner
+from levelfield.machine import owner
 
 
 def test_a_live_supervisor_is_not_dead() -> None:

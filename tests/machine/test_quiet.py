@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.machine import quiet
-from suite.record.schema import Absent, Noise
+from levelfield.machine import quiet
+from levelfield.record.schema import Absent, Noise
 from tests.machine.folders import states, write
 
 QUIET = Noise(

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine.rapl import Package, Rapl, spent_uj
-from suite.machine.signals import Signals, difference
-from suite.record.schema import Absent
+from levelfield.machine.rapl import Package, Rapl, spent_uj
+from levelfield.machine.signals import Signals, difference
+from levelfield.record.schema import Absent
 
 RANGE_UJ = 262_143_328_850
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from suite.machine import reading
-from suite.record.schema import Absent
+from levelfield.machine import reading
+from levelfield.record.schema import Absent
 
 
 def test_a_missing_file_is_absent_and_named_the_same_on_every_machine(tmp_path: Path) -> None:

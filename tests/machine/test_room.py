@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine import room
-from suite.machine.findings import Needs
-from suite.machine.topology import Topology
+from levelfield.machine import room
+from levelfield.machine.findings import Needs
+from levelfield.machine.topology import Topology
 from tests.conftest import mounted
 from tests.machine.folders import V2, write
 from tests.machine.recorded import machine

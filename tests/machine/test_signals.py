@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine import counters
-from suite.machine.signals import Signals, difference
-from suite.record.schema import Absent
+from levelfield.machine import counters
+from levelfield.machine.signals import Signals, difference
+from levelfield.record.schema import Absent
 from tests.machine.processes import ASLEEP, BUSY, known, process
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.machine import states
-from suite.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
+from levelfield.machine import states
+from levelfield.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
 
 DAY = dt.date(2026, 11, 27)
 OWN = MachineLevels(900_000, 400_000, 500_000, probes=100, low_share=0.7, high_share=0.2, kept=False)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine import system
+from levelfield.machine import system
 from tests.machine.folders import write
 
 

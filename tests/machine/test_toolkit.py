@@ -5,12 +5,12 @@ from typing import Any
 import docker
 import pytest
 
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.machine import toolkit
-from suite.machine.engine import described
-from suite.machine.findings import Needs
-from suite.machine.tools import container_engine
-from suite.record.schema import Absent
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.machine import toolkit
+from levelfield.machine.engine import described
+from levelfield.machine.findings import Needs
+from levelfield.machine.tools import container_engine
+from levelfield.record.schema import Absent
 
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
 RUNC = {"io.containerd.runc.v2": {"path": "runc"}, "runc": {"path": "runc"}}

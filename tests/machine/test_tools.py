@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine import tools
-from suite.machine.engine import Address
-from suite.machine.findings import Needs
+from levelfield.machine import tools
+from levelfield.machine.engine import Address
+from levelfield.machine.findings import Needs
 from tests.machine.folders import states
 
 DEFAULT = Address("unix:///var/run/docker.sock", "the default socket")
@@ -43,7 +43,7 @@ def test_a_socket_of_somebody_else_means_ask_for_the_right() -> None:
         pytest.skip("only root can become somebody else")
     program = (
         # Imported before the change of user: the checkout may be private to root.
-        "import os, suite.machine.tools as tools, pynvml\n"
+        "import os, levelfield.machine.tools as tools, pynvml\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "print(tools.container_engine(tools.Needs()).findings[0].fix)"
     )

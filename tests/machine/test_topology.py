@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.machine.topology import Topology, layout, placement, read, unknown
-from suite.plan import cpu_pinning
-from suite.record.cpu_lists import as_text
-from suite.record.schema import Absent
+from levelfield.errors import LevelfieldError
+from levelfield.machine.topology import Topology, layout, placement, read, unknown
+from levelfield.plan import cpu_pinning
+from levelfield.record.cpu_lists import as_text
+from levelfield.record.schema import Absent
 from tests.machine.folders import write
 from tests.machine.recorded import FOLDER, machine, of_mask
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psutil
 
-from suite.machine import worker_memory
+from levelfield.machine import worker_memory
 from tests.machine.folders import V2, write
 
 

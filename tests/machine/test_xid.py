@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from suite.machine import xid
-from suite.machine.xid import KernelLog, PciAddress, codes_of
-from suite.record.schema import Absent
-from tests.commands import ROOT
+from levelfield.machine import xid
+from levelfield.machine.xid import KernelLog, PciAddress, codes_of
+from levelfield.record.schema import Absent
+from tests.commands import IMPORTS
 from tests.machine.fake_nvml import compile_library, environment
 
 HERE = PciAddress(0, 0x3B, 0)
@@ -22,7 +22,7 @@ OLD = "4,7,12,-;NVRM: Xid (PCI:0000:3B:00.0): 13, Graphics SM Warp Exception\n"
 
 _QUESTION = """
 import json, os, pathlib, sys, msgspec, pynvml
-from suite.machine.xid import Watch
+from levelfield.machine.xid import Watch
 now, log = pathlib.Path(os.environ["FAKE_NVML"]), pathlib.Path(sys.argv[1])
 said = []
 def set_(**values):
@@ -54,7 +54,7 @@ def ask(folder: Path, log: Path, without: tuple[str, ...] = ()) -> list[Any]:
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "FAKE_NVML": str(folder / "now"), **environment(library)},
+        env={**os.environ, "PYTHONPATH": IMPORTS, "FAKE_NVML": str(folder / "now"), **environment(library)},
     )
     found = json.loads(answer.stdout)
     assert isinstance(found, list)

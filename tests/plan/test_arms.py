@@ -2,11 +2,11 @@
 
 import pytest
 
-from suite import plan
-from suite.errors import LevelfieldError
-from suite.images import catalogue
-from suite.plan import arms
-from suite.record.schema import Arm
+from levelfield import plan
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
+from levelfield.plan import arms
+from levelfield.record.schema import Arm
 
 CURRENT = catalogue.current_version("onnxruntime")
 

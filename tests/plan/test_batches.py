@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import scenarios
-from suite.cli.main import bench
-from suite.errors import LevelfieldError
-from suite.plan import Plan, Selection, make, pair
-from suite.plan.batches import MAX_BATCH, checked
-from suite.plan.profiles import PROFILES
-from suite.record.schema import Case
-from suite.report import rerun
+from levelfield import scenarios
+from levelfield.cli.main import bench
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Plan, Selection, make, pair
+from levelfield.plan.batches import MAX_BATCH, checked
+from levelfield.plan.profiles import PROFILES
+from levelfield.record.schema import Case
+from levelfield.report import rerun
 from tests import plugged
 from tests.records_builder import make_run
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite import scenarios
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.plan import Selection, make
+from levelfield import scenarios
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.plan import Selection, make
 
 CPUS = (0, 1, 2, 3)
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.machine.topology import Cpu, Node, Topology, unknown
-from suite.plan import cpu_pinning
-from suite.plan.cpu_pinning import Requested
+from levelfield.errors import LevelfieldError
+from levelfield.machine.topology import Cpu, Node, Topology, unknown
+from levelfield.plan import cpu_pinning
+from levelfield.plan.cpu_pinning import Requested
 
 SMT = Topology(cpus={number: Cpu(number, core=number % 4) for number in range(8)}, allowed=tuple(range(8)))
 """Four cores with two threads each, numbered as Linux usually does."""

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from suite.backends import registry
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make, pair
-from suite.plan.decoding import call_of, check_room
-from suite.plan.types import FileKey, why_absent
-from suite.zoo import models
-from suite.zoo.decoding import Call
+from levelfield.backends import registry
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make, pair
+from levelfield.plan.decoding import call_of, check_room
+from levelfield.plan.types import FileKey, why_absent
+from levelfield.zoo import models
+from levelfield.zoo.decoding import Call
 
 CPUS = (0, 1)
 ALL = ("prefill", "decode", "generate")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from suite.backends import registry
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make, pair
-from suite.plan.definitions import why_not
-from suite.plan.names import names_of_models
-from suite.zoo import models
+from levelfield.backends import registry
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make, pair
+from levelfield.plan.definitions import why_not
+from levelfield.plan.names import names_of_models
+from levelfield.zoo import models
 
 CPUS = (0, 1)
 OPERATOR = "gemm-768x128x768"

@@ -4,10 +4,10 @@ import importlib.util
 
 import pytest
 
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.errors import LevelfieldError
-from suite.plan import Selection, installed, make
-from suite.plan.arms import parse
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, installed, make
+from levelfield.plan.arms import parse
 
 ALL = tuple(map(parse, ("torch", "torch-compile", "tensorflow", "jax", "onnxruntime", "openvino", "tensorrt")))
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))

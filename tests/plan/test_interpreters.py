@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.images import catalogue
-from suite.plan import Selection, found_here, interpreters, make
-from suite.plan.arms import parse
+from levelfield.images import catalogue
+from levelfield.plan import Selection, found_here, interpreters, make
+from levelfield.plan.arms import parse
 
 BACKENDS = ("onnxruntime", "jax", "torch")
 
@@ -41,7 +41,7 @@ def test_only_of_backends_that_nobody_named(named: tuple[str, ...], jax: str) ->
 
 
 def test_only_virtual_environments_need_a_python_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suite.images.environments.has_python", lambda python: python == "3.13")
+    monkeypatch.setattr("levelfield.images.environments.has_python", lambda python: python == "3.13")
     assert found_here(Selection(), "venv") == Selection(pythons=("3.13",))
     assert found_here(Selection(), "docker") == Selection()
     assert found_here(Selection(backends=("jax",)), "venv").pythons == ()

@@ -5,12 +5,12 @@ import os
 import msgspec
 import pytest
 
-from suite import plan
-from suite.errors import LevelfieldError
-from suite.machine.topology import Cpu, Topology, unknown
-from suite.plan import CANARY, Selection, make, pair, with_launches
-from suite.plan.profiles import PROFILES
-from suite.record.schema import SCHEMA, Run, Settings
+from levelfield import plan
+from levelfield.errors import LevelfieldError
+from levelfield.machine.topology import Cpu, Topology, unknown
+from levelfield.plan import CANARY, Selection, make, pair, with_launches
+from levelfield.plan.profiles import PROFILES
+from levelfield.record.schema import SCHEMA, Run, Settings
 
 CPUS = (0, 1, 2, 3)
 

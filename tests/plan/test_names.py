@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.plan.names import CANARY, EXPORTER, all_images, known, names_of_backends, names_of_models
+from levelfield.errors import LevelfieldError
+from levelfield.plan.names import CANARY, EXPORTER, all_images, known, names_of_backends, names_of_models
 
 
 def test_the_canary_is_an_image_and_nobodys_wish() -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make
-from suite.schedule.launch_groups import remaining_passes
-from suite.zoo import models
-from suite.zoo.operators import parts
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make
+from levelfield.schedule.launch_groups import remaining_passes
+from levelfield.zoo import models
+from levelfield.zoo.operators import parts
 
 CPUS = (0, 1)
 ONE = "gemm-35x700x2048"

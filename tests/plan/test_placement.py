@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from suite import plan, scenarios
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make, pair, placement
-from suite.plan.placement import DeviceRequest
+from levelfield import plan, scenarios
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make, pair, placement
+from levelfield.plan.placement import DeviceRequest
 from tests.commands import run
 from tests.machine.fake_nvml import H100, T4, V100, compile_library, environment
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.plan.arms import parse
-from suite.plan.precision import chosen
+from levelfield.errors import LevelfieldError
+from levelfield.plan.arms import parse
+from levelfield.plan.precision import chosen
 
 
 def test_a_precision_is_measured_where_somebody_computes_in_it() -> None:

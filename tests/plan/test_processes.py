@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make, of_record
-from suite.record.schema import Case
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make, of_record
+from levelfield.record.schema import Case
 from tests.records_builder import make_run
 
 CPUS = (0, 1, 2, 3)

@@ -1,8 +1,8 @@
 """Profiles hold what they say."""
 
-from suite import plan
-from suite.plan.profiles import PROFILES
-from suite.zoo import models
+from levelfield import plan
+from levelfield.plan.profiles import PROFILES
+from levelfield.zoo import models
 
 
 def test_profiles_hold_what_they_say() -> None:

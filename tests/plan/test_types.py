@@ -1,7 +1,7 @@
 """What a plan says it needs."""
 
-from suite.plan import Selection, make
-from suite.plan.types import FileKey
+from levelfield.plan import Selection, make
+from levelfield.plan.types import FileKey
 
 CPUS = (0, 1, 2, 3)
 

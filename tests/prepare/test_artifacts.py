@@ -6,16 +6,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.backends import registry
-from suite.errors import LevelfieldError
-from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import LaunchSpec, WorkerPaths
-from suite.launchers.venv import VenvLauncher, start_process
-from suite.launchers.worker import Worker
-from suite.prepare.artifacts import MANIFEST, Artifacts, ModelFile
-from suite.record.schema import Image
-from suite.worker.files import digest_of, files_in
-from suite.zoo import inputs, models, reference, weights
+from levelfield.backends import registry
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.launchers.venv import VenvLauncher, start_process
+from levelfield.launchers.worker import Worker
+from levelfield.prepare.artifacts import MANIFEST, Artifacts, ModelFile
+from levelfield.record.schema import Image
+from levelfield.worker.files import digest_of, files_in
+from levelfield.zoo import inputs, models, reference, weights
 from tests import plugged
 from tests.launchers.scripts import READY
 

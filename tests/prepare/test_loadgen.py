@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import catalogue
-from suite.prepare import loadgen
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
+from levelfield.prepare import loadgen
 
 
 def test_the_library_of_every_python_is_in_one_folder(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from suite.record.schema import SCHEMA, Run
+from levelfield.record.schema import SCHEMA, Run
 from tests.records_builder import make_run
 
 FOLDER = Path(__file__).parent / "corpus"

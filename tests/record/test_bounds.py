@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record import bounds
+from levelfield.errors import LevelfieldError
+from levelfield.record import bounds
 from tests.records_builder import make_run
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record import files
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
 from tests.commands import one_clear_sentence
 from tests.commands import run as run_command
 from tests.record import corpus

@@ -1,6 +1,6 @@
 import pytest
 
-from suite.record.cpu_lists import as_text, cpu_list
+from levelfield.record.cpu_lists import as_text, cpu_list
 
 
 @pytest.mark.parametrize(("written", "cpus"), [("0-2,5", (0, 1, 2, 5)), ("0", (0,)), ("", ()), ("1,3-4\n", (1, 3, 4))])

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.record.schema import SCHEMA, Run
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.schema import SCHEMA, Run
 from tests.records_builder import make_run
 
 RUN = make_run(models=["mlp"], backends=["jax"], scenarios=["latency"], generations=1, rounds=1, max_calls=5)

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.errors import LevelfieldError
-from suite.record import journal
-from suite.record.append_only import Lost
-from suite.record.journal import (
+from levelfield import analysis
+from levelfield.errors import LevelfieldError
+from levelfield.record import journal
+from levelfield.record.append_only import Lost
+from levelfield.record.journal import (
     Event,
     Finished,
     GenerationBegun,
@@ -31,8 +31,8 @@ from suite.record.journal import (
     Warned,
     fold,
 )
-from suite.record.schema import Absent, Run, Warning_
-from suite.schedule.launch_groups import remaining_passes
+from levelfield.record.schema import Absent, Run, Warning_
+from levelfield.schedule.launch_groups import remaining_passes
 from tests.records_builder import make_run
 
 RUN = make_run(

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record.append_only import Lost
-from suite.record.files import JOURNAL
-from suite.record.named_journals import NamedJournals
+from levelfield.errors import LevelfieldError
+from levelfield.record.append_only import Lost
+from levelfield.record.files import JOURNAL
+from levelfield.record.named_journals import NamedJournals
 
 
 class Event(msgspec.Struct):

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from suite.record import notices
-from suite.record.schema import Absent, Arm, Computed, Fingerprint, Launch, Warning_
+from levelfield.record import notices
+from levelfield.record.schema import Absent, Arm, Computed, Fingerprint, Launch, Warning_
 from tests.commands import ROOT
 
 ALL: list[Callable[[], Warning_]] = [
@@ -103,7 +103,7 @@ def test_every_warning_has_a_producer() -> None:
     asked_for = set()
     for file in (ROOT / "suite").rglob("*.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        own = file == ROOT / "suite" / "record" / "notices.py"
+        own = file == ROOT / "suite" / "levelfield" / "record" / "notices.py"
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.errors import LevelfieldError
-from suite.record.references import Reference, parse, suffix
+from levelfield.errors import LevelfieldError
+from levelfield.record.references import Reference, parse, suffix
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.record.schema import (
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.schema import (
     SCHEMA,
     Absent,
     Arm,

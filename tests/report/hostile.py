@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from suite.record.schema import Absent, Failure, Run, Warning_
+from levelfield.record.schema import Absent, Failure, Run, Warning_
 from tests.records_builder import make_run
 
 PAYLOAD = (

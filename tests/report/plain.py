@@ -1,6 +1,6 @@
 """Texts of the report with ordinary spaces, for tests."""
 
-from suite.report import units
+from levelfield.report import units
 
 
 def plain(text: str) -> str:

@@ -8,12 +8,12 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from suite.analysis import analyse
-from suite.compare.formats import html as comparison_page
-from suite.record import files
-from suite.record.schema import Failure, Warning_
-from suite.report import html
-from suite.share.site.pages import publish
+from levelfield.analysis import analyse
+from levelfield.compare.formats import html as comparison_page
+from levelfield.record import files
+from levelfield.record.schema import Failure, Warning_
+from levelfield.report import html
+from levelfield.share.site.pages import publish
 from tests.axe import violations
 from tests.browsers import VIEWS, click, look, open_details, show
 from tests.compare.formats.samples import upgrade

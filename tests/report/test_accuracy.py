@@ -2,9 +2,9 @@ import shlex
 
 import msgspec
 
-from suite.analysis import analyse
-from suite.cli.main import bench
-from suite.report import accuracy, html, rerun
+from levelfield.analysis import analyse
+from levelfield.cli.main import bench
+from levelfield.report import accuracy, html, rerun
 from tests.judged import PICTURES, judged_run
 from tests.records_builder import make_run
 from tests.report.test_terminal import shown

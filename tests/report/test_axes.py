@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from suite.report import axes, units
+from levelfield.report import axes, units
 
 positive = st.floats(min_value=1e-6, max_value=1e15)
 

@@ -6,9 +6,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from suite.analysis import analyse
-from suite.record.schema import Failure, Run
-from suite.report import html
+from levelfield.analysis import analyse
+from levelfield.record.schema import Failure, Run
+from levelfield.report import html
 from tests.browsers import log, open_details, requests, show
 from tests.records_builder import make_run
 from tests.report.hostile import make_hostile

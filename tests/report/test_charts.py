@@ -1,8 +1,8 @@
 import pytest
 
-from suite.analysis import analyse
-from suite.record.schema import Failure
-from suite.report import charts
+from levelfield.analysis import analyse
+from levelfield.record.schema import Failure
+from levelfield.report import charts
 from tests.records_builder import make_run
 
 

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from suite.report import pages
+from levelfield.report import pages
 
 TEXT = ("ink", "soft", "accent", "good", "bad", "warn")
 MARKS = (

@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from suite.analysis import analyse, money
-from suite.record.schema import Price, Run
-from suite.report import costs, html, terminal
+from levelfield.analysis import analyse, money
+from levelfield.record.schema import Price, Run
+from levelfield.report import costs, html, terminal
 from tests.records_builder import make_run
 
 

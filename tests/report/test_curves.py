@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite.analysis import analyse
-from suite.analysis.types import ConvergenceBlock
-from suite.report import curves, html, names, parity, sentences, terminal
-from suite.share import card
+from levelfield.analysis import analyse
+from levelfield.analysis.types import ConvergenceBlock
+from levelfield.report import curves, html, names, parity, sentences, terminal
+from levelfield.share import card
 from tests.records_builder import make_run
 
 RUN = make_run(models=("mlp", "resnet50"), scenarios=("latency", "convergence"))

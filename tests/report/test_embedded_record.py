@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from suite.analysis import analyse
-from suite.errors import LevelfieldError
-from suite.record import bounds
-from suite.record.schema import Run
-from suite.report import embedded_record
-from suite.report.embedded_record import PageRecord
+from levelfield.analysis import analyse
+from levelfield.errors import LevelfieldError
+from levelfield.record import bounds
+from levelfield.record.schema import Run
+from levelfield.report import embedded_record
+from levelfield.report.embedded_record import PageRecord
 from tests.records_builder import make_run
 
 

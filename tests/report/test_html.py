@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.record import files
-from suite.record.schema import Absent, Failure, Run, Warning_
-from suite.report import embedded_record, html, names, page_script, thinning
+from levelfield.analysis import analyse
+from levelfield.record import files
+from levelfield.record.schema import Absent, Failure, Run, Warning_
+from levelfield.report import embedded_record, html, names, page_script, thinning
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 

@@ -6,9 +6,9 @@ import msgspec
 from markupsafe import escape
 from rich.console import Console
 
-from suite.analysis import analyse
-from suite.record.schema import Absent, Run
-from suite.report import html, insights, terminal, units
+from levelfield.analysis import analyse
+from levelfield.record.schema import Absent, Run
+from levelfield.report import html, insights, terminal, units
 from tests.records_builder import ROOFLINE, make_run
 
 

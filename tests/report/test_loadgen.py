@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from suite import analysis
-from suite.analysis.types import LoadGenBlock
-from suite.record.schema import Run
-from suite.report import html, loadgen, terminal
-from suite.share import card
+from levelfield import analysis
+from levelfield.analysis.types import LoadGenBlock
+from levelfield.record.schema import Run
+from levelfield.report import html, loadgen, terminal
+from levelfield.share import card
 from tests.records_builder import make_run
 
 SCENARIOS = ["loadgen-single-stream", "loadgen-server", "loadgen-offline"]

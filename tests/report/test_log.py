@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
-from suite.record.schema import Warning_
-from suite.report.log import Log
+from levelfield.record.schema import Warning_
+from levelfield.report.log import Log
 
 CASE, OTHER = "bert/latency/fp32/b1", "mlp/latency/fp32/b1"
 

@@ -1,7 +1,7 @@
 """The fingerprint for readers."""
 
-from suite.record.schema import Absent, Fingerprint
-from suite.report import machine
+from levelfield.record.schema import Absent, Fingerprint
+from levelfield.report import machine
 from tests.records_builder import make_machine
 from tests.report.plain import plain
 

@@ -1,7 +1,7 @@
 """Tables and intervals as Markdown."""
 
-from suite.report import units
-from suite.report.markdown import interval, table
+from levelfield.report import units
+from levelfield.report.markdown import interval, table
 
 
 def test_columns_are_aligned_as_their_headings_ask() -> None:

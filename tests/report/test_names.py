@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.backends import registry
-from suite.report import names
+from levelfield.backends import registry
+from levelfield.report import names
 
 
 @pytest.mark.parametrize("name", ["mxnet", 'x" onload="', "tensorrt"])

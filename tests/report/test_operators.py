@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite.analysis import analyse
-from suite.record.schema import Run, Work
-from suite.report import html, operators, terminal
-from suite.zoo import flops, models
+from levelfield.analysis import analyse
+from levelfield.record.schema import Run, Work
+from levelfield.report import html, operators, terminal
+from levelfield.zoo import flops, models
 from tests.records_builder import make_run
 
 PRODUCT, SOFTMAX, CONVOLUTION = "gemm-512x1x512", "softmax-128x8192", "conv-64x56x56-64x3x3"

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.types import Analysis
-from suite.record.schema import Failure
-from suite.report import html, names, overview, separation
-from suite.report.separation import Relation
+from levelfield.analysis import analyse
+from levelfield.analysis.types import Analysis
+from levelfield.record.schema import Failure
+from levelfield.report import html, names, overview, separation
+from levelfield.report.separation import Relation
 from tests.records_builder import make_run
 from tests.report.test_html import Page
 

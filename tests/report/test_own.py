@@ -4,10 +4,10 @@ import shlex
 
 import msgspec
 
-from suite import analysis
-from suite.cli.main import bench
-from suite.record.schema import OwnFile, OwnWeights, Run
-from suite.report import html, rerun
+from levelfield import analysis
+from levelfield.cli.main import bench
+from levelfield.record.schema import OwnFile, OwnWeights, Run
+from levelfield.report import html, rerun
 from tests.records_builder import make_run
 
 HOSTILE = "<script>alert(1)</script>"

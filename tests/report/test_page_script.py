@@ -16,10 +16,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from suite.analysis import analyse
-from suite.analysis.types import Estimate, Row, TimedBlock
-from suite.record.schema import Failure, Run
-from suite.report import embedded_record, html, names, units
+from levelfield.analysis import analyse
+from levelfield.analysis.types import Estimate, Row, TimedBlock
+from levelfield.record.schema import Failure, Run
+from levelfield.report import embedded_record, html, names, units
 from tests.browsers import click, log, open_details, requests, show
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile

@@ -8,8 +8,8 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from suite.analysis import analyse
-from suite.report import html, page_script, pages
+from levelfield.analysis import analyse
+from levelfield.report import html, page_script, pages
 from tests.records_builder import make_run
 
 

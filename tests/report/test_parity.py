@@ -1,8 +1,8 @@
 """The table of errors against the reference."""
 
-from suite.analysis import analyse
-from suite.record.schema import Failure
-from suite.report import parity
+from levelfield.analysis import analyse
+from levelfield.record.schema import Failure
+from levelfield.report import parity
 from tests.records_builder import make_run
 
 

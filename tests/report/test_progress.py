@@ -6,10 +6,10 @@ import os
 import pytest
 from rich.console import Console
 
-from suite.record.schema import Warning_
-from suite.report.log import Log
-from suite.report.progress import Terminal, opened, steps
-from suite.schedule.listener import ProgressListener, SilentListener
+from levelfield.record.schema import Warning_
+from levelfield.report.log import Log
+from levelfield.report.progress import Terminal, opened, steps
+from levelfield.schedule.listener import ProgressListener, SilentListener
 
 
 def report_progress(listener: ProgressListener) -> None:

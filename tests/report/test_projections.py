@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite.record.schema import Block, Run
-from suite.report import projections, restoring, thinning
+from levelfield.record.schema import Block, Run
+from levelfield.report import projections, restoring, thinning
 from tests.records_builder import make_run
 
 

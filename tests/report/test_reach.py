@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.report.reach import ENDS, INSIDE, reach
+from levelfield.report.reach import ENDS, INSIDE, reach
 
 
 def test_one_far_value_does_not_flatten_the_others() -> None:

@@ -1,5 +1,5 @@
-from suite.report import units
-from suite.report.remaining import Remaining
+from levelfield.report import units
+from levelfield.report.remaining import Remaining
 
 
 def test_the_estimate_counts_down_until_there_is_another() -> None:

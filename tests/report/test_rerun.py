@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 import pytest
 
-from suite.analysis import money
-from suite.cli.main import bench
-from suite.record.schema import Arm, KVCache, Price
-from suite.report import rerun
+from levelfield.analysis import money
+from levelfield.cli.main import bench
+from levelfield.record.schema import Arm, KVCache, Price
+from levelfield.report import rerun
 from tests.records_builder import make_run
 
 

@@ -6,11 +6,11 @@ import statistics
 import msgspec
 import pytest
 
-from suite.analysis import analyse, generation_time
-from suite.analysis.states import State
-from suite.record.schema import Run
-from suite.report import embedded_record, restoring, thinning
-from suite.report.thinning import Embedded, WindowFacts
+from levelfield.analysis import analyse, generation_time
+from levelfield.analysis.states import State
+from levelfield.record.schema import Run
+from levelfield.report import embedded_record, restoring, thinning
+from levelfield.report.thinning import Embedded, WindowFacts
 from tests.analysis.probed import probed
 from tests.records_builder import make_run
 

@@ -5,10 +5,10 @@ import re
 import pytest
 from selenium import webdriver
 
-from suite.analysis import analyse
-from suite.analysis.types import ArmSaturation, BatchRate, Estimate, Saturation
-from suite.record.schema import Case
-from suite.report import html, saturation, units
+from levelfield.analysis import analyse
+from levelfield.analysis.types import ArmSaturation, BatchRate, Estimate, Saturation
+from levelfield.record.schema import Case
+from levelfield.report import html, saturation, units
 from tests.browsers import show
 from tests.records_builder import make_run
 

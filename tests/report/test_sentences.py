@@ -6,11 +6,11 @@ import re
 import msgspec
 from rich.console import Console
 
-from suite.analysis import analyse
-from suite.record.schema import ControlDraw, Failure, Run
-from suite.report import html, sentences, terminal, units
-from suite.report.export.tables import rows
-from suite.statistics.verdicts import Verdict
+from levelfield.analysis import analyse
+from levelfield.record.schema import ControlDraw, Failure, Run
+from levelfield.report import html, sentences, terminal, units
+from levelfield.report.export.tables import rows
+from levelfield.statistics.verdicts import Verdict
 from tests.records_builder import make_run
 from tests.report.plain import plain
 

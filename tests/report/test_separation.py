@@ -2,10 +2,10 @@
 
 import msgspec
 
-from suite.analysis import analyse
-from suite.analysis.types import Estimate
-from suite.report import sentences, separation
-from suite.statistics.verdicts import Verdict
+from levelfield.analysis import analyse
+from levelfield.analysis.types import Estimate
+from levelfield.report import sentences, separation
+from levelfield.statistics.verdicts import Verdict
 from tests.records_builder import make_run
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from suite.report import settings_table
+from levelfield.report import settings_table
 from tests.records_builder import make_run
 
 

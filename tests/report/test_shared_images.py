@@ -2,9 +2,9 @@
 
 import msgspec
 
-from suite.analysis import analyse
-from suite.record.schema import Artifact, Image
-from suite.report import html, shared_images
+from levelfield.analysis import analyse
+from levelfield.record.schema import Artifact, Image
+from levelfield.report import html, shared_images
 from tests.records_builder import make_run
 
 ONE = Image(

@@ -5,10 +5,10 @@ import re
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.states import State
-from suite.record.schema import Absent, MachineProbe, Run
-from suite.report import html, states
+from levelfield.analysis import analyse
+from levelfield.analysis.states import State
+from levelfield.record.schema import Absent, MachineProbe, Run
+from levelfield.report import html, states
 from tests.analysis.changed import exact
 from tests.analysis.probed import BUSY, CALM, probed
 from tests.records_builder import make_run

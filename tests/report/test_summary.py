@@ -3,9 +3,9 @@ import io
 import pytest
 from rich.console import Console
 
-from suite.analysis import analyse
-from suite.record.schema import Failure, Run, Warning_
-from suite.report import summary
+from levelfield.analysis import analyse
+from levelfield.record.schema import Failure, Run, Warning_
+from levelfield.report import summary
 from tests.records_builder import make_run
 
 SCREEN = 40

@@ -3,10 +3,10 @@ import io
 import pytest
 from rich.console import Console
 
-from suite.analysis import analyse
-from suite.record import files
-from suite.record.schema import Failure, Run, Warning_
-from suite.report import terminal
+from levelfield.analysis import analyse
+from levelfield.record import files
+from levelfield.record.schema import Failure, Run, Warning_
+from levelfield.report import terminal
 from tests.commands import ROOT
 from tests.records_builder import make_run
 

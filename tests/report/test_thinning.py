@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.record.schema import Run
-from suite.report import thinning
+from levelfield.record.schema import Run
+from levelfield.report import thinning
 from tests.records_builder import make_run
 
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite.analysis import analyse
-from suite.record.schema import Run
-from suite.report import html, names, parity, sentences, terminal, units
+from levelfield.analysis import analyse
+from levelfield.record.schema import Run
+from levelfield.report import html, names, parity, sentences, terminal, units
 from tests.records_builder import make_run
 
 RUN = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), unequal=[("tensorflow", "resnet50")])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.analysis.types import Estimate
-from suite.report import units
+from levelfield.analysis.types import Estimate
+from levelfield.report import units
 from tests.report.plain import plain
 
 NBSP, GROUP = units.NBSP, units.GROUP_SPACE

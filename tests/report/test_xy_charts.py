@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite.analysis import analyse, precision, scaling
-from suite.report import html, terminal, xy_charts
+from levelfield.analysis import analyse, precision, scaling
+from levelfield.report import html, terminal, xy_charts
 from tests.compare.runs import with_parity
 from tests.records_builder import make_run
 

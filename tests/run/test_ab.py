@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite.compare.types import Gate
-from suite.plan import Plan, Selection
-from suite.run import bench
-from suite.run.ab import measure
-from suite.run.options import Options
+from levelfield.compare.types import Gate
+from levelfield.plan import Plan, Selection
+from levelfield.run import bench
+from levelfield.run.ab import measure
+from levelfield.run.options import Options
 from tests.records_builder import make_run
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.types import Gate, Verdict
-from suite.images import catalogue
-from suite.record import files
-from suite.record.schema import Run
-from suite.run.results import REPORT
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.types import Gate, Verdict
+from levelfield.images import catalogue
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.run.results import REPORT
 from tests.commands import ROOT, Command, one_clear_sentence, run
 from tests.engines import none_left
 

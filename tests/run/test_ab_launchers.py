@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from suite.compatibility.devices import Gpu, Nvidia
-from suite.errors import LevelfieldError
-from suite.plan import Selection, pair
-from suite.run.ab_launchers import choose_launchers, fits
-from suite.run.options import Options
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, pair
+from levelfield.run.ab_launchers import choose_launchers, fits
+from levelfield.run.options import Options
 
 BARE = ("onnxruntime+launcher=venv", "onnxruntime+launcher=host")
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))

@@ -7,14 +7,14 @@ import docker
 import msgspec
 import pytest
 
-from suite import plan
-from suite.backends import registry
-from suite.launchers.docker import DockerLauncher
-from suite.schedule.launches import bring_up
-from suite.schedule.listener import SilentListener
-from suite.schedule.outcomes import Outcome, end_workers
-from suite.schedule.preparation import prepare
-from suite.zoo import models
+from levelfield import plan
+from levelfield.backends import registry
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.schedule.launches import bring_up
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.outcomes import Outcome, end_workers
+from levelfield.schedule.preparation import prepare
+from levelfield.zoo import models
 from tests.engines import none_left
 
 WRITTEN = ("torch", "tensorflow", "jax", "onnxruntime", "openvino")

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from suite.errors import LevelfieldError
-from suite.plan import Plan, Selection
-from suite.record import files, journal
-from suite.record.bounds import SEED_BITS
-from suite.run import bench, first_ranking
-from suite.run.bench import INCONCLUSIVE, find, finish, run_bench, turns
-from suite.run.options import Options
-from suite.run.results import REPORT
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Plan, Selection
+from levelfield.record import files, journal
+from levelfield.record.bounds import SEED_BITS
+from levelfield.run import bench, first_ranking
+from levelfield.run.bench import INCONCLUSIVE, find, finish, run_bench, turns
+from levelfield.run.options import Options
+from levelfield.run.results import REPORT
 from tests import canaries
 from tests.records_builder import make_run
 from tests.reported import check_run

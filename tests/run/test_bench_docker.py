@@ -10,13 +10,13 @@ from typing import Any
 import docker
 import pytest
 
-from suite.images import catalogue
-from suite.record import files, journal
-from suite.record.append_only import Lost
-from suite.record.journal import Event, LaunchDone, RoundDone, Started, TurnTaken
-from suite.record.schema import Run
-from suite.run.bench import turns
-from suite.run.results import REPORT
+from levelfield.images import catalogue
+from levelfield.record import files, journal
+from levelfield.record.append_only import Lost
+from levelfield.record.journal import Event, LaunchDone, RoundDone, Started, TurnTaken
+from levelfield.record.schema import Run
+from levelfield.run.bench import turns
+from levelfield.run.results import REPORT
 from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import Cable, containers, none_left, nothing_runs
 

@@ -6,16 +6,16 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite.analysis.types import Estimate
-from suite.compare.types import Gate, Row, Verdict
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make
-from suite.record.schema import Case
-from suite.run.ab import AbResult
-from suite.run.bisect import Bisection, _only, clearest, conclusion, effect_of, run_bisection
-from suite.run.delta_debugging import Effect, Finding, Tried
-from suite.run.options import Options
-from suite.scenarios import ScenarioName
+from levelfield.analysis.types import Estimate
+from levelfield.compare.types import Gate, Row, Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make
+from levelfield.record.schema import Case
+from levelfield.run.ab import AbResult
+from levelfield.run.bisect import Bisection, _only, clearest, conclusion, effect_of, run_bisection
+from levelfield.run.delta_debugging import Effect, Finding, Tried
+from levelfield.run.options import Options
+from levelfield.scenarios import ScenarioName
 from tests.compare.ab.pairs import run
 from tests.compare.ab.test_comparison import judged
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.launchers.host import HostLauncher
-from suite.run.contract import Check, check
-from suite.schedule.listener import SilentListener
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.host import HostLauncher
+from levelfield.run.contract import Check, check
+from levelfield.schedule.listener import SilentListener
 from tests import plugged
 
 MODULE = "levelfield_example/example.py"

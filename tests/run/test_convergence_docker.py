@@ -5,10 +5,10 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite import analysis
-from suite.record import files
-from suite.run.results import REPORT
-from suite.zoo.training import convergence
+from levelfield import analysis
+from levelfield.record import files
+from levelfield.run.results import REPORT
+from levelfield.zoo.training import convergence
 from tests.commands import run
 from tests.engines import none_left
 

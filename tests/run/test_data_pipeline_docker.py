@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from suite import analysis, plan
-from suite.errors import LevelfieldError
-from suite.launchers.docker import DockerLauncher, connect
-from suite.prepare.artifacts import Artifacts
-from suite.record import journal
-from suite.record.files import JOURNAL
-from suite.run.options import Options
-from suite.run.start import start_run
-from suite.schedule.listener import SilentListener
-from suite.schedule.preparation import prepare
-from suite.schedule.run import RunInProgress
-from suite.zoo import dataset, models
+from levelfield import analysis, plan
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import DockerLauncher, connect
+from levelfield.prepare.artifacts import Artifacts
+from levelfield.record import journal
+from levelfield.record.files import JOURNAL
+from levelfield.run.options import Options
+from levelfield.run.start import start_run
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.run import RunInProgress
+from levelfield.zoo import dataset, models
 
 FEEDS = {
     "torch": "DataLoader, items decoded in processes",

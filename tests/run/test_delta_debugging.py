@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.run.delta_debugging import Effect, Finding, search
+from levelfield.run.delta_debugging import Effect, Finding, search
 
 NAMES = tuple("abcdefgh")
 

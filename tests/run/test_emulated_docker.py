@@ -6,8 +6,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.images import engine as engines
-from suite.images.architectures import AARCH64, VARIABLE, X86_64
+from levelfield.images import engine as engines
+from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
 from tests.commands import ROOT, one_clear_sentence, run
 
 pytestmark = pytest.mark.docker

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from suite import analysis, plan
-from suite.record.schema import Run
+from levelfield import analysis, plan
+from levelfield.record.schema import Run
 from tests.benches import once
 from tests.browsers import SWITCHES, find
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Mapping
 
 import pytest
 
-from suite.launchers.host import HostLauncher
-from suite.plan import Selection, make
-from suite.run import first_ranking
-from suite.run.options import Options
+from levelfield.launchers.host import HostLauncher
+from levelfield.plan import Selection, make
+from levelfield.run import first_ranking
+from levelfield.run.options import Options
 
 CPUS = (0, 1)
 IMAGES = {

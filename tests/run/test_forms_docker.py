@@ -5,10 +5,10 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.backends import registry
-from suite.backends.kernels import MKL, ONEDNN
-from suite.record import files
-from suite.run.results import REPORT
+from levelfield.backends import registry
+from levelfield.backends.kernels import MKL, ONEDNN
+from levelfield.record import files
+from levelfield.run.results import REPORT
 from tests.commands import run
 
 pytestmark = pytest.mark.docker

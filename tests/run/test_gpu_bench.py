@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.record import files
+from levelfield.record import files
 from tests.commands import run
 from tests.machine.fake_nvml import compile_library, environment
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite import analysis, plan
+from levelfield import analysis, plan
 from tests.benches import once
 
 SCENARIOS = ("loadgen-single-stream", "loadgen-multi-stream", "loadgen-server", "loadgen-offline")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from suite.analysis.states import levels
-from suite.launchers.host import HostLauncher
-from suite.record.schema import MachineLevels, MachineProbe, Run
-from suite.run.machine_check import DECIDED_S, conclude, measure
-from suite.run.machine_words import in_words
-from suite.schedule.listener import SilentListener
+from levelfield.analysis.states import levels
+from levelfield.launchers.host import HostLauncher
+from levelfield.record.schema import MachineLevels, MachineProbe, Run
+from levelfield.run.machine_check import DECIDED_S, conclude, measure
+from levelfield.run.machine_words import in_words
+from levelfield.schedule.listener import SilentListener
 from tests.analysis.probed import BUSY, CALM
 from tests.records_builder import make_run
 

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from suite.cli.main import bench
-from suite.cli.measuring import options_of
-from suite.plan import Selection
-from suite.run.options import Options
+from levelfield.cli.main import bench
+from levelfield.cli.measuring import options_of
+from levelfield.plan import Selection
+from levelfield.run.options import Options
 
 
 def test_a_command_without_options_has_the_defaults_of_the_types() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.launchers.docker import DockerLauncher
-from suite.plan import Selection
-from suite.run.contract import check
-from suite.schedule.listener import SilentListener
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.plan import Selection
+from levelfield.run.contract import check
+from levelfield.schedule.listener import SilentListener
 from tests import plugged
 from tests.benches import once
 

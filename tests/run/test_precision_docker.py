@@ -5,10 +5,10 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.analysis import processor
-from suite.record import files
-from suite.record.schema import Absent, Run
-from suite.run.results import REPORT
+from levelfield.analysis import processor
+from levelfield.record import files
+from levelfield.record.schema import Absent, Run
+from levelfield.run.results import REPORT
 from tests.commands import run
 
 pytestmark = pytest.mark.docker

@@ -7,16 +7,16 @@ import docker
 import msgspec
 import pytest
 
-from suite import analysis, plan
-from suite.launchers.docker import DockerLauncher
-from suite.record import journal
-from suite.record.files import JOURNAL
-from suite.report import html
-from suite.run.options import Options
-from suite.run.start import start_run
-from suite.schedule.listener import SilentListener
-from suite.schedule.preparation import prepare
-from suite.schedule.run import RunInProgress
+from levelfield import analysis, plan
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.record import journal
+from levelfield.record.files import JOURNAL
+from levelfield.report import html
+from levelfield.run.options import Options
+from levelfield.run.start import start_run
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.run import RunInProgress
 from tests.engines import none_left
 
 ENGINES = {

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite import analysis
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.phrases import first_line
-from suite.compare.types import Comparison, Gate
-from suite.errors import LevelfieldError
-from suite.history import summary
-from suite.record import files
-from suite.record.schema import Run
-from suite.run.results import REPORT, show_result
-from suite.share import statement
+from levelfield import analysis
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.phrases import first_line
+from levelfield.compare.types import Comparison, Gate
+from levelfield.errors import LevelfieldError
+from levelfield.history import summary
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.run.results import REPORT, show_result
+from levelfield.share import statement
 from tests.compare.ab import pairs
 from tests.share.evidence import broken, check, key, small
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record.schema import Absent, Run
-from suite.run.options import Options
-from suite.run.start import check_same, start_run
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Absent, Run
+from levelfield.run.options import Options
+from levelfield.run.start import check_same, start_run
 from tests.canaries import Harness, plan, site
 
 

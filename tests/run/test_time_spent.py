@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from suite import plan
-from suite.analysis import analyse
-from suite.analysis.time_spent import COUNTED, TITLES, summarise
-from suite.record import files, journal
-from suite.report import sentences, terminal
-from suite.run.bench import conduct, finish
-from suite.run.options import Options
+from levelfield import plan
+from levelfield.analysis import analyse
+from levelfield.analysis.time_spent import COUNTED, TITLES, summarise
+from levelfield.record import files, journal
+from levelfield.report import sentences, terminal
+from levelfield.run.bench import conduct, finish
+from levelfield.run.options import Options
 
 ACCOUNTED = 0.95
 

@@ -6,18 +6,18 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite import analysis, plan
-from suite.launchers.docker import DockerLauncher
-from suite.prepare.artifacts import Artifacts
-from suite.record import files
-from suite.record.schema import TrainingParity
-from suite.run.results import REPORT
-from suite.schedule.launches import bring_up
-from suite.schedule.listener import SilentListener
-from suite.schedule.outcomes import end_workers
-from suite.schedule.preparation import prepare
-from suite.schedule.training_verification import verify_trainings
-from suite.statistics.windows import least_calls
+from levelfield import analysis, plan
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.prepare.artifacts import Artifacts
+from levelfield.record import files
+from levelfield.record.schema import TrainingParity
+from levelfield.run.results import REPORT
+from levelfield.schedule.launches import bring_up
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.outcomes import end_workers
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.training_verification import verify_trainings
+from levelfield.statistics.windows import least_calls
 from tests.commands import run
 from tests.engines import none_left
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.types import Gate
-from suite.record import files
-from suite.record.schema import Arm, Run
-from suite.run import why
-from suite.run.ab import AbResult
-from suite.run.explain.difference import Change, Difference
-from suite.run.options import Options
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.types import Gate
+from levelfield.record import files
+from levelfield.record.schema import Arm, Run
+from levelfield.run import why
+from levelfield.run.ab import AbResult
+from levelfield.run.explain.difference import Change, Difference
+from levelfield.run.options import Options
 from tests.compare.ab.pairs import A, B, run
 
 

@@ -7,7 +7,7 @@ from tests.commands import ROOT
 
 MEETING = """
 import faulthandler, threading
-from suite.images import debian
+from levelfield.images import debian
 faulthandler.enable()
 gate = threading.Barrier(8)
 found = []

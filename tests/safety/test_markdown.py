@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite import analysis
-from suite.record.schema import Run
-from suite.safety import markdown
-from suite.share import card
+from levelfield import analysis
+from levelfield.record.schema import Run
+from levelfield.safety import markdown
+from levelfield.share import card
 from tests.records_builder import make_run
 
 LIVE = (

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.text import Text
 
-from suite.safety import terminals
+from levelfield.safety import terminals
 
 HOSTILE = "name\x1b[2J\u202egnp.exe"
 SHOWN = "name\ufffd[2J\ufffdgnp.exe"

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from suite.safety import toml
+from levelfield.safety import toml
 
 HOSTILE = [
     'a"b\\c',

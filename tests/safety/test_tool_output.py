@@ -1,5 +1,5 @@
-from suite.errors import LevelfieldError
-from suite.safety.tool_output import LONGEST, refused, text
+from levelfield.errors import LevelfieldError
+from levelfield.safety.tool_output import LONGEST, refused, text
 
 
 def test_a_text_is_one_printable_line_without_uuids() -> None:

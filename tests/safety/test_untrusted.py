@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.safety import untrusted
+from levelfield.safety import untrusted
 
 
 def test_a_plain_file_is_read(tmp_path: Path) -> None:

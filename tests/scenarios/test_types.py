@@ -6,16 +6,16 @@ from typing import get_args
 
 import pytest
 
-from suite import scenarios
-from suite.scenarios import Scenario, ScenarioName
-from suite.worker.messages import FROM_DATASET
+from levelfield import scenarios
+from levelfield.scenarios import Scenario, ScenarioName
+from levelfield.worker.messages import FROM_DATASET
 
 
 def test_every_module_is_registered_under_its_own_name() -> None:
     modules = {module.name for module in pkgutil.iter_modules(scenarios.__path__)} - {"types"}
     assert modules == {name.replace("-", "_") for name in scenarios.NAMES}
     for name in scenarios.NAMES:
-        module = importlib.import_module(f"suite.scenarios.{name.replace('-', '_')}")
+        module = importlib.import_module(f"levelfield.scenarios.{name.replace('-', '_')}")
         assert module.SCENARIO is scenarios.get(name)
         assert module.SCENARIO.name == name
     assert sorted(scenarios.NAMES) == sorted(get_args(ScenarioName))

@@ -7,19 +7,19 @@ from typing import Any, cast
 
 import pytest
 
-from suite.analysis.states import FEWEST_PROBES
-from suite.launchers.worker import Worker, WorkerError
-from suite.machine.signals import Signals
-from suite.plan import CANARY
-from suite.record import journal
-from suite.record.journal import Journal, RoundDone, TurnTaken
-from suite.record.schema import Absent, Arm, Case, Launch, MachineProbe, Turn
-from suite.schedule import calm, rounds
-from suite.schedule.calm import MachineStates
-from suite.schedule.listener import SilentListener
-from suite.schedule.outcomes import Outcome
-from suite.schedule.rounds import ATTEMPTS, Pace, RoundScheduler, SupervisorClock
-from suite.worker.messages import MachineProbed, Measured, ProbeMachine
+from levelfield.analysis.states import FEWEST_PROBES
+from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.machine.signals import Signals
+from levelfield.plan import CANARY
+from levelfield.record import journal
+from levelfield.record.journal import Journal, RoundDone, TurnTaken
+from levelfield.record.schema import Absent, Arm, Case, Launch, MachineProbe, Turn
+from levelfield.schedule import calm, rounds
+from levelfield.schedule.calm import MachineStates
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.outcomes import Outcome
+from levelfield.schedule.rounds import ATTEMPTS, Pace, RoundScheduler, SupervisorClock
+from levelfield.worker.messages import MachineProbed, Measured, ProbeMachine
 
 CALM, BUSY = 900_000, 1_400_000
 PACE = Pace(rounds=1, window_ns=1_000_000, min_calls=1, repeats=0)

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from suite.record.schema import Arm, Case, Computed
-from suite.schedule.computed import known_computed, recorded, remember_computed
-from suite.zoo import honesty
+from levelfield.record.schema import Arm, Case, Computed
+from levelfield.schedule.computed import known_computed, recorded, remember_computed
+from levelfield.zoo import honesty
 from tests.canaries import plan, site
 
 

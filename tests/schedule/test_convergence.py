@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.machine.signals import Signals
-from suite.record.schema import Absent, Arm, Block, Case, Launch
-from suite.schedule import convergence as converging
-from suite.schedule.listener import SilentListener
-from suite.schedule.outcomes import Outcome
-from suite.schedule.training_verification import judge_convergence
-from suite.worker.messages import Converged, Evaluated
-from suite.zoo.digits import data
-from suite.zoo.training import convergence, parity, update
+from levelfield.machine.signals import Signals
+from levelfield.record.schema import Absent, Arm, Block, Case, Launch
+from levelfield.schedule import convergence as converging
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.outcomes import Outcome
+from levelfield.schedule.training_verification import judge_convergence
+from levelfield.worker.messages import Converged, Evaluated
+from levelfield.zoo.digits import data
+from levelfield.zoo.training import convergence, parity, update
 from tests import canaries
 
 GOAL = convergence.goal("mlp")

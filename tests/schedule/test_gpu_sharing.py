@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from suite.machine.device_use import Device
-from suite.record.schema import Absent, Arm, Case, Run
-from suite.schedule.gpu_sharing import MemoryGroup, MemorySharing, estimate, memory_groups, sharing_of
+from levelfield.machine.device_use import Device
+from levelfield.record.schema import Absent, Arm, Case, Run
+from levelfield.schedule.gpu_sharing import MemoryGroup, MemorySharing, estimate, memory_groups, sharing_of
 from tests import canaries
 from tests.canaries import ARMS
 from tests.records_builder import make_run
 
 if TYPE_CHECKING:
-    from suite.scenarios import ScenarioName
+    from levelfield.scenarios import ScenarioName
 
 
 GIB = 1 << 30

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
-from suite.plan import CANARY
-from suite.plan.types import file_key
-from suite.prepare.artifacts import Artifacts, ModelFile
-from suite.record.schema import Arm, Artifact, Case
-from suite.schedule import hashed
-from suite.schedule.resources import RunResources
+from levelfield.plan import CANARY
+from levelfield.plan.types import file_key
+from levelfield.prepare.artifacts import Artifacts, ModelFile
+from levelfield.record.schema import Arm, Artifact, Case
+from levelfield.schedule import hashed
+from levelfield.schedule.resources import RunResources
 from tests.canaries import plan, site
 
 CASE = Case("mlp", "latency", "fp32", 1, 1)

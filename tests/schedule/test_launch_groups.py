@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.record.schema import Arm, Block, Case, Generation, Launch
-from suite.scenarios import ScenarioName
-from suite.schedule.launch_groups import fitting, further_pass, remaining_passes, reusable_workers
-from suite.schedule.outcomes import Outcome
+from levelfield.record.schema import Arm, Block, Case, Generation, Launch
+from levelfield.scenarios import ScenarioName
+from levelfield.schedule.launch_groups import fitting, further_pass, remaining_passes, reusable_workers
+from levelfield.schedule.outcomes import Outcome
 
 
 def block(model: str, scenario: ScenarioName, batch: int = 1, planned: int = 2, done: int = 0) -> Block:

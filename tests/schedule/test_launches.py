@@ -1,7 +1,7 @@
 """Bringing workers up: who cannot answer is absent with the reason, and never launched."""
 
-from suite.record.schema import Arm, Case
-from suite.schedule.launches import bring_up
+from levelfield.record.schema import Arm, Case
+from levelfield.schedule.launches import bring_up
 from tests import canaries
 
 

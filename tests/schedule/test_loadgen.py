@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.plan.profiles import FULL, SMOKE
-from suite.record.schema import Arm, Block, Case, Run
-from suite.run.options import Options
-from suite.schedule import loadgen
+from levelfield import analysis
+from levelfield.plan.profiles import FULL, SMOKE
+from levelfield.record.schema import Arm, Block, Case, Run
+from levelfield.run.options import Options
+from levelfield.schedule import loadgen
 from tests.canaries import ARMS, Harness, plan, site
 from tests.records_builder import make_run
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record.schema import Absent
-from suite.schedule import loadgen_log
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Absent
+from levelfield.schedule import loadgen_log
 
 SERVER, MULTI, OFFLINE = (
     (Path(__file__).parent / f"data/loadgen-6.0.17-{name}-detail.txt").read_text()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.analysis import guarded
+from levelfield.analysis import guarded
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, turns_of
 

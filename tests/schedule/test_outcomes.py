@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from suite.record.schema import Arm, Case, Launch
-from suite.schedule.outcomes import Outcome, end_workers
+from levelfield.record.schema import Arm, Case, Launch
+from levelfield.schedule.outcomes import Outcome, end_workers
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
 LEAVES = """

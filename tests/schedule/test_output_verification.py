@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.backends.info import PRECISIONS
-from suite.record.schema import Absent, Case
-from suite.schedule.output_verification import VERIFY_INPUTS, compare_outputs, verify_count
-from suite.worker.messages import Verified
+from levelfield.backends.info import PRECISIONS
+from levelfield.record.schema import Absent, Case
+from levelfield.schedule.output_verification import VERIFY_INPUTS, compare_outputs, verify_count
+from levelfield.worker.messages import Verified
 
 REFERENCE = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 

@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.analysis.launch_levels import reduce
-from suite.record import files
-from suite.schedule import pacing
-from suite.statistics.variance import split_variance
+from levelfield.analysis.launch_levels import reduce
+from levelfield.record import files
+from levelfield.schedule import pacing
+from levelfield.statistics.variance import split_variance
 from tests.commands import ROOT
 from tests.records_builder import make_run
 

@@ -4,8 +4,8 @@ from collections import Counter
 
 import numpy as np
 
-from suite.record.schema import Arm
-from suite.schedule import padding
+from levelfield.record.schema import Arm
+from levelfield.schedule import padding
 
 ARMS = (Arm("torch", "torch"), Arm("torch", "torch", ordinal=2))
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.schedule import parallel
+from levelfield.errors import LevelfieldError
+from levelfield.schedule import parallel
 
 
 def test_every_job_is_done_once() -> None:

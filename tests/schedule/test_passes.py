@@ -5,10 +5,10 @@ import math
 import msgspec
 import pytest
 
-from suite.plan.profiles import FULL, STANDARD
-from suite.record.schema import Block, Case, Generation, Settings
-from suite.scenarios import ScenarioName
-from suite.schedule.passes import Clock, apart_s, clock, completed
+from levelfield.plan.profiles import FULL, STANDARD
+from levelfield.record.schema import Block, Case, Generation, Settings
+from levelfield.scenarios import ScenarioName
+from levelfield.schedule.passes import Clock, apart_s, clock, completed
 from tests.records_builder import make_run
 
 SETTINGS = make_run(models=("mlp",), scenarios=("latency",)).settings

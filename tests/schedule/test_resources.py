@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.launchers.host import HostLauncher
-from suite.launchers.protocol import LaunchSpec, WorkerPaths
-from suite.launchers.worker import Worker
-from suite.record.schema import Arm, Case
-from suite.scenarios import ScenarioName
-from suite.schedule.listener import SilentListener
-from suite.schedule.preparation import prepare
-from suite.schedule.resources import cache_folder, task_for
+from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.launchers.worker import Worker
+from levelfield.record.schema import Arm, Case
+from levelfield.scenarios import ScenarioName
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import cache_folder, task_for
 from tests import canaries
 
 

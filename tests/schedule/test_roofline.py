@@ -5,17 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.launchers.protocol import LaunchSpec
-from suite.launchers.worker import Worker, WorkerError
-from suite.record import journal
-from suite.record.files import JOURNAL
-from suite.record.schema import Absent, Run
-from suite.run.options import Options
-from suite.run.start import start_run
-from suite.schedule import roofline
-from suite.schedule.listener import SilentListener
-from suite.schedule.resources import RunResources
-from suite.zoo import flops, models
+from levelfield.launchers.protocol import LaunchSpec
+from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.record import journal
+from levelfield.record.files import JOURNAL
+from levelfield.record.schema import Absent, Run
+from levelfield.run.options import Options
+from levelfield.run.start import start_run
+from levelfield.schedule import roofline
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.resources import RunResources
+from levelfield.zoo import flops, models
 from tests.canaries import plan, site, workers
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.record.schema import Launch, Window
-from suite.schedule.launches import bring_up
-from suite.schedule.outcomes import end_workers
-from suite.schedule.rounds import INJECTION_CALLS, Pace, SupervisorClock, injected_ns, order, warm_up
+from levelfield.record.schema import Launch, Window
+from levelfield.schedule.launches import bring_up
+from levelfield.schedule.outcomes import end_workers
+from levelfield.schedule.rounds import INJECTION_CALLS, Pace, SupervisorClock, injected_ns, order, warm_up
 from tests import canaries
 from tests.records_builder import make_noise
 

@@ -15,19 +15,19 @@ import msgspec
 import psutil
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.plan import CANARY, Plan
-from suite.plan.profiles import PROFILES, SMOKE, STANDARD
-from suite.record.schema import Arm, Block, Case, Run
-from suite.run.options import Options
-from suite.schedule import launches, padding
-from suite.schedule import run as bench
-from suite.schedule.listener import SilentListener
-from suite.schedule.outcomes import Outcome
-from suite.schedule.output_verification import verify_outputs
-from suite.schedule.resources import RunResources
-from suite.schedule.rounds import order
-from suite.schedule.run import RunInProgress
+from levelfield.errors import LevelfieldError
+from levelfield.plan import CANARY, Plan
+from levelfield.plan.profiles import PROFILES, SMOKE, STANDARD
+from levelfield.record.schema import Arm, Block, Case, Run
+from levelfield.run.options import Options
+from levelfield.schedule import launches, padding
+from levelfield.schedule import run as bench
+from levelfield.schedule.listener import SilentListener
+from levelfield.schedule.outcomes import Outcome
+from levelfield.schedule.output_verification import verify_outputs
+from levelfield.schedule.resources import RunResources
+from levelfield.schedule.rounds import order
+from levelfield.schedule.run import RunInProgress
 from tests.canaries import ARMS, Harness, plan, site, workers
 
 FIRST, SECOND = ARMS

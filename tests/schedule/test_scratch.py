@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.launchers import owned_folders
-from suite.launchers.venv import start_process
-from suite.paths import MARK
-from suite.schedule import scratch
+from levelfield.launchers import owned_folders
+from levelfield.launchers.venv import start_process
+from levelfield.paths import MARK
+from levelfield.schedule import scratch
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(
 ) -> None:
     monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
     killed = (
-        "import os, signal; from suite.schedule import scratch;"
+        "import os, signal; from levelfield.schedule import scratch;"
         " print(scratch.make_folder(), flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", killed], stdout=subprocess.PIPE, check=False)
@@ -53,7 +53,7 @@ def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> N
     killed = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from suite.launchers.venv import start_process\n"
+        "from levelfield.launchers.venv import start_process\n"
         "start_process([sys.executable, '-c', 'input()'], 'one', {}, Path('.'))\n"
         "os.kill(os.getpid(), 9)\n"
     )

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from suite.schedule.time_spent import Stopwatch
+from levelfield.schedule.time_spent import Stopwatch
 
 
 def test_time_within_an_inner_phase_is_not_the_outer_ones() -> None:

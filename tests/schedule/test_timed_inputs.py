@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.record.schema import Case
-from suite.schedule import timed_inputs
-from suite.schedule.launches import bring_up
-from suite.schedule.outcomes import end_workers
-from suite.worker import rotation
-from suite.zoo import inputs, models
+from levelfield.record.schema import Case
+from levelfield.schedule import timed_inputs
+from levelfield.schedule.launches import bring_up
+from levelfield.schedule.outcomes import end_workers
+from levelfield.worker import rotation
+from levelfield.zoo import inputs, models
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, measured, turns_of
 

@@ -5,12 +5,12 @@ import math
 import msgspec
 import pytest
 
-from suite.record.schema import Absent
-from suite.schedule.training_verification import judge_training
-from suite.worker.messages import Trained
-from suite.zoo import honesty
-from suite.zoo.training import update
-from suite.zoo.training.trajectory import Trajectory
+from levelfield.record.schema import Absent
+from levelfield.schedule.training_verification import judge_training
+from levelfield.worker.messages import Trained
+from levelfield.zoo import honesty
+from levelfield.zoo.training import update
+from levelfield.zoo.training.trajectory import Trajectory
 
 TRAINED = Trained(losses=(2.0, 1.5, 1.0), gradients=(3.0, 4.0), weights=(1.0,) * 16, statistics=())
 TRAJECTORY = Trajectory(TRAINED.losses, TRAINED.gradients, TRAINED.weights)

@@ -11,15 +11,15 @@ import msgspec
 import numpy.typing as npt
 import pytest
 
-from suite.analysis import analyse
-from suite.machine.idle_wait import LIMIT_NS
-from suite.record.schema import IdleWait, Turn
-from suite.report import sentences
-from suite.schedule.launches import bring_up
-from suite.schedule.outcomes import end_workers
-from suite.schedule.output_verification import AFTER_WINDOWS, verify_again
-from suite.schedule.rounds import REWARM_NS, WARM_NS
-from suite.zoo import parity
+from levelfield.analysis import analyse
+from levelfield.machine.idle_wait import LIMIT_NS
+from levelfield.record.schema import IdleWait, Turn
+from levelfield.report import sentences
+from levelfield.schedule.launches import bring_up
+from levelfield.schedule.outcomes import end_workers
+from levelfield.schedule.output_verification import AFTER_WINDOWS, verify_again
+from levelfield.schedule.rounds import REWARM_NS, WARM_NS
+from levelfield.zoo import parity
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, measured, turns_of
 
@@ -67,7 +67,7 @@ def test_a_worker_that_never_rests_is_named(reports: Path, tmp_path: Path, monke
 
 def test_where_no_clock_can_be_read_the_time_is_fixed(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a worker whose process this one does not see."""
-    monkeypatch.setattr("suite.launchers.worker.Worker.pid", property(lambda _: None))
+    monkeypatch.setattr("levelfield.launchers.worker.Worker.pid", property(lambda _: None))
     run = canaries.Harness(canaries.plan("latency"), reports).measure()
     for turns in turns_of(run):
         for turn in turns:

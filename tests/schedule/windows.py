@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from suite.record.schema import Arm, Launch, Run, Turn
+from levelfield.record.schema import Arm, Launch, Run, Turn
 from tests import canaries, hostile
 
 HONEST = canaries.ARMS[1]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from suite import analysis
-from suite.images import base, catalogue
-from suite.record import files
-from suite.record.schema import Image, Run
-from suite.report import html
-from suite.share import run_evidence
-from suite.share.inputs import open_input
-from suite.share.verify import Verified, verify
+from levelfield import analysis
+from levelfield.images import base, catalogue
+from levelfield.record import files
+from levelfield.record.schema import Image, Run
+from levelfield.report import html
+from levelfield.share import run_evidence
+from levelfield.share.inputs import open_input
+from levelfield.share.verify import Verified, verify
 from tests.records_builder import make_run
 
 TOOL_SHA256 = hashlib.sha256(b"tool").hexdigest()

@@ -6,12 +6,12 @@ from html import escape as html_escape
 
 import pytest
 
-from suite.analysis import analyse
-from suite.report import html, page_script, pages
-from suite.share import active_content
-from suite.share.inputs import VerificationInput
-from suite.share.page import parse_page
-from suite.share.verify import verify
+from levelfield.analysis import analyse
+from levelfield.report import html, page_script, pages
+from levelfield.share import active_content
+from levelfield.share.inputs import VerificationInput
+from levelfield.share.page import parse_page
+from levelfield.share.verify import verify
 from tests.commands import ROOT
 from tests.report.hostile import make_hostile
 from tests.share.evidence import broken, leave, small

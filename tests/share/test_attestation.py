@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.share import attestation, statement
-from suite.share.inputs import PAGE, open_input
-from suite.share.reading import Check, read
+from levelfield.errors import LevelfieldError
+from levelfield.share import attestation, statement
+from levelfield.share.inputs import PAGE, open_input
+from levelfield.share.reading import Check, read
 from tests.share.evidence import TOOL_SHA256, check, key, leave, small
 
 BILL = "sbom/canary-cpu.cdx.json"

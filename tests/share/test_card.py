@@ -7,10 +7,10 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.record.schema import Failure, Run
-from suite.report import sentences
-from suite.share import card
+from levelfield import analysis
+from levelfield.record.schema import Failure, Run
+from levelfield.report import sentences
+from levelfield.share import card
 from tests.commands import run
 from tests.history.many import small_run, write_run
 from tests.records_builder import make_run

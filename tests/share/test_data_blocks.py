@@ -9,11 +9,11 @@ import msgspec
 import msgspec.inspect
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record.schema import Run
-from suite.report import embedded_record, pages
-from suite.share.inputs import VerificationInput
-from suite.share.verify import verify
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Run
+from levelfield.report import embedded_record, pages
+from levelfield.share.inputs import VerificationInput
+from levelfield.share.verify import verify
 from tests.share.evidence import TOOL_SHA256, key, leave, small
 
 BLOCKS = ("record", "statement")

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite.analysis import analyse
-from suite.errors import LevelfieldError
-from suite.record import bounds, files
-from suite.record.schema import Run
-from suite.report import html
-from suite.share import statement
-from suite.share.inputs import MAX_PAGE_BYTES, VerificationInput, open_input
-from suite.share.verify import verify
+from levelfield.analysis import analyse
+from levelfield.errors import LevelfieldError
+from levelfield.record import bounds, files
+from levelfield.record.schema import Run
+from levelfield.report import html
+from levelfield.share import statement
+from levelfield.share.inputs import MAX_PAGE_BYTES, VerificationInput, open_input
+from levelfield.share.verify import verify
 from tests.commands import one_clear_sentence, run
 from tests.compare.test_hostile_records import HOSTILE, PLACES, PLAIN
 from tests.report.hostile import make_hostile

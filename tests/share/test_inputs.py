@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.share import inputs, statement
-from suite.share.inputs import PAGE, content_of, open_input
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.share import inputs, statement
+from levelfield.share.inputs import PAGE, content_of, open_input
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from suite.analysis import analyse
-from suite.errors import LevelfieldError
-from suite.report import html
-from suite.share.page import MOST_NAMED, differences, parse_page, tables
+from levelfield.analysis import analyse
+from levelfield.errors import LevelfieldError
+from levelfield.report import html
+from levelfield.share.page import MOST_NAMED, differences, parse_page, tables
 from tests.share.evidence import small
 
 

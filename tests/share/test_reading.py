@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.share import statement
-from suite.share.inputs import PAGE, open_input
-from suite.share.reading import read
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.share import statement
+from levelfield.share.inputs import PAGE, open_input
+from levelfield.share.reading import read
 from tests.share.evidence import leave, small
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.formats.html import within
-from suite.compare.types import Gate
-from suite.record import files
-from suite.report import embedded_record, html
-from suite.report.embedded_record import Evidence
-from suite.share import rendering, run_evidence
-from suite.share.page import parse_page
+from levelfield.analysis import analyse
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.formats.html import within
+from levelfield.compare.types import Gate
+from levelfield.record import files
+from levelfield.report import embedded_record, html
+from levelfield.report.embedded_record import Evidence
+from levelfield.share import rendering, run_evidence
+from levelfield.share.page import parse_page
 from tests.compare.ab import pairs
 from tests.share.evidence import TOOL_SHA256, broken, check, large, small
 

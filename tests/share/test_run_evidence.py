@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from suite import analysis
-from suite.cli.tools import report
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.share import run_evidence, statement
+from levelfield import analysis
+from levelfield.cli.tools import report
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.share import run_evidence, statement
 from tests.share.evidence import check, image, key, leave, small
 
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.share import signing
-from suite.share.signing import Checked, check, sign
+from levelfield.errors import LevelfieldError
+from levelfield.share import signing
+from levelfield.share.signing import Checked, check, sign
 from tests.share.evidence import key
 
 TEXT = b"a statement\n"

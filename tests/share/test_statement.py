@@ -5,7 +5,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.share import statement
+from levelfield.share import statement
 from tests.share.evidence import image, small
 
 DIGESTS: dict[str, Any] = {"record_sha256": "a" * 64, "inside_sha256": "b" * 64, "sboms": {"sbom/x.cdx.json": "c" * 64}}

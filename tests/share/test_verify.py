@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.record.schema import Run
-from suite.share import statement
-from suite.share.inputs import VerificationInput
-from suite.share.verify import Verified, verify
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.share import statement
+from levelfield.share.inputs import VerificationInput
+from levelfield.share.verify import Verified, verify
 from tests.records_builder import make_run
 from tests.share.evidence import TOOL_SHA256, broken, check, key, large, leave, small
 

@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from suite.statistics.arrays import Floats
-from suite.statistics.levels import levels_of_windows
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.levels import levels_of_windows
 
 Noise: TypeAlias = Literal["normal", "heavy tails", "spikes"]
 

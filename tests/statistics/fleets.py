@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from suite.statistics.arrays import Floats
-from suite.statistics.outliers import (
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.outliers import (
     LEVEL,
     MARGIN,
     NOISE_SHARE,
@@ -28,7 +28,7 @@ from suite.statistics.outliers import (
     compare_scatter,
     is_noisy,
 )
-from suite.statistics.proportions import Proportion, proportion
+from levelfield.statistics.proportions import Proportion, proportion
 
 SHARED_BY_RUN = 0.5
 """Part of the variance between runs of a node that all cases of a run have in common."""
@@ -105,7 +105,7 @@ def tally(setting: Setting, fleets: int, seed: int, *, level: float = LEVEL, mar
     seed : int
         Of the draws.
     level, margin : float
-        As `suite.statistics.outliers.judge` takes them.
+        As `statistics.outliers.judge` takes them.
     """
     flagged, odd, found = (
         np.concatenate(each) for each in zip(*_counted(setting, fleets, seed, level, margin), strict=True)
@@ -214,7 +214,7 @@ def scatter(
     fleets, seed : int
         How many fleets, and the seed of the draws.
     level : float
-        As `suite.statistics.outliers.judge` takes it.
+        As `statistics.outliers.judge` takes it.
     """
     rng = np.random.default_rng(seed)
     each = NOISE_SHARE * level / (2 * nodes * cases)  # as many tests of runs as of launches

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import scipy
 
-from suite.statistics import tails
-from suite.statistics.arrays import Floats
-from suite.statistics.peers import DISTANCE
+from levelfield.statistics import tails
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.peers import DISTANCE
 
 FITTED = (1e-3, 1e-6)
 """Probabilities, one-sided, at which Student's t and a factor are fitted."""
@@ -59,7 +59,7 @@ class Check(msgspec.Struct, frozen=True):
     level: float
     """One-sided."""
     limit: float
-    """From `suite.statistics.tails.critical`, for levels without heavy tails."""
+    """From `statistics.tails.critical`, for levels without heavy tails."""
     simulated: float
 
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from suite.statistics import agreement
+from levelfield.statistics import agreement
 
 
 def test_f1_and_matthews_of_a_confusion_by_hand() -> None:

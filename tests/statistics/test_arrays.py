@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from suite.statistics.arrays import (
+from levelfield.statistics.arrays import (
     checked_confidence,
     finite_or_missing,
     logs_of,
@@ -13,7 +13,7 @@ from suite.statistics.arrays import (
     positive_times,
     without_missing,
 )
-from suite.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.errors import InsufficientData, UnusableData
 
 
 def test_medians_are_of_what_is_present() -> None:

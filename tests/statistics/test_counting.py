@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from suite.statistics.counting import count_windows
-from suite.statistics.levels import levels_of_windows
+from levelfield.statistics.counting import count_windows
+from levelfield.statistics.levels import levels_of_windows
 
 Floats = NDArray[np.float64]
 GENERATIONS, ROUNDS, ARMS = 7, 8, 3

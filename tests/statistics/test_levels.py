@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from suite.statistics.errors import UnusableData
-from suite.statistics.levels import levels_of_windows
+from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.levels import levels_of_windows
 
 
 def test_drift_of_the_rounds_leaves_the_ratio_alone() -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from suite.statistics.load_search import CLOSE, MOST, STEPS, Tried, highest, next_load
+from levelfield.statistics.load_search import CLOSE, MOST, STEPS, Tried, highest, next_load
 
 
 def search(limit: float, capacity: float) -> list[Tried]:

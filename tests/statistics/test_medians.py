@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, quantile_test
 
-from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.medians import median_interval
+from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.medians import median_interval
 from tests.statistics.rates import check_rate
 
 EXPERIMENTS = 4000

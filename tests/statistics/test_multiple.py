@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy
 
-from suite.statistics.multiple import benjamini_hochberg, holm_levels
-from suite.statistics.proportions import proportion
+from levelfield.statistics.multiple import benjamini_hochberg, holm_levels
+from levelfield.statistics.proportions import proportion
 
 
 def test_the_example_of_benjamini_and_hochberg() -> None:

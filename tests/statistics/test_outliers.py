@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from suite.statistics import outliers
-from suite.statistics.arrays import Floats
-from suite.statistics.errors import UnusableData
-from suite.statistics.outliers import Costs, Judged, judge, scatter
-from suite.statistics.tails import median_variance
+from levelfield.statistics import outliers
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.outliers import Costs, Judged, judge, scatter
+from levelfield.statistics.tails import median_variance
 from tests.statistics.fleets import Noise, Setting, costs, draw, tally
 from tests.statistics.fleets import scatter as scattered
 

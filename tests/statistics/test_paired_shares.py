@@ -1,7 +1,7 @@
 import pytest
 from scipy.stats import binomtest, multinomial
 
-from suite.statistics.paired_shares import compare
+from levelfield.statistics.paired_shares import compare
 
 
 @pytest.mark.parametrize(("lost", "gained"), [(0, 0), (6, 1), (3, 3), (0, 12)])

@@ -4,9 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.statistics.ending import EndedBy
-from suite.statistics.errors import InsufficientData
-from suite.statistics.power import (
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.power import (
     MAX_ROUNDS,
     Design,
     minimum_detectable_effect,
@@ -15,8 +15,8 @@ from suite.statistics.power import (
     power,
     standard_error,
 )
-from suite.statistics.student import mean_of
-from suite.statistics.variance import VarianceSplit
+from levelfield.statistics.student import mean_of
+from levelfield.statistics.variance import VarianceSplit
 
 DESIGN = Design(launches=6, rounds=8, launch_sd=0.007, window_sd=0.024)
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy
 
-from suite.statistics import prediction
-from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.prediction import NOISES, Earlier, Noise
+from levelfield.statistics import prediction
+from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.prediction import NOISES, Earlier, Noise
 
 RATE, POWER = 0.01, 0.9
 SD = {"normal": 1.0, "t3": math.sqrt(3)}

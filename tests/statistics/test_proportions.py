@@ -1,7 +1,7 @@
 import pytest
 from scipy.stats import binom
 
-from suite.statistics.proportions import proportion
+from levelfield.statistics.proportions import proportion
 
 
 def test_the_interval_is_the_exact_one() -> None:

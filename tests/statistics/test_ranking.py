@@ -6,12 +6,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.ranking import ArmRank, most_equal_pairs, rank
+from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.student import trimmed
+from levelfield.statistics.verdicts import Verdict
 from studies.simulation import world
-from suite.statistics.errors import UnusableData
-from suite.statistics.ranking import ArmRank, most_equal_pairs, rank
-from suite.statistics.ratios import ratio_interval
-from suite.statistics.student import trimmed
-from suite.statistics.verdicts import Verdict
 from tests.statistics import blocks as simulated
 from tests.statistics.rates import check_rate
 

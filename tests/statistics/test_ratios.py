@@ -5,10 +5,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
-from suite.statistics.ending import EndedBy
-from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.levels import levels_of_windows
-from suite.statistics.ratios import level_interval, ratio_interval
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.levels import levels_of_windows
+from levelfield.statistics.ratios import level_interval, ratio_interval
 from tests.statistics.rates import check_rate
 
 

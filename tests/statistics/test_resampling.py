@@ -2,8 +2,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.statistics import resampling
-from suite.statistics.errors import InsufficientData
+from levelfield.statistics import resampling
+from levelfield.statistics.errors import InsufficientData
 from tests.statistics.rates import check_rate
 
 

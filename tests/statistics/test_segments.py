@@ -5,7 +5,7 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
-from suite.statistics.segments import change_points, is_straight, noise_scale, theil_sen
+from levelfield.statistics.segments import change_points, is_straight, noise_scale, theil_sen
 
 
 def _cost(values: NDArray[np.float64], starts: tuple[int, ...], price: float) -> float:

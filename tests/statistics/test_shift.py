@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from suite.statistics.arrays import Floats
-from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.shift import LEAST, has_shifted
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.shift import LEAST, has_shifted
 
 SERIES = 1500
 

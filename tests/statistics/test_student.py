@@ -8,8 +8,8 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
-from suite.statistics.ending import EndedBy
-from suite.statistics.student import (
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import (
     FIRST_LOOK,
     MIN_LAUNCHES,
     TRIMMED_FROM,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy
 
-from suite.statistics.peers import DISTANCE
-from suite.statistics.tails import SHARES, critical, exceeded, median_variance, needed, odd, share_index, tail
+from levelfield.statistics.peers import DISTANCE
+from levelfield.statistics.tails import SHARES, critical, exceeded, median_variance, needed, odd, share_index, tail
 from tests.statistics import shapes
 
 ALL = len(SHARES) - 1

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from suite.statistics.levels import levels_of_windows
-from suite.statistics.ratios import ratio_interval
-from suite.statistics.student import MIN_LAUNCHES
-from suite.statistics.undisturbed import counted_rounds
+from levelfield.statistics.levels import levels_of_windows
+from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.student import MIN_LAUNCHES
+from levelfield.statistics.undisturbed import counted_rounds
 
 CALM, DISTURBED = False, True
 

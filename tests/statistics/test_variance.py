@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.variance import split_variance
+from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.variance import split_variance
 
 
 def _windows(

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from suite.statistics.ratios import ratio_interval
-from suite.statistics.verdicts import Verdict, verdict_of
+from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.verdicts import Verdict, verdict_of
 from tests.statistics.rates import check_rate
 
 

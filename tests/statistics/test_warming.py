@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from suite.statistics.counting import count_windows
-from suite.statistics.errors import UnusableData
-from suite.statistics.levels import levels_of_windows
-from suite.statistics.warming import ALPHA, MIN_LAUNCHES, TOLERANCE, Start, find_slow_starts
+from levelfield.statistics.counting import count_windows
+from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.levels import levels_of_windows
+from levelfield.statistics.warming import ALPHA, MIN_LAUNCHES, TOLERANCE, Start, find_slow_starts
 
 Floats = NDArray[np.float64]
 SLOW = (0.20, 0.10)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy
 
-from suite.statistics.welch import standard_error
+from levelfield.statistics.welch import standard_error
 
 
 def test_it_is_that_of_scipy() -> None:

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from suite.statistics.errors import InsufficientData, UnusableData
-from suite.statistics.windows import least_calls, quantiles_absent, tails
+from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.windows import least_calls, quantiles_absent, tails
 
 
 def test_an_upper_quantile_needs_as_many_calls_as_bound_it() -> None:

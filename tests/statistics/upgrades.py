@@ -16,9 +16,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from suite.statistics.arrays import Floats
-from suite.statistics.bracketing import Judged, Phases, Verdict, bracket, judged, levels
-from suite.statistics.proportions import Proportion, proportion
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.bracketing import Judged, Phases, Verdict, bracket, judged, levels
+from levelfield.statistics.proportions import Proportion, proportion
 
 SHARED = 0.5
 """Part of the variance between boots that all cases of a boot have in common."""
@@ -97,7 +97,7 @@ def tally(setting: Setting, upgrades: int, seed: int, *, margin: float = 0.02, l
     seed : int
         Of the draws.
     margin, level : float
-        As `suite.statistics.bracket.judge` takes them.
+        As `statistics.bracket.judge` takes them.
     """
     verdicts = np.concatenate([found.verdict for found in _judged(setting, upgrades, seed, margin, level)])
     slower, faster, drifted = (

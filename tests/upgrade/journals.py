@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from suite.plan import Selection
-from suite.run.start import tool_sha256
-from suite.upgrade.events import FORMAT, Begun, Event, How, MeasurementBegun, MeasurementDone, Planned, Side
-from suite.upgrade.progress import State, fold
-from suite.version import __version__
+from levelfield.plan import Selection
+from levelfield.run.start import tool_sha256
+from levelfield.upgrade.events import FORMAT, Begun, Event, How, MeasurementBegun, MeasurementDone, Planned, Side
+from levelfield.upgrade.progress import State, fold
+from levelfield.version import __version__
 
 OLD, NEW, THIRD = {"kernel release": "6.1"}, {"kernel release": "6.12"}, {"kernel release": "6.18"}
 MACHINE = {"cpu model": "a CPU"}

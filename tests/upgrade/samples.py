@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from functools import cache
 
-from suite.compare.reduction import Reduced
-from suite.compare.types import Comparison
-from suite.record.schema import Run
-from suite.upgrade.verdict import Phases, judge
+from levelfield.compare.reduction import Reduced
+from levelfield.compare.types import Comparison
+from levelfield.record.schema import Run
+from levelfield.upgrade.verdict import Phases, judge
 from tests.compare.runs import reduced, run, with_machine
 from tests.upgrade.journals import begun
 

@@ -5,11 +5,11 @@ from functools import cache
 import msgspec
 import pytest
 
-from suite.compare.formats import WRITERS, html
-from suite.compare.reduction import Reduced
-from suite.compare.types import Comparison
-from suite.record import files
-from suite.upgrade.verdict import Phases, judge
+from levelfield.compare.formats import WRITERS, html
+from levelfield.compare.reduction import Reduced
+from levelfield.compare.types import Comparison
+from levelfield.record import files
+from levelfield.upgrade.verdict import Phases, judge
 from tests.compare.runs import reduced, run, with_machine
 from tests.report.hostile import PAYLOAD
 from tests.report.test_html import Page

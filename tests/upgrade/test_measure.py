@@ -12,19 +12,19 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from suite import plan
-from suite.errors import LevelfieldError
-from suite.plan import Plan, Selection
-from suite.record import files, journal
-from suite.record.journal import TurnTaken
-from suite.run import bench
-from suite.run.options import Options
-from suite.schedule import roofline
-from suite.schedule.outcomes import utc_now
-from suite.upgrade import measure, store
-from suite.upgrade.events import Begun
-from suite.upgrade.progress import Phase, State
-from suite.upgrade.side import Seen
+from levelfield import plan
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Plan, Selection
+from levelfield.record import files, journal
+from levelfield.record.journal import TurnTaken
+from levelfield.run import bench
+from levelfield.run.options import Options
+from levelfield.schedule import roofline
+from levelfield.schedule.outcomes import utc_now
+from levelfield.upgrade import measure, store
+from levelfield.upgrade.events import Begun
+from levelfield.upgrade.progress import Phase, State
+from levelfield.upgrade.side import Seen
 from tests import canaries
 from tests.commands import eventually
 from tests.conftest import mounted

@@ -4,10 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.errors import LevelfieldError
-from suite.record.append_only import Lost
-from suite.upgrade.events import Event, Side
-from suite.upgrade.progress import Here, Measure, Nothing, Phase, Resume, State, advice, fold, step, without_way_back
+from levelfield.errors import LevelfieldError
+from levelfield.record.append_only import Lost
+from levelfield.upgrade.events import Event, Side
+from levelfield.upgrade.progress import (
+    Here,
+    Measure,
+    Nothing,
+    Phase,
+    Resume,
+    State,
+    advice,
+    fold,
+    step,
+    without_way_back,
+)
 from tests.upgrade.journals import at, begun, declared, events, measured, measuring, state
 
 ONE_WAY = begun(one_way=True)

@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.compare.changes import hardware_differences
-from suite.machine.cpu import clock, mitigations
-from suite.machine.fingerprint import fingerprint
-from suite.machine.kernel import kernel, memory
-from suite.machine.system import virtualisation
-from suite.record.schema import Absent, Fact, Fingerprint
-from suite.upgrade import rules
-from suite.upgrade.settings import Difference, differences, hardware, identity, unintended
+from levelfield.compare.changes import hardware_differences
+from levelfield.machine.cpu import clock, mitigations
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.machine.kernel import kernel, memory
+from levelfield.machine.system import virtualisation
+from levelfield.record.schema import Absent, Fact, Fingerprint
+from levelfield.upgrade import rules
+from levelfield.upgrade.settings import Difference, differences, hardware, identity, unintended
 from tests.machine.fake_nvml import H100, RTX_4090, FakeGpu, ask, compile_library
 from tests.machine.folders import write
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record.files import JOURNAL
-from suite.upgrade import store
-from suite.upgrade.events import FORMAT
+from levelfield.errors import LevelfieldError
+from levelfield.record.files import JOURNAL
+from levelfield.upgrade import store
+from levelfield.upgrade.events import FORMAT
 from tests.upgrade.journals import begun, events
 
 

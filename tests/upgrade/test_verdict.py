@@ -7,13 +7,13 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from suite.analysis.types import WindowsOf
-from suite.compare.formats import WRITERS
-from suite.compare.phrases import note
-from suite.compare.reduction import Reduced
-from suite.compare.types import Comparison, Verdict
-from suite.record.schema import Arm, Failure, Launch, Parity
-from suite.upgrade.verdict import Phases, judge
+from levelfield.analysis.types import WindowsOf
+from levelfield.compare.formats import WRITERS
+from levelfield.compare.phrases import note
+from levelfield.compare.reduction import Reduced
+from levelfield.compare.types import Comparison, Verdict
+from levelfield.record.schema import Arm, Failure, Launch, Parity
+from levelfield.upgrade.verdict import Phases, judge
 from tests.compare.runs import row, with_arm, with_launches, with_parity
 from tests.upgrade.journals import begun, declared
 from tests.upgrade.samples import BOOTS, LOST, OLD_MACHINE, UPGRADED, Change, boots, upgraded

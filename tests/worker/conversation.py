@@ -2,31 +2,30 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Self
 
 import msgspec
 
-import suite
-from suite.worker.messages import Reply, Request, Task
+from levelfield.worker.messages import Reply, Request, Task
+from tests.commands import IMPORTS
 
 CANARY = Task(backend="canary", model="canary", batch=1, threads=1)
 
 
 class Conversation:
-    """`python -m suite.worker`, spoken to over its pipes."""
+    """`python -m levelfield.worker`, spoken to over its pipes."""
 
     def __init__(self, *, code: str = "", cpu: int | None = None) -> None:
-        start = [sys.executable, "-m", "suite.worker"]
+        start = [sys.executable, "-m", "levelfield.worker"]
         if code:
-            start = [sys.executable, "-c", f"{code}\nfrom suite.worker.__main__ import main\nmain()"]
+            start = [sys.executable, "-c", f"{code}\nfrom levelfield.worker.__main__ import main\nmain()"]
         self.process = subprocess.Popen(
             start,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={
-                "PYTHONPATH": str(Path(suite.__file__).parent.parent),
+                "PYTHONPATH": IMPORTS,
                 "LEVELFIELD_CPUS": "" if cpu is None else str(cpu),
             },
         )

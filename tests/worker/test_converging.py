@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.backends.protocol import Arrays
-from suite.worker import converging
-from suite.worker.messages import Converged
-from suite.zoo import weights
-from suite.zoo.training import convergence
+from levelfield.backends.protocol import Arrays
+from levelfield.worker import converging
+from levelfield.worker.messages import Converged
+from levelfield.zoo import weights
+from levelfield.zoo.training import convergence
 
 GOAL = msgspec.structs.replace(convergence.GOALS["mlp"], steps=20, every=10)
 

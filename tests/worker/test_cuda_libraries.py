@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker.libraries import libraries
-from tests.commands import ROOT
+from levelfield.worker.libraries import libraries
+from tests.commands import IMPORTS
 
 WRITES = "int {name}(int *version) {{ *version = {value}; return 0; }}"
 RETURNS = "unsigned long {name}(void) {{ return {value}; }}"
@@ -38,11 +38,11 @@ def compiled(folder: Path, name: str, source: str) -> Path:
 def test_a_loaded_library_says_its_version(tmp_path: Path, name: str, source: str, says: str) -> None:
     path = compiled(tmp_path, name, source)
     code = (
-        "import ctypes, sys; from suite.worker.libraries import libraries\n"
+        "import ctypes, sys; from levelfield.worker.libraries import libraries\n"
         "ctypes.CDLL(sys.argv[1]); print(libraries([sys.argv[1]])[0].name)"
     )
     answer = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT)}
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, env={"PYTHONPATH": IMPORTS}
     )
     assert answer.stdout.strip() == (f"{name} ({says})" if says else name)
 

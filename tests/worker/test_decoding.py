@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.backends.decoding.protocol import Decoder, DecodingSource
-from suite.backends.protocol import Options, Resident, Source, Step, Unsupported
-from suite.worker import decoding as worker
-from suite.worker.messages import Task
-from suite.worker.sources import inputs_of
-from suite.zoo import decoding, models, weights
-from suite.zoo.decoder import reference
-from suite.zoo.decoding import Call
+from levelfield.backends.decoding.protocol import Decoder, DecodingSource
+from levelfield.backends.protocol import Options, Resident, Source, Step, Unsupported
+from levelfield.worker import decoding as worker
+from levelfield.worker.messages import Task
+from levelfield.worker.sources import inputs_of
+from levelfield.zoo import decoding, models, weights
+from levelfield.zoo.decoder import reference
+from levelfield.zoo.decoding import Call
 
 MODEL = models.get("decoder")
 FEW = 3

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.backends.cuda import meaning
-from suite.worker import failures
-from suite.worker.messages import Failed
+from levelfield.backends.cuda import meaning
+from levelfield.worker import failures
+from levelfield.worker.messages import Failed
 
 
 class OutOfMemoryError(RuntimeError):
@@ -95,8 +95,8 @@ def test_other_errors_keep_their_own_words() -> None:
 
 
 def test_a_traceback_names_no_folder_of_this_machine() -> None:
-    import suite
+    import levelfield
 
     detail = answered(RuntimeError("no")).detail
     assert re.search(r'File "(tests/)?worker/test_failures.py", line', detail)
-    assert str(Path(suite.__file__).parent.parent) not in detail
+    assert str(Path(levelfield.__file__).parent.parent) not in detail

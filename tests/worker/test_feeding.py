@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.backends.protocol import Resident
-from suite.worker.feeding import READY, Fed, batch_of
-from suite.worker.messages import Measure, Task
-from suite.zoo import dataset, models
+from levelfield.backends.protocol import Resident
+from levelfield.worker.feeding import READY, Fed, batch_of
+from levelfield.worker.messages import Measure, Task
+from levelfield.zoo import dataset, models
 
 MODEL = models.get("mlp")
 BATCH = 4

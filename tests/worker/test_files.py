@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from suite.worker.files import digest_of, files_in
+from levelfield.worker.files import digest_of, files_in
 
 
 def test_files_are_digested_by_name(tmp_path: Path) -> None:

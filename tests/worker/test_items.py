@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.backends.protocol import Resident
-from suite.worker import items
-from suite.worker.messages import Predict, Task
-from suite.zoo import models
+from levelfield.backends.protocol import Resident
+from levelfield.worker import items
+from levelfield.worker.messages import Predict, Task
+from levelfield.zoo import models
 
 RESNET = models.get("resnet50")
 TASK = Task(backend="torch", model="resnet50", batch=4, threads=1)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.worker.libraries import classify, libraries, mapped, relative
-from suite.worker.messages import Library
-from suite.worker.probes import probe
+from levelfield.worker.libraries import classify, libraries, mapped, relative
+from levelfield.worker.messages import Library
+from levelfield.worker.probes import probe
 
 
 @pytest.mark.parametrize(

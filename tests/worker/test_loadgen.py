@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.backends.protocol import Unsupported
-from suite.schedule import loadgen_log
-from suite.worker import loadgen
-from suite.worker.messages import Drive, Driven, LoadGenScenario
+from levelfield.backends.protocol import Unsupported
+from levelfield.schedule import loadgen_log
+from levelfield.worker import loadgen
+from levelfield.worker.messages import Drive, Driven, LoadGenScenario
 from tests.loadgens import library
 
 BATCH = [{"features": np.arange(12, dtype=np.float32).reshape(4, 3) + 100 * number} for number in range(2)]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from suite.launchers import credible
-from suite.worker.machine_probe import SLICE_BYTES, MachineProbe, MachineProbes
-from suite.worker.messages import MachineProbed, ProbeMachine
+from levelfield.launchers import credible
+from levelfield.worker.machine_probe import SLICE_BYTES, MachineProbe, MachineProbes
+from levelfield.worker.messages import MachineProbed, ProbeMachine
 
 BUFFER_BYTES = 4 * SLICE_BYTES
 

@@ -1,4 +1,4 @@
-"""`python -m suite.worker`: the process around the server, with its stdin, stdout and CPUs."""
+"""`python -m levelfield.worker`: the process around the server, with its stdin, stdout and CPUs."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed
+from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed
 from tests.worker.conversation import CANARY, Conversation
 
 
@@ -35,8 +35,8 @@ class Printing:
         return step
     def settings(self):
         return {}
-import suite.backends.canary
-suite.backends.canary.Canary = Printing
+import levelfield.backends.canary
+levelfield.backends.canary.Canary = Printing
 """
 
 

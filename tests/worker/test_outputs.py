@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from suite.worker import outputs
+from levelfield.worker import outputs
 
 
 def test_a_copy_does_not_change_with_the_array() -> None:

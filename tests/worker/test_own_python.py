@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.backends.own_outputs import outputs
-from suite.backends.protocol import Unsupported
-from suite.worker.own_python import written
+from levelfield.backends.own_outputs import outputs
+from levelfield.backends.protocol import Unsupported
+from levelfield.worker.own_python import written
 
 NETWORK = """
 import random

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suite.worker import pictures
+from levelfield.worker import pictures
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker import pinning
+from levelfield.worker import pinning
+from tests.commands import IMPORTS
 
 ROOT = Path(pinning.__file__).parents[2]
 BOUND = """
 import os, re
-from suite.worker import pinning
+from levelfield.worker import pinning
 pinning.pin()
 memory = bytearray(os.urandom(1 << 24))
 maps = re.findall(r" (bind:0|default) anon=([0-9]+) .* N0=", open("/proc/self/numa_maps").read())
@@ -25,7 +26,7 @@ binds = pytest.mark.skipif(bool(cannot), reason=cannot or "memory can be bound")
 def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(ROOT), **variables},
+        env={"PYTHONPATH": IMPORTS, **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -42,7 +43,7 @@ def test_memory_comes_from_the_node_that_is_named() -> None:
 
 @binds
 def test_a_node_that_is_not_there_is_refused() -> None:
-    done = run("from suite.worker import pinning; pinning.pin()", **{pinning.MEMORY_NODES: "63,700"})
+    done = run("from levelfield.worker import pinning; pinning.pin()", **{pinning.MEMORY_NODES: "63,700"})
     assert done.returncode
     assert "memory cannot be bound to the NUMA nodes 63, 700: Invalid argument" in done.stderr
 
@@ -54,7 +55,7 @@ def test_nothing_is_bound_where_nothing_is_named() -> None:
 
 def test_to_ask_whether_memory_can_be_bound_changes_nothing() -> None:
     code = """
-from suite.worker import pinning
+from levelfield.worker import pinning
 before = open("/proc/self/numa_maps").read().count("default")
 pinning.cannot_bind_memory()
 print(before > 0, "bind" in open("/proc/self/numa_maps").read())
@@ -63,7 +64,7 @@ print(before > 0, "bind" in open("/proc/self/numa_maps").read())
 
 
 def test_a_cpu_that_is_not_there_is_refused() -> None:
-    done = run("from suite.worker import pinning; pinning.pin()", **{pinning.CPUS: "9999"})
+    done = run("from levelfield.worker import pinning; pinning.pin()", **{pinning.CPUS: "9999"})
     assert "Invalid argument" in done.stderr
 
 

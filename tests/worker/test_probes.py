@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.launchers import owned_folders
-from suite.worker.messages import Probed
-from suite.worker.probes import affinity, distributions, environment, memory, probe, threads, usage
+from levelfield.launchers import owned_folders
+from levelfield.worker.messages import Probed
+from levelfield.worker.probes import affinity, distributions, environment, memory, probe, threads, usage
 from tests.worker.interpreters import fresh
 
 MIB = 1 << 20
@@ -32,7 +32,7 @@ def test_a_process_describes_itself_and_the_description_travels() -> None:
 
 def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
     program = (
-        "from suite.worker.probes import memory; before = memory()[1]; block = bytearray(b'x') * (64 << 20);"
+        "from levelfield.worker.probes import memory; before = memory()[1]; block = bytearray(b'x') * (64 << 20);"
         "del block; print(memory()[1] - before, memory()[0])"
     )
     grown, now = map(int, fresh(program).split())
@@ -42,7 +42,7 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
 
 def test_the_peak_of_a_large_parent_is_not_inherited() -> None:
     ballast = bytearray(b"x") * (256 * MIB)
-    peak = int(fresh("from suite.worker.probes import memory; print(memory()[1])"))
+    peak = int(fresh("from levelfield.worker.probes import memory; print(memory()[1])"))
     assert len(ballast) > peak > 5 * MIB
 
 
@@ -135,7 +135,7 @@ def test_a_folder_that_an_import_adds_is_no_part_of_the_environment(tmp_path: Pa
     """Setuptools puts the folder of what it vendors on `sys.path`, which is what `importlib.metadata` searches."""
     vendored = _leave_distribution(tmp_path, "vendored")
     program = (
-        "import sys; from importlib import metadata; from suite.worker.probes import distributions;"
+        "import sys; from importlib import metadata; from levelfield.worker.probes import distributions;"
         f"before = distributions(); sys.path.insert(0, {str(vendored)!r});"
         "print(metadata.version('vendored'), 'vendored' in distributions(), distributions() == before)"
     )
@@ -152,7 +152,7 @@ def test_every_way_to_install_is_part_of_the_environment(tmp_path: Path) -> None
     named = _leave_distribution(tmp_path / "named", "on_the_path")
     (named / "msgspec").symlink_to(Path(msgspec.__file__).parent)  # what the worker's own code imports
     program = (
-        "import json, sys; from suite.worker.probes import distributions, package_folders;"
+        "import json, sys; from levelfield.worker.probes import distributions, package_folders;"
         "print(json.dumps([distributions(), [each for each in sys.path if each in package_folders()]]))"
     )
     root = Path(__file__).parents[2]
@@ -170,14 +170,14 @@ def test_every_way_to_install_is_part_of_the_environment(tmp_path: Path) -> None
 def test_affinity_is_the_one_that_was_set() -> None:
     one = min(os.sched_getaffinity(0))
     program = (
-        f"import os; os.sched_setaffinity(0, [{one}]); from suite.worker.probes import affinity; print(affinity())"
+        f"import os; os.sched_setaffinity(0, [{one}]); from levelfield.worker.probes import affinity; print(affinity())"
     )
     assert fresh(program).strip() == f"({one},)"
     assert one in affinity()
 
 
 def test_memory_without_proc_falls_back_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suite.worker.probes._status", dict)
+    monkeypatch.setattr("levelfield.worker.probes._status", dict)
     rss, peak, source = memory()
     assert source == "rusage"
     assert peak >= rss - MIB > 0

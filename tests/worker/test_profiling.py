@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from suite.backends import registry
-from suite.backends.canary import Canary
-from suite.backends.profiling import protocol
-from suite.backends.profiling.operators import Operator
-from suite.backends.protocol import Options, Unsupported
-from suite.worker.messages import Profile, Profiled, Task
-from suite.worker.profiling import profile
-from suite.worker.sources import inputs_of, source_of
+from levelfield.backends import registry
+from levelfield.backends.canary import Canary
+from levelfield.backends.profiling import protocol
+from levelfield.backends.profiling.operators import Operator
+from levelfield.backends.protocol import Options, Unsupported
+from levelfield.worker.messages import Profile, Profiled, Task
+from levelfield.worker.profiling import profile
+from levelfield.worker.sources import inputs_of, source_of
 
 CANARY = Task(backend="canary", model="canary", batch=1, threads=1)
 REQUEST = Profile(window_ns=2_000_000, min_calls=4, max_calls=6, rewarm_ns=0)

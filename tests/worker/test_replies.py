@@ -6,8 +6,8 @@ import os
 import msgspec
 import pytest
 
-from suite.worker.messages import Failed, Joined, Reply
-from suite.worker.replies import ReplyWriter
+from levelfield.worker.messages import Failed, Joined, Reply
+from levelfield.worker.replies import ReplyWriter
 
 LOST = Failed("crashed", "Process 2 of 2 was killed.")
 

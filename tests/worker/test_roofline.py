@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from suite.worker.messages import MeasureRoofline, RooflineMeasured
-from suite.worker.roofline import LEAST, SMALLEST, measure
+from levelfield.worker.messages import MeasureRoofline, RooflineMeasured
+from levelfield.worker.roofline import LEAST, SMALLEST, measure
 
 ARRAY_BYTES = 8 << 20
 

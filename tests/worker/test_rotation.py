@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from suite.backends.protocol import Arrays
-from suite.worker import rotation
+from levelfield.backends.protocol import Arrays
+from levelfield.worker import rotation
 
 
 def make(first: int) -> Arrays:

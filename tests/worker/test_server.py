@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.worker.messages import (
+from levelfield.worker.messages import (
     PROTOCOL,
     Converge,
     Export,
@@ -29,7 +29,7 @@ from suite.worker.messages import (
     Verified,
     Verify,
 )
-from suite.zoo import inputs, models, parity, reference, weights
+from levelfield.zoo import inputs, models, parity, reference, weights
 from tests.worker.conversation import CANARY, Conversation
 
 
@@ -210,7 +210,7 @@ def test_an_export_where_nothing_can_export(worker: Conversation, tmp_path: Path
 
 
 RAISING = """
-import suite.backends.canary
+import levelfield.backends.canary
 class Raising:
     version = "1"
     def __init__(self, options): pass
@@ -224,7 +224,7 @@ class Raising:
         return step
     def settings(self):
         return {{}}
-suite.backends.canary.Canary = Raising
+levelfield.backends.canary.Canary = Raising
 """
 
 

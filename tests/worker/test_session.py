@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.backends import registry
-from suite.backends.protocol import Options
-from suite.worker import messages
-from suite.worker.session import Session
+from levelfield.backends import registry
+from levelfield.backends.protocol import Options
+from levelfield.worker import messages
+from levelfield.worker.session import Session
 from tests.worker.conversation import CANARY
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.backends import registry
-from suite.worker.files import digest_of, files_in
-from suite.worker.messages import Task
-from suite.worker.sources import inputs_of, source_of
-from suite.zoo import models, weights
+from levelfield.backends import registry
+from levelfield.worker.files import digest_of, files_in
+from levelfield.worker.messages import Task
+from levelfield.worker.sources import inputs_of, source_of
+from levelfield.zoo import models, weights
 
 MLP = Task("jax", "mlp", 2, 1)
 

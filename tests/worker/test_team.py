@@ -10,17 +10,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import suite
-from suite.backends.replica import Replica
-from suite.worker import team
-from suite.worker.messages import Failed, Probed, Reply, Trained, Updated
+import levelfield
+from levelfield.backends.replica import Replica
+from levelfield.worker import team
+from levelfield.worker.messages import Failed, Probed, Reply, Trained, Updated
+from tests.commands import IMPORTS
 
-ROOT = Path(suite.__file__).parents[1]
+ROOT = Path(levelfield.__file__).parents[2]
 LEADER = """
 import os, sys, time
-from suite.worker.messages import Load, Loaded, Task
-from suite.worker.replies import ReplyWriter
-from suite.worker.team import Team
+from levelfield.worker.messages import Load, Loaded, Task
+from levelfield.worker.replies import ReplyWriter
+from levelfield.worker.team import Team
+from tests.commands import IMPORTS
 replies = ReplyWriter(os.fdopen(1, "wb", closefd=False))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
 leader = Team(2, replies.fail_and_exit)
@@ -46,7 +48,7 @@ print(leader.replica.rank, len(os.sched_getaffinity(0)), loaded.version)
 def lead(code: str, **variables: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", LEADER + code],
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
+        env=os.environ | {"PYTHONPATH": IMPORTS} | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

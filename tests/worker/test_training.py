@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from suite.backends.protocol import Arrays
-from suite.backends.replica import Replica
-from suite.worker import training
+from levelfield.backends.protocol import Arrays
+from levelfield.backends.replica import Replica
+from levelfield.worker import training
 
 
 def test_processes_share_a_batch_and_miss_no_item() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from suite.worker import window
-from suite.worker.messages import Measure
-from suite.worker.window import measure_window, timed_answers
+from levelfield.worker import window
+from levelfield.worker.messages import Measure
+from levelfield.worker.window import measure_window, timed_answers
 
 MS = 1_000_000
 

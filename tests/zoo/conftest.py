@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.zoo import models, onnx_export, weights
+from levelfield.zoo import models, onnx_export, weights
 from tests.zoo.exported import BATCH, Exports
 
 

@@ -9,8 +9,8 @@ import numpy as np
 os.environ["KERAS_BACKEND"] = "jax"
 import keras
 
-from suite.zoo import keras_weights
-from suite.zoo.weights import Arrays
+from levelfield.zoo import keras_weights
+from levelfield.zoo.weights import Arrays
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from suite.zoo import bits, models, weights
-from suite.zoo.training.trajectory import loss_and_gradients
+from levelfield.zoo import bits, models, weights
+from levelfield.zoo.training.trajectory import loss_and_gradients
 
 Tensors = dict[str, Any]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.zoo import bits
+from levelfield.zoo import bits
 
 
 def _sha256(array: np.ndarray) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.zoo import dataset, inputs, models
-from suite.zoo.weights import HEADER_BYTES
+from levelfield.zoo import dataset, inputs, models
+from levelfield.zoo.weights import HEADER_BYTES
 
 ITEMS = 10
 

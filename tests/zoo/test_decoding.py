@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from suite.zoo import decoding, flops, models, weights
-from suite.zoo.decoder import reference, spec
-from suite.zoo.decoding import STEPS, Call
+from levelfield.zoo import decoding, flops, models, weights
+from levelfield.zoo.decoder import reference, spec
+from levelfield.zoo.decoding import STEPS, Call
 
 MODEL = models.get("decoder")
 

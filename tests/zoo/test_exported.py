@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.zoo.exported import written
+from levelfield.zoo.exported import written
 
 
 def test_files_are_named_with_their_digests_and_makers(tmp_path: Path) -> None:

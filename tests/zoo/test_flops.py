@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.zoo import flops, models
-from suite.zoo.spec import Model, Tensor
+from levelfield.zoo import flops, models
+from levelfield.zoo.spec import Model, Tensor
 
 
 def test_the_mlp_is_counted_by_hand() -> None:

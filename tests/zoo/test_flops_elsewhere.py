@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from suite.zoo import flops, inputs, models, weights
+from levelfield.zoo import flops, inputs, models, weights
 from tests.zoo.exported import BATCH, Exports
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
@@ -20,7 +20,7 @@ def test_torch_counts_the_same(name: str) -> None:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    from suite.zoo import torch_module
+    from levelfield.zoo import torch_module
 
     model = models.get(name)
     module = torch_module.load(model, weights.make(model))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.zoo.honesty import LIKE, Computed, judge
+from levelfield.zoo.honesty import LIKE, Computed, judge
 
 BF16 = {"bf16": 3e-3}
 

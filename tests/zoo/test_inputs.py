@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from suite.zoo import inputs, models, weights
-from suite.zoo.spec import Model
+from levelfield.zoo import inputs, models, weights
+from levelfield.zoo.spec import Model
 
 ALL = [models.get(name) for name in (*models.names(), "canary")]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from suite.zoo import models
+from levelfield.zoo import models
 
 
 def test_the_published_sizes() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from suite.zoo import inputs, models, parity, reference, weights
-from suite.zoo.bert import reference as bert
-from suite.zoo.resnet50 import reference as resnet50
+from levelfield.zoo import inputs, models, parity, reference, weights
+from levelfield.zoo.bert import reference as bert
+from levelfield.zoo.resnet50 import reference as resnet50
 
 Run = Callable[[], np.ndarray]
 

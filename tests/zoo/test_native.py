@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from suite.zoo import models, weights
-from suite.zoo.native import channels_first, channels_last, definition
+from levelfield.zoo import models, weights
+from levelfield.zoo.native import channels_first, channels_last, definition
 
 
 @pytest.mark.parametrize(("model", "framework"), [("canary", "torch"), ("mlp", "caffe"), ("mlp", "reference")])

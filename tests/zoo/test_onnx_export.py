@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import suite
-from suite.zoo import models, onnx_export, weights
+import levelfield
+from levelfield.zoo import models, onnx_export, weights
 from tests.zoo.exported import Exports
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed here")
@@ -18,12 +18,12 @@ pytest.importorskip("onnxscript", reason="onnxscript is not installed here")
 
 pytestmark = [pytest.mark.framework, pytest.mark.filterwarnings("ignore")]
 
-SOURCE = Path(suite.__file__).parent
+SOURCE = Path(levelfield.__file__).parent
 
 EXPORT = """
 import json, sys
 from pathlib import Path
-from suite.zoo import models, onnx_export, weights
+from levelfield.zoo import models, onnx_export, weights
 model = models.get(sys.argv[1])
 print(json.dumps(onnx_export.export(model, weights.make(model), 2, "fp32", Path(sys.argv[2])).files))
 """
@@ -32,7 +32,7 @@ print(json.dumps(onnx_export.export(model, weights.make(model), 2, "fp32", Path(
 def _export_elsewhere(name: str, home: Path) -> dict[str, str]:
     """Export with a copy of the package, in a process and folders of its own."""
     (home / "out").mkdir(parents=True)
-    shutil.copytree(SOURCE, home / "suite", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE, home / "levelfield", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, "-c", EXPORT, name, str(home / "out")],

@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.zoo import flops, models
-from suite.zoo.operators import parts
+from levelfield.zoo import flops, models
+from levelfield.zoo.operators import parts
 
 
 @pytest.mark.parametrize(("name", "least"), [("bert", 1.0), ("resnet50", 1.0), ("vit", 0.99), ("mlp", 0.0)])

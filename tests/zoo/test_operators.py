@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from suite.zoo import flops, inputs, models, reference, weights
-from suite.zoo.operators import spec
+from levelfield.zoo import flops, inputs, models, reference, weights
+from levelfield.zoo.operators import spec
 
 ALL = models.operators()
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import suite
-from suite.images import environments
+import levelfield
+from levelfield.images import environments
 
-ROOT = Path(suite.__file__).parents[1]
+ROOT = Path(levelfield.__file__).parents[2]
 
 
 @pytest.mark.extended

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from suite.zoo import bits, inputs, models, parity, reference, weights
-from suite.zoo.decoder import reference as decoder_reference
-from suite.zoo.decoder import spec as decoder
-from suite.zoo.mobilenet.spec import BLOCKS, convolutions
-from suite.zoo.resnet50.spec import EPSILON, RESNET50
+from levelfield.zoo import bits, inputs, models, parity, reference, weights
+from levelfield.zoo.decoder import reference as decoder_reference
+from levelfield.zoo.decoder import spec as decoder
+from levelfield.zoo.mobilenet.spec import BLOCKS, convolutions
+from levelfield.zoo.resnet50.spec import EPSILON, RESNET50
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")

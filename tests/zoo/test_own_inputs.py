@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.zoo import own_inputs
-from suite.zoo.spec import DTYPES, FLOATING, Own, OwnInput
-from suite.zoo.weights import sha256
+from levelfield.zoo import own_inputs
+from levelfield.zoo.spec import DTYPES, FLOATING, Own, OwnInput
+from levelfield.zoo.weights import sha256
 
 MODEL = Own(
     (

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from suite.zoo import flops, inputs, models, own_weights, weights
-from suite.zoo.bert import spec as bert
-from suite.zoo.decoder import spec as decoder
-from suite.zoo.mobilenet import spec as mobilenet
-from suite.zoo.resnet50 import spec as resnet50
-from suite.zoo.vit import spec as vit
+from levelfield.zoo import flops, inputs, models, own_weights, weights
+from levelfield.zoo.bert import spec as bert
+from levelfield.zoo.decoder import spec as decoder
+from levelfield.zoo.mobilenet import spec as mobilenet
+from levelfield.zoo.resnet50 import spec as resnet50
+from levelfield.zoo.vit import spec as vit
 
 SHA256 = "1a2b3c4d" * 8
 SMALL = {

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.prepare.own_weights import store
-from suite.zoo import inputs, models, own_weights, parity, reference, weights
-from suite.zoo.native import definition
+from levelfield.prepare.own_weights import store
+from levelfield.zoo import inputs, models, own_weights, parity, reference, weights
+from levelfield.zoo.native import definition
 from tests.prepare.own_weights.saved import random_tensors
 from tests.zoo.test_own_weights import SHA256, SMALL
 
@@ -113,7 +113,7 @@ def test_a_saved_network_answers_as_the_library_does(
 @pytest.mark.parametrize("family", [name for name in SMALL if name != "embedder"])
 def test_the_librarys_classes_and_ours_are_one_network(family: str) -> None:
     """The definitions of the backends `transformers` and `torch`, with the same weights of other sizes."""
-    from suite.zoo import torch_module
+    from levelfield.zoo import torch_module
 
     model = models.get(own_weights.name_of(family, SHA256, SMALL[family]))
     w, given = random_tensors(model), inputs.make(model, 0, 2)

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from suite.zoo import parity
+from levelfield.zoo import parity
 
 RNG = np.random.default_rng(0)
 REFERENCE = RNG.normal(size=(4, 10))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from suite.zoo import inputs, models, reference, weights
+from levelfield.zoo import inputs, models, reference, weights
 
 
 @pytest.mark.parametrize("name", ["mlp", "canary"])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.zoo import inputs, models, parity, reference, rounding, weights
-from suite.zoo.honesty import LIKE
+from levelfield.zoo import inputs, models, parity, reference, rounding, weights
+from levelfield.zoo.honesty import LIKE
 
 ordinary = st.floats(2.0**-90, 2.0**90, width=32).flatmap(lambda value: st.sampled_from([value, -value]))
 

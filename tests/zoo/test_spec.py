@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.plan.profiles import PROFILES
-from suite.zoo import inputs, models
-from suite.zoo.spec import Layer, dense
+from levelfield.plan.profiles import PROFILES
+from levelfield.zoo import inputs, models
+from levelfield.zoo.spec import Layer, dense
 
 
 def test_a_dense_layer_has_a_weight_for_each_pair_and_a_bias() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.zoo import models, weights
+from levelfield.zoo import models, weights
 
 MLP = models.get("mlp")
 

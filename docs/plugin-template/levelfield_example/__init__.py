@@ -1,6 +1,6 @@
 """What Levelfield knows of the backend `example` without importing its framework."""
 
-from suite.backends.info import FP32, BackendInfo
+from levelfield.backends.info import FP32, BackendInfo
 
 EXAMPLE = BackendInfo(
     name="example",

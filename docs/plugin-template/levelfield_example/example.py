@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends import blas
-from suite.backends.checks import require_supported
-from suite.backends.protocol import Arrays, Options, Source, Step
-from suite.zoo import models, reference
+from levelfield.backends import blas
+from levelfield.backends.checks import require_supported
+from levelfield.backends.protocol import Arrays, Options, Source, Step
+from levelfield.zoo import models, reference
 
 
 class Example:

@@ -1,6 +1,6 @@
 """LiteRT: what Levelfield knows of it without importing it."""
 
-from suite.backends.info import FP32, BackendInfo, FileFormat, Way
+from levelfield.backends.info import FP32, BackendInfo, FileFormat, Way
 
 TFLITE = FileFormat(
     name="tflite",

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from suite.backends.checks import images_last
-from suite.zoo import exported, inputs
-from suite.zoo.exported import Exported
-from suite.zoo.native import channels_last, definition
-from suite.zoo.onnx_quantize import CALIBRATION_INPUTS, CALIBRATION_START
-from suite.zoo.spec import Model
-from suite.zoo.weights import Arrays
+from levelfield.backends.checks import images_last
+from levelfield.zoo import exported, inputs
+from levelfield.zoo.exported import Exported
+from levelfield.zoo.native import channels_last, definition
+from levelfield.zoo.onnx_quantize import CALIBRATION_INPUTS, CALIBRATION_START
+from levelfield.zoo.spec import Model
+from levelfield.zoo.weights import Arrays
 
 FILE = "model.tflite"
 PRECISIONS = ("fp32", "int8")

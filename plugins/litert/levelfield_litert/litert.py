@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends.checks import (
+from levelfield.backends.checks import (
     as_defined,
     images_last,
     import_framework,
@@ -14,10 +14,10 @@ from suite.backends.checks import (
     require_names,
     require_supported,
 )
-from suite.backends.dtypes import precision_of
-from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
-from suite.zoo import models
-from suite.zoo.honesty import Computed
+from levelfield.backends.dtypes import precision_of
+from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from levelfield.zoo import models
+from levelfield.zoo.honesty import Computed
 
 _NAME = "litert"
 _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "BATCH_MATMUL")

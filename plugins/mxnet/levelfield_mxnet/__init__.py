@@ -1,6 +1,6 @@
 """Apache MXNet: what Levelfield knows of it without importing it."""
 
-from suite.backends.info import FP32, BackendInfo
+from levelfield.backends.info import FP32, BackendInfo
 
 MXNET = BackendInfo(
     name="mxnet",

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from levelfield.backends.checks import import_framework, require_supported
+from levelfield.backends.dtypes import precision_of
+from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from levelfield.zoo import models
+from levelfield.zoo.honesty import Computed
 from levelfield_mxnet import networks
-from suite.backends.checks import import_framework, require_supported
-from suite.backends.dtypes import precision_of
-from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
-from suite.zoo import models
-from suite.zoo.honesty import Computed
 
 _NAME = "mxnet"
 _FUSED = "MKLDNN"

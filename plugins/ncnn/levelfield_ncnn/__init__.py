@@ -1,6 +1,6 @@
 """ncnn: what Levelfield knows of it without importing it."""
 
-from suite.backends.info import FP32, BackendInfo
+from levelfield.backends.info import FP32, BackendInfo
 
 NCNN = BackendInfo(
     name="ncnn",

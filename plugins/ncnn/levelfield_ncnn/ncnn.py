@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from levelfield.backends.checks import import_framework, require_supported
+from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from levelfield.zoo import models
+from levelfield.zoo.spec import Model
 from levelfield_ncnn import networks
 from levelfield_ncnn.graph import Graph
-from suite.backends.checks import import_framework, require_supported
-from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
-from suite.zoo import models
-from suite.zoo.spec import Model
 
 _NAME = "ncnn"
 _ROWS = ("mlp",)

@@ -1,6 +1,6 @@
 """Apache TVM: what Levelfield knows of it without importing it."""
 
-from suite.backends.info import FP32, BackendInfo
+from levelfield.backends.info import FP32, BackendInfo
 
 TVM = BackendInfo(
     name="tvm",

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suite.backends.checks import import_framework, require_file, require_names, require_supported
-from suite.backends.protocol import Arrays, Options, Source, Step, Unsupported
-from suite.zoo import flops, models
+from levelfield.backends.checks import import_framework, require_file, require_names, require_supported
+from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from levelfield.zoo import flops, models
 
 _NAME = "tvm"
 MOST_MACS = 5_000_000_000

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from levelfield.record.schema import Absent
 from studies.gpu import calm
 from studies.gpu.calm import Case, Probe, Window
-from suite.record.schema import Absent
 
 QUIET = Probe(1_000, 500)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from levelfield.machine.gpu import problem
+from levelfield.record.schema import Absent, DeviceUse
 from studies.gpu import turns
 from studies.gpu.turns import AGAIN, ALONE, BESIDE, Window, main
-from suite.machine.gpu import problem
-from suite.record.schema import Absent, DeviceUse
 
 
 def use(energy_mj: int | Absent) -> DeviceUse:

@@ -1,9 +1,9 @@
 """Cells of the overhead trial with a known ratio."""
 
+from levelfield.record.schema import Case
 from studies.harness.findings import find
 from studies.harness.record import Cell, Finding, Generation, Interval, Round, Trial, Verdict, Window
 from studies.harness.tools import TOOLS
-from suite.record.schema import Case
 
 
 def cell(*verdicts: Verdict, failure: str = "") -> Cell:

@@ -11,13 +11,13 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield.backends.protocol import Arrays
+from levelfield.worker.messages import Task
+from levelfield.zoo import inputs, models, weights
 from studies.harness import form_worker
 from studies.harness.form_worker import FAIRLY, Windows, bare_loop, own_clock, request_of, window_of
 from studies.published_comparison.record import FRAMEWORKS
-from suite.backends.protocol import Arrays
-from suite.worker.messages import Task
-from suite.zoo import inputs, models, weights
-from tests.commands import ROOT
+from tests.commands import IMPORTS, ROOT
 
 pytestmark = pytest.mark.alone
 
@@ -89,7 +89,7 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
         capture_output=True,
         check=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORTS},
         timeout=60,
     )
     answers, one, several = done.stdout.splitlines()

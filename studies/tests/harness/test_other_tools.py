@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
+from levelfield.prepare.own_weights import folder as own_weights
 from studies.harness import folder, optimum_benchmark_program, pyperf_program
 from studies.harness.benchmark_app import parse
 from studies.harness.optimum_benchmark_program import ANSWER
 from studies.harness.workspace import OPTIMUM_BENCHMARK, PYPERF, reading_of
-from suite.errors import LevelfieldError
-from suite.images import catalogue
-from suite.prepare.own_weights import folder as own_weights
 
 
 def test_the_last_answer_counts() -> None:

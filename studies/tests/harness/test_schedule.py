@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from levelfield.machine.signals import Signals
 from studies.harness.schedule import await_quiet, turn_order
-from suite.machine.signals import Signals
 
 pytestmark = pytest.mark.alone
 

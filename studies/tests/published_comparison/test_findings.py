@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield.errors import LevelfieldError
 from studies.commands import read
 from studies.harness.record import Generation, Interval, Round, Window
 from studies.published_comparison.findings import markdown, rows
 from studies.published_comparison.record import AS_PUBLISHED, FAIRLY, FRAMEWORKS, Folklore, Row, path
 from studies.tests.published_comparison.records import EQUAL, TIMES_MS, measured, record
-from suite.errors import LevelfieldError
 
 
 def table(launches: int = 6) -> dict[str, Row]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from levelfield.errors import LevelfieldError
 from studies.reboots import machine, system
 from studies.reboots.series import NAME
-from suite.errors import LevelfieldError
 
 CONSOLE = """\
 SeaBIOS (version 1.16.2-debian-1.16.2-1)\r

@@ -38,7 +38,7 @@ def workers():
     """CPUs of all threads, memory policies, and anonymous pages of each node, by process."""
     found = {}
     for folder in glob.glob("/proc/[0-9]*"):
-        if "suite.worker" not in read(f"{folder}/cmdline"):
+        if "levelfield.worker" not in read(f"{folder}/cmdline"):
             continue
         maps = [line for line in read(f"{folder}/numa_maps").splitlines() if "file=" not in line]
         pages = {"0": 0, "1": 0}

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from levelfield.record.files import JOURNAL
+from levelfield.record.journal import GenerationBegun, Journal, RoundDone, TurnTaken
+from levelfield.record.schema import Turn, Window
 from studies.reboots import series, system
 from studies.reboots.command import PLAN
 from studies.reboots.record import find
 from studies.reboots.series import Held, Order, held, missing
-from suite.record.files import JOURNAL
-from suite.record.journal import GenerationBegun, Journal, RoundDone, TurnTaken
-from suite.record.schema import Turn, Window
 
 OLD, NEW = system.release(system.OLD), system.release(system.NEW)
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.types import Gate, Verdict
+from levelfield.run.ab import AbResult
 from studies.regressions.pairs import Class, Frozen, Pair
 from studies.regressions.record import Outcome
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.types import Gate, Verdict
-from suite.run.ab import AbResult
 from tests.compare.ab.pairs import run
 
 SHA256 = "0" * 64

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from levelfield.errors import LevelfieldError
 from studies.regressions import pairs, workloads
-from suite.errors import LevelfieldError
 
 PAIRS = pairs.read()
 

@@ -5,17 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from levelfield.compare.types import Gate, Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.run.ab import AbResult
+from levelfield.statistics.proportions import proportion
 from studies.commands import read
 from studies.regressions import pairs, trial
 from studies.regressions.pairs import Class
 from studies.regressions.record import Record, markdown, summary
 from studies.regressions.trial import TrialRequest
 from studies.tests.regressions.outcomes import outcome, result
-from suite.compare.types import Gate, Verdict
-from suite.errors import LevelfieldError
-from suite.machine.fingerprint import fingerprint
-from suite.run.ab import AbResult
-from suite.statistics.proportions import proportion
 
 REQUEST = TrialRequest(budget_seconds=None, margin=0.02, profile="standard")
 
@@ -32,7 +32,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> pairs.FrozenList:
     monkeypatch.setattr(trial, "measure", called)
     monkeypatch.setattr(trial, "build", lambda *_, **__: None)
     monkeypatch.setattr("studies.regressions.pairs.install", lambda _: None)
-    monkeypatch.setattr("suite.prepare.own_model.store.read", lambda *_: None)
+    monkeypatch.setattr("levelfield.prepare.own_model.store.read", lambda *_: None)
     everything = pairs.read_frozen()
     known = {each.name: each for each in pairs.read()}
     chosen = [each for each in everything.pair if known[each.name].workload in {"softplus", "selu", "elu", "erf"}]

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from levelfield.images import environments
+from levelfield.prepare.own_model import onnx_format
+from levelfield.zoo.spec import DTYPES
 from studies.regressions import workloads
-from suite.images import environments
-from suite.prepare.own_model import onnx_format
-from suite.zoo.spec import DTYPES
 
 CHECK = """
 import glob, json, os, sys

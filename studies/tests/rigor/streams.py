@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from levelfield.record.schema import Case
 from studies.rigor.record import Floats, Generation, Outside, Pair, Round, Setup, Stream, Table, Window
-from suite.record.schema import Case
 
 CALL_NS = 22_000_000
 WINDOW_S = 0.25

@@ -4,11 +4,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield.errors import LevelfieldError
 from studies.rigor import rules as rigor_rules
 from studies.rigor.findings import count, find, variance
 from studies.rigor.record import Answer, Finding, Outcome, Tally, lay_out
 from studies.tests.rigor.streams import Machine, stream
-from suite.errors import LevelfieldError
 
 
 def outcomes(*said: tuple[Answer, int]) -> list[Outcome]:

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
+from levelfield.schedule.outcomes import utc_now
+from levelfield.schedule.preparation import canary_case
+from levelfield.schedule.resources import RunResources
 from studies.rigor.measure import Clock, measure, summarise
 from studies.rigor.record import KEPT_CALLS, Setup, Stream, lay_out
-from suite.schedule.outcomes import utc_now
-from suite.schedule.preparation import canary_case
-from suite.schedule.resources import RunResources
 from tests.canaries import plan, site, workers
 
 pytestmark = pytest.mark.alone

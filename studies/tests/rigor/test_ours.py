@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from levelfield.statistics.power import Design, power
 from studies.rigor import findings as rigor_findings
 from studies.rigor import rules as rigor_rules
 from studies.rigor.ours import generation_seconds, levels_of, rules
 from studies.rigor.record import Finding, Rule, Table, Tally
 from studies.tests.rigor.streams import CALL_NS, LAUNCH_S, WINDOW_S, Machine, table
-from suite.statistics.power import Design, power
 
 SHARED = Machine(rounds=0.04, walk=0.02)
 """A shared machine: rounds differ by 4 %, and it drifts by 2 % from generation to generation."""

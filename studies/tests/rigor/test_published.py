@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from levelfield.errors import LevelfieldError
 from studies.commands import read
 from studies.rigor import rules
 from studies.rigor.findings import apply, table_lines
 from studies.rigor.record import Stream, lay_out
 from studies.rigor.rivals import RULES
-from suite.errors import LevelfieldError
 
 FOLDER = Path("reports/trials")
 RECORDS = sorted(FOLDER.glob("rigor-*.json"))

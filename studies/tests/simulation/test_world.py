@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from levelfield.statistics.arrays import Floats
 from studies.simulation.world import BUSY, FACTORS, LAUNCH_SD, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
-from suite.statistics.arrays import Floats
 
 PAIR = [Arm("onnxruntime"), Arm("openvino")]
 

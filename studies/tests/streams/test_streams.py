@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from levelfield.compare.ab.rows import judge_arms
+from levelfield.compare.types import Gate
+from levelfield.record import journal
+from levelfield.record.files import JOURNAL
+from levelfield.record.schema import Run
+from levelfield.statistics.verdicts import Verdict
 from studies.commands import read
 from studies.streams import command, findings
 from studies.streams.record import Level, Pair, Streams, Taken, stream_of
-from suite.compare.ab.rows import judge_arms
-from suite.compare.types import Gate
-from suite.record import journal
-from suite.record.files import JOURNAL
-from suite.record.schema import Run
-from suite.statistics.verdicts import Verdict
 from tests.analysis.probed import probed
 from tests.commands import ROOT
 from tests.compare.ab import pairs

@@ -1,8 +1,8 @@
 """Insights of a record, for tests."""
 
-from suite.analysis import analyse
-from suite.analysis.types import Insights
-from suite.record.schema import Run
+from levelfield.analysis import analyse
+from levelfield.analysis.types import Insights
+from levelfield.record.schema import Run
 
 
 def derived(run: Run) -> Insights:

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.record.schema import Run, Work
-from suite.report import insights
-from suite.zoo import flops, models
-from suite.zoo.operators.parts import of
+from levelfield.analysis import analyse
+from levelfield.record.schema import Run, Work
+from levelfield.report import insights
+from levelfield.zoo import flops, models
+from levelfield.zoo.operators.parts import of
 from tests.analysis.insights.derived import derived
 from tests.records_builder import make_run
 

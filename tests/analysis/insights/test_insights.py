@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from suite.record.schema import Absent
+from levelfield.record.schema import Absent
 from tests.analysis.insights.derived import derived
 from tests.records_builder import make_run
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from suite.analysis.insights import payback
-from suite.analysis.types import Estimate, Payback, PaybackVerdict
-from suite.record.schema import Run
+from levelfield.analysis.insights import payback
+from levelfield.analysis.types import Estimate, Payback, PaybackVerdict
+from levelfield.record.schema import Run
 from tests.analysis.insights.derived import derived
 from tests.records_builder import make_run
 

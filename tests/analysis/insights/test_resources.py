@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from suite.analysis.insights import resources
-from suite.analysis.types import CaseUse
-from suite.record.schema import Absent, Roofline, Run
+from levelfield.analysis.insights import resources
+from levelfield.analysis.types import CaseUse
+from levelfield.record.schema import Absent, Roofline, Run
 from tests.analysis.insights.derived import derived
 from tests.records_builder import ROOFLINE, make_run
 

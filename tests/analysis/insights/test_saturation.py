@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.analysis.insights import saturation
-from suite.analysis.types import Estimate
+from levelfield.analysis.insights import saturation
+from levelfield.analysis.types import Estimate
 from tests.analysis.insights.derived import derived
 from tests.records_builder import LEVELS_MS, make_run
 

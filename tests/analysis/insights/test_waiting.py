@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.analysis.types import ArmWait
-from suite.record.schema import Round, Run, Turn, Window
-from suite.report import insights, units
+from levelfield.analysis import analyse
+from levelfield.analysis.types import ArmWait
+from levelfield.record.schema import Round, Run, Turn, Window
+from levelfield.report import insights, units
 from tests.records_builder import make_run
 
 

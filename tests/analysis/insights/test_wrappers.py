@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.analysis import analyse
-from suite.backends import registry
-from suite.record.schema import Run
-from suite.report import insights
+from levelfield.analysis import analyse
+from levelfield.backends import registry
+from levelfield.record.schema import Run
+from levelfield.report import insights
 from tests.analysis.insights.derived import derived
 from tests.records_builder import make_run
 

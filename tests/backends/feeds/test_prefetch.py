@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.backends.feeds.protocol import Feed, FeedRequest
-from suite.zoo import dataset, models
+from levelfield.backends.feeds.protocol import Feed, FeedRequest
+from levelfield.zoo import dataset, models
 
 ITEMS = 10
 
@@ -21,7 +21,7 @@ def feed_request(request: pytest.FixtureRequest, tmp_path: Path) -> FeedRequest:
 
 
 def opened(feed: str, feed_request: FeedRequest) -> Feed:
-    found: Feed = importlib.import_module(f"suite.backends.feeds.{feed}").open_feed(feed_request)
+    found: Feed = importlib.import_module(f"levelfield.backends.feeds.{feed}").open_feed(feed_request)
     return found
 
 

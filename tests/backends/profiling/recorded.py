@@ -4,7 +4,7 @@ import gzip
 from collections import Counter
 from pathlib import Path
 
-from suite.backends.profiling.operators import Span, summed
+from levelfield.backends.profiling.operators import Span, summed
 
 TRACES = Path(__file__).with_name("traces")
 

@@ -2,8 +2,8 @@
 
 import json
 
-from suite.backends.profiling import onnxruntime
-from suite.backends.profiling.operators import summed
+from levelfield.backends.profiling import onnxruntime
+from levelfield.backends.profiling.operators import summed
 from tests.backends.profiling.recorded import CALLS, trace
 
 

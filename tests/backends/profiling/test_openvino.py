@@ -4,8 +4,8 @@ import datetime as dt
 from types import SimpleNamespace
 from typing import Any
 
-from suite.backends.profiling.openvino import layers
-from suite.backends.profiling.operators import Operator, operators
+from levelfield.backends.profiling.openvino import layers
+from levelfield.backends.profiling.operators import Operator, operators
 
 
 class Info(SimpleNamespace):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.backends.profiling.operators import MAX_NAME_CHARS, Operator, Span, operators, summed
+from levelfield.backends.profiling.operators import MAX_NAME_CHARS, Operator, Span, operators, summed
 
 
 def span(kind: str, begin_ns: float, end_ns: float, thread: str = "main", name: str = "") -> Span:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.backends.profiling import torch
-from suite.backends.profiling.operators import summed
+from levelfield.backends.profiling import torch
+from levelfield.backends.profiling.operators import summed
 from tests.backends.profiling.recorded import CALLS, by_kind, trace
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.backends.profiling import xplane
-from suite.backends.profiling.operators import Span, summed
-from suite.backends.protobuf import MalformedError
-from suite.backends.protocol import Unsupported
+from levelfield.backends.profiling import xplane
+from levelfield.backends.profiling.operators import Span, summed
+from levelfield.backends.protobuf import MalformedError
+from levelfield.backends.protocol import Unsupported
 from tests.backends.profiling.recorded import by_kind, trace
 
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite.cli.answers.explained import profiles
-from suite.errors import LevelfieldError
+from levelfield.cli.answers.explained import profiles
+from levelfield.errors import LevelfieldError
 from tests.run.explain.profiles import ID, explained
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from suite.cli.answers import schemas
-from suite.cli.answers.printing import COMMANDS
-from suite.cli.main import cli
-from suite.record import files
+from levelfield.cli.answers import schemas
+from levelfield.cli.answers.printing import COMMANDS
+from levelfield.cli.main import cli
+from levelfield.record import files
 from tests import commands
 from tests.compare.runs import run
 from tests.history.many import small_run, summaries, write_run, write_summaries

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from suite.record.schema import Arm, Block, Failure, Generation, Launch, Run, Startup, Turn, Window
+from levelfield.record.schema import Arm, Block, Failure, Generation, Launch, Run, Startup, Turn, Window
 from tests.records_builder import make_run
 
 A = Arm("onnxruntime", "onnxruntime", version="1.30.0")

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.cli.ab import ab
-from suite.compare.ab.comparison import arms, compare_arms, undecided
-from suite.compare.types import Comparison, Gate, Movement, Verdict
-from suite.errors import LevelfieldError
-from suite.record.schema import Arm, Run
-from suite.report import rerun
+from levelfield.cli.ab import ab
+from levelfield.compare.ab.comparison import arms, compare_arms, undecided
+from levelfield.compare.types import Comparison, Gate, Movement, Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Arm, Run
+from levelfield.report import rerun
 from tests.compare.ab.pairs import A, B, run
 from tests.records_builder import make_run
 

@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from suite.analysis.whole_launch import total_ns
-from suite.compare.ab import containers
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.formats import WRITERS
-from suite.compare.types import Comparison, Gate
-from suite.history import environment
-from suite.record.schema import Absent, Arm, Block, Case, Failure, Generation, Launch, Run, Startup
-from suite.report import rerun, sentences
+from levelfield.analysis.whole_launch import total_ns
+from levelfield.compare.ab import containers
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.formats import WRITERS
+from levelfield.compare.types import Comparison, Gate
+from levelfield.history import environment
+from levelfield.record.schema import Absent, Arm, Block, Case, Failure, Generation, Launch, Run, Startup
+from levelfield.report import rerun, sentences
 from tests.compare.ab.pairs import BARE, BOX, run
 from tests.compare.ab.pairs import places as record
 

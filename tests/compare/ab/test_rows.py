@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.types import Comparison, Gate, Row, Verdict
-from suite.record.schema import Run
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.types import Comparison, Gate, Row, Verdict
+from levelfield.record.schema import Run
 from tests.compare.ab.pairs import A, B, run
 
 LATENCY: dict[str, Any] = {"models": ("resnet50",), "scenarios": ("latency",)}

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from suite.compare.comparison import compare_runs
-from suite.compare.types import Comparison
-from suite.record.schema import Failure
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.types import Comparison
+from levelfield.record.schema import Failure
 from tests.compare.runs import reduced, run, side, with_machine, with_parity
 from tests.report.hostile import PAYLOAD, make_hostile
 

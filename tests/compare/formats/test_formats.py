@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.compare import phrases
-from suite.compare.formats import SUFFIXES, WRITERS, junit
-from suite.compare.types import Verdict
+from levelfield.compare import phrases
+from levelfield.compare.formats import SUFFIXES, WRITERS, junit
+from levelfield.compare.types import Verdict
 from tests.compare.formats.samples import hostile, upgrade
 from tests.report.hostile import PAYLOAD
 from tests.report.test_html import Page

@@ -4,11 +4,11 @@ import base64
 import hashlib
 import re
 
-from suite.analysis import analyse
-from suite.compare.ab.comparison import compare_arms
-from suite.compare.formats import html
-from suite.compare.types import Gate
-from suite.report import html as report
+from levelfield.analysis import analyse
+from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.formats import html
+from levelfield.compare.types import Gate
+from levelfield.report import html as report
 from tests.compare.formats.samples import hostile, upgrade
 from tests.records_builder import make_run
 from tests.report.test_html import Page

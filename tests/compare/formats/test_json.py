@@ -2,7 +2,7 @@
 
 import json
 
-from suite.compare.formats import WRITERS
+from levelfield.compare.formats import WRITERS
 from tests.compare.formats.samples import hostile, upgrade
 from tests.report.hostile import PAYLOAD
 

@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree as ET
 
-from suite.compare.comparison import compare_runs
-from suite.compare.formats import junit
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.formats import junit
 from tests.compare.formats.samples import upgrade
 from tests.compare.runs import reduced, run
 

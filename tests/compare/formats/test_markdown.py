@@ -2,8 +2,8 @@
 
 import msgspec
 
-from suite.compare.formats import markdown
-from suite.compare.types import Comparison, Row
+from levelfield.compare.formats import markdown
+from levelfield.compare.types import Comparison, Row
 from tests.compare.formats.samples import upgrade
 
 

@@ -4,9 +4,9 @@ import math
 
 import msgspec
 
-from suite.analysis.types import Estimate
-from suite.compare.formats import html, ratio_chart
-from suite.compare.types import Row
+from levelfield.analysis.types import Estimate
+from levelfield.compare.formats import html, ratio_chart
+from levelfield.compare.types import Row
 from tests.compare.formats.samples import upgrade
 
 

@@ -6,8 +6,8 @@ import re
 import msgspec
 from rich.console import Console
 
-from suite.compare.formats import terminal
-from suite.compare.types import Row
+from levelfield.compare.formats import terminal
+from levelfield.compare.types import Row
 from tests.compare.formats.samples import upgrade
 
 

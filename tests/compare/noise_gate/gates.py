@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from suite.compare import baselines, sides
-from suite.compare.noise_gate import derive as derivation
-from suite.compare.noise_gate.file import NoiseGate
-from suite.compare.reduction import Reduced
-from suite.record import files
-from suite.record.schema import Run
+from levelfield.compare import baselines, sides
+from levelfield.compare.noise_gate import derive as derivation
+from levelfield.compare.noise_gate.file import NoiseGate
+from levelfield.compare.reduction import Reduced
+from levelfield.record import files
+from levelfield.record.schema import Run
 from tests.compare.runs import run
 
 BASELINE = "good"

@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record.schema import Run
-from suite.statistics import prediction
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Run
+from levelfield.statistics import prediction
 from tests.compare.noise_gate.gates import derive, record, reports_of, unchanged
 from tests.compare.runs import with_launches, with_machine, without_arm
 from tests.records_builder import make_run

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.compare.noise_gate import file
-from suite.compare.noise_gate.file import NoiseGate
-from suite.errors import LevelfieldError
+from levelfield.compare.noise_gate import file
+from levelfield.compare.noise_gate.file import NoiseGate
+from levelfield.errors import LevelfieldError
 from tests.commands import ROOT
 from tests.compare.noise_gate.gates import derive, unchanged
 

@@ -4,11 +4,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.analysis.types import Estimate
-from suite.compare.noise_gate.judging import judged, why_not_judged
-from suite.compare.types import Derived, Gate, Row, Verdict
-from suite.record.schema import Case
-from suite.statistics import prediction
+from levelfield.analysis.types import Estimate
+from levelfield.compare.noise_gate.judging import judged, why_not_judged
+from levelfield.compare.types import Derived, Gate, Row, Verdict
+from levelfield.record.schema import Case
+from levelfield.statistics import prediction
 
 OLD = [100.0, 101.0, 99.0, 100.5, 99.5]
 ID = "torch/mlp/latency/fp32/b1/t2/cpu"

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite.compare.noise_gate.notes import notes, since_seconds, span_seconds
-from suite.compare.types import Derived
+from levelfield.compare.noise_gate.notes import notes, since_seconds, span_seconds
+from levelfield.compare.types import Derived
 from tests.compare.runs import side
 
 TIMES = ["2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "2026-01-01T11:00:00Z"]

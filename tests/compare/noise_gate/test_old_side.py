@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.compare import sides
-from suite.compare.comparison import compare_runs
-from suite.compare.noise_gate import file, old_side
-from suite.compare.types import Comparison, Gate, Verdict
-from suite.errors import LevelfieldError
+from levelfield.compare import sides
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.noise_gate import file, old_side
+from levelfield.compare.types import Comparison, Gate, Verdict
+from levelfield.errors import LevelfieldError
 from tests.compare.noise_gate.gates import derive, keep, new, record, unchanged
 from tests.compare.runs import with_launches, with_machine
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from suite.compare.noise_gate import table
-from suite.compare.noise_gate.file import NoiseGate, Without
+from levelfield.compare.noise_gate import table
+from levelfield.compare.noise_gate.file import NoiseGate, Without
 from tests.compare.noise_gate.gates import derive, unchanged
 
 

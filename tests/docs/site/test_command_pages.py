@@ -3,7 +3,7 @@
 import click
 
 from docs.site import command_pages
-from suite.cli.main import cli
+from levelfield.cli.main import cli
 
 
 def test_every_command_has_a_page_with_all_its_options() -> None:

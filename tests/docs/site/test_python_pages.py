@@ -10,7 +10,7 @@ def test_every_page_names_what_can_be_imported() -> None:
     pages = dict(python_pages.pages())
     assert set(pages) == {f"reference/python/{name}.md" for name in (*python_pages.PACKAGES, "index")}
     named = [name for text in pages.values() for name in re.findall(r"^::: (\S+)$", text, re.MULTILINE)]
-    assert "suite.statistics.student" in named
-    assert {"suite.load", "suite.record.files"} <= set(named)
+    assert "levelfield.statistics.student" in named
+    assert {"levelfield.load", "levelfield.record.files"} <= set(named)
     for name in named:
         pkgutil.resolve_name(name)

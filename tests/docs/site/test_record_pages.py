@@ -4,7 +4,7 @@ import json
 import re
 
 from docs.site import record_pages
-from suite.record import schema
+from levelfield.record import schema
 
 PAGES = dict(record_pages.pages())
 TEXT = PAGES["reference/record.md"]

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from suite.fleet.formats import SUFFIXES, WRITERS
-from suite.fleet.types import NodeVerdict
+from levelfield.fleet.formats import SUFFIXES, WRITERS
+from levelfield.fleet.types import NodeVerdict
 from tests.fleet.samples import fine, fleet, hostile
 from tests.report.hostile import PAYLOAD
 from tests.report.test_html import Page

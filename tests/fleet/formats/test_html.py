@@ -8,8 +8,8 @@ import re
 import msgspec
 import pytest
 
-from suite.fleet.formats import html
-from suite.fleet.types import Fleet
+from levelfield.fleet.formats import html
+from levelfield.fleet.types import Fleet
 from tests.fleet.samples import fine, fleet, hostile, large
 from tests.report.test_html import Page
 

@@ -7,8 +7,8 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from suite.fleet.formats import html
-from suite.fleet.types import Fleet
+from levelfield.fleet.formats import html
+from levelfield.fleet.types import Fleet
 from tests.axe import violations
 from tests.browsers import VIEWS, log, look, open_details, requests, show
 from tests.fleet.samples import fleet, hostile, large

@@ -4,8 +4,8 @@ import json as plain_json
 
 import msgspec
 
-from suite.fleet.formats import json
-from suite.fleet.types import Fleet
+from levelfield.fleet.formats import json
+from levelfield.fleet.types import Fleet
 from tests.fleet.samples import fleet, hostile
 
 

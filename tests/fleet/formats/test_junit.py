@@ -4,8 +4,8 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from suite.fleet.formats import junit
-from suite.fleet.types import Node, NodeVerdict
+from levelfield.fleet.formats import junit
+from levelfield.fleet.types import Node, NodeVerdict
 from tests.fleet.samples import fleet
 
 KINDS = {"worse": "failure", "undecided": "skipped", "aside": "system-out", "fine": "system-out"}

@@ -1,6 +1,6 @@
 """The verdict on a fleet as Markdown."""
 
-from suite.fleet.formats import markdown
+from levelfield.fleet.formats import markdown
 from tests.fleet.samples import large
 
 

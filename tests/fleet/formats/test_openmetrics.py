@@ -6,8 +6,8 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from suite.fleet.formats import openmetrics
-from suite.fleet.types import Fleet, NodeVerdict
+from levelfield.fleet.formats import openmetrics
+from levelfield.fleet.types import Fleet, NodeVerdict
 from tests.fleet.samples import fine, fleet, hostile, large
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"

@@ -5,7 +5,7 @@ import io
 import msgspec
 from rich.console import Console
 
-from suite.fleet.formats import terminal
+from levelfield.fleet.formats import terminal
 from tests.fleet.samples import fleet, large
 
 

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 
 import msgspec
 
-from suite.fleet.run.events import FORMAT, Begun, Event, NodeSeen
-from suite.fleet.run.images import Expected
-from suite.fleet.run.messages import Measured
-from suite.fleet.run.results import Asked
-from suite.fleet.run.state import State, fold
-from suite.plan import Selection
-from suite.record import files
-from suite.record.schema import Run
-from suite.run.start import tool_sha256
-from suite.version import __version__
+from levelfield.fleet.run.events import FORMAT, Begun, Event, NodeSeen
+from levelfield.fleet.run.images import Expected
+from levelfield.fleet.run.messages import Measured
+from levelfield.fleet.run.results import Asked
+from levelfield.fleet.run.state import State, fold
+from levelfield.plan import Selection
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.run.start import tool_sha256
+from levelfield.version import __version__
 from tests.records_builder import make_run
 
 AT = "2026-03-01T10:00:00Z"

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import psutil
 
-from suite.fleet.run import guard, local_cluster
+from levelfield.fleet.run import guard, local_cluster
 
-MEASURES = frozenset({"suite.fleet.run.node", "suite.cli", "suite.worker"})
+MEASURES = frozenset({"levelfield.fleet.run.node", "levelfield.cli", "levelfield.worker"})
 """Modules of the processes that measure, as against those of Ray."""
 _PAUSE_S = 0.05
 

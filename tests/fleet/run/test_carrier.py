@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from suite.fleet.run import carrier, messages
-from suite.fleet.run.messages import Failed, Measure, Survey, Surveyed
-from suite.images import catalogue
-from suite.plan import Selection
-from suite.run.start import tool_sha256
-from tests.commands import ROOT
+from levelfield.fleet.run import carrier, messages
+from levelfield.fleet.run.messages import Failed, Measure, Survey, Surveyed
+from levelfield.images import catalogue
+from levelfield.plan import Selection
+from levelfield.run.start import tool_sha256
+from tests.commands import IMPORTS
 
 SELECTION = Selection(profile="smoke", models=("mlp",), backends=("onnxruntime",), scenarios=("latency",))
 
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", IMPORTS)
 
 
 def ask(request: Survey | Measure, *chunks: bytes) -> messages.Reply:

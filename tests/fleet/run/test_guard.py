@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.fleet.run import guard
-from tests.commands import ROOT, eventually
+from levelfield.fleet.run import guard
+from tests.commands import IMPORTS, eventually
 from tests.launchers.scripts import gone
 
 SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(600)"
@@ -23,13 +23,13 @@ PARENT = (
 def start(source: str, folder: Path, *, grace_s: float = 5.0, limit_s: float | None = None) -> "subprocess.Popen[str]":
     """Run a Python program under a guard, in a process of its own."""
     words = [sys.executable, "-c", source, str(folder / "pid")]
-    call = f"from suite.fleet.run import guard; print(guard.run({words!r}, grace_s={grace_s}, limit_s={limit_s}))"
+    call = f"from levelfield.fleet.run import guard; print(guard.run({words!r}, grace_s={grace_s}, limit_s={limit_s}))"
     return subprocess.Popen(
         [sys.executable, "-c", call],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": IMPORTS},
     )
 
 
@@ -84,5 +84,5 @@ def test_a_guard_that_is_killed_takes_the_command_with_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize("code", [0, 3])
 def test_as_a_command_it_exits_as_its_command_does(code: int) -> None:
     words = [sys.executable, "-m", guard.__name__, sys.executable, "-c", f"raise SystemExit({code})"]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": IMPORTS}, check=False)
     assert done.returncode == code

@@ -2,12 +2,12 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.fleet.run.images import Expected, difference, expected, name_of
-from suite.images import catalogue
-from suite.images.recipe import recipe
-from suite.images.wheels import silent
-from suite.record.schema import Image
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run.images import Expected, difference, expected, name_of
+from levelfield.images import catalogue
+from levelfield.images.recipe import recipe
+from levelfield.images.wheels import silent
+from levelfield.record.schema import Image
 
 
 def test_a_virtual_environment_is_its_lock() -> None:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from suite.fleet.run.local import surroundings
+from levelfield.fleet.run.local import surroundings
 
 
 def test_variables_are_set_and_set_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,10 @@ import io
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.fleet.run import messages
-from suite.fleet.run.messages import Failed, Measure, Measured, Survey, Surveyed
-from suite.plan import Selection
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run import messages
+from levelfield.fleet.run.messages import Failed, Measure, Measured, Survey, Surveyed
+from levelfield.plan import Selection
 
 REQUESTS: list[Survey | Measure] = [
     Survey(Selection(models=("mlp",), inject=("5%", "torch")), "venv", "debian"),

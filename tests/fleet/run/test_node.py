@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.fleet.run import node
-from suite.fleet.run.messages import Measure
-from suite.record import files
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run import node
+from levelfield.fleet.run.messages import Measure
+from levelfield.record import files
 from tests.fleet.run.fleets import record
 from tests.images.bundles import CONTENT, bundle, entry, manifest
 

@@ -15,15 +15,15 @@ import msgspec
 import psutil
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.fleet.run import bundles, local, local_cluster, messages, place, store
-from suite.fleet.run import cluster as clusters
-from suite.fleet.run.messages import Failed, Measure
-from suite.fleet.run.state import State
-from suite.images.wheels import silent
-from suite.paths import cache_folder
-from suite.record import files, journal
-from suite.record.schema import Run
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run import bundles, local, local_cluster, messages, place, store
+from levelfield.fleet.run import cluster as clusters
+from levelfield.fleet.run.messages import Failed, Measure
+from levelfield.fleet.run.state import State
+from levelfield.images.wheels import silent
+from levelfield.paths import cache_folder
+from levelfield.record import files, journal
+from levelfield.record.schema import Run
 from tests import commands
 from tests.commands import Command, eventually
 from tests.fleet.run import processes
@@ -46,7 +46,7 @@ QUICK = {"RAY_health_check_initial_delay_ms": "1000", "RAY_health_check_period_m
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    variables = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(commands.ROOT), **QUICK}
+    variables = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": commands.IMPORTS, **QUICK}
     with local.surroundings(variables), local.nodes(2, [{OWN: "one"}, {OWN: "two"}]) as address:
         yield address
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.errors import LevelfieldError
-from suite.fleet.run import messages
-from suite.fleet.run.messages import Measured
-from suite.fleet.run.results import FILES, RefusedError, keep
-from suite.record import files
-from suite.report import html
-from suite.run.results import REPORT
+from levelfield import analysis
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run import messages
+from levelfield.fleet.run.messages import Measured
+from levelfield.fleet.run.results import FILES, RefusedError, keep
+from levelfield.record import files
+from levelfield.report import html
+from levelfield.run.results import REPORT
 from tests.fleet.run.fleets import asked, expected, measured, record
 
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.fleet.run.events import AttemptBegun, AttemptFailed, NodeDone, Resumed
-from suite.fleet.run.state import fold
-from suite.record.append_only import Lost
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run.events import AttemptBegun, AttemptFailed, NodeDone, Resumed
+from levelfield.fleet.run.state import fold
+from levelfield.record.append_only import Lost
 from tests.fleet.run.fleets import AT, begun, seen, state
 
 FAILED = AttemptFailed(AT, "node-01", "It was lost.")

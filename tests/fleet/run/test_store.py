@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.fleet.run import store
-from suite.fleet.run.events import FORMAT, Event
-from suite.record.files import JOURNAL
+from levelfield.errors import LevelfieldError
+from levelfield.fleet.run import store
+from levelfield.fleet.run.events import FORMAT, Event
+from levelfield.record.files import JOURNAL
 from tests.fleet.run.fleets import begun, journal, seen
 
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from suite.fleet.run.events import AttemptFailed, NodeDone
-from suite.fleet.run.state import after
-from suite.fleet.run.waves import Seen, newly_seen, next_nodes
+from levelfield.fleet.run.events import AttemptFailed, NodeDone
+from levelfield.fleet.run.state import after
+from levelfield.fleet.run.waves import Seen, newly_seen, next_nodes
 from tests.fleet.run.fleets import AT, begun, seen, state
 
 ALIVE = {"ray-1", "ray-2", "ray-3"}

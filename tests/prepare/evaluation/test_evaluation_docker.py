@@ -9,19 +9,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.analysis import accuracy
-from suite.errors import LevelfieldError
-from suite.launchers.docker import DockerLauncher
-from suite.paths import cache_folder
-from suite.prepare.evaluation import preparing, preprocessor, vocabulary, windows
-from suite.prepare.evaluation.preprocessor import Preprocessor
-from suite.prepare.evaluation.tasks import DataRequest
-from suite.prepare.own_weights import request as own_weights
-from suite.prepare.own_weights import store
-from suite.record import files
-from suite.run.results import REPORT
-from suite.worker import items
-from suite.zoo import models, reference, weights
+from levelfield.analysis import accuracy
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.paths import cache_folder
+from levelfield.prepare.evaluation import preparing, preprocessor, vocabulary, windows
+from levelfield.prepare.evaluation.preprocessor import Preprocessor
+from levelfield.prepare.evaluation.tasks import DataRequest
+from levelfield.prepare.own_weights import request as own_weights
+from levelfield.prepare.own_weights import store
+from levelfield.record import files
+from levelfield.run.results import REPORT
+from levelfield.worker import items
+from levelfield.zoo import models, reference, weights
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.evaluation import sets

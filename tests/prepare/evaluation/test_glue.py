@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.prepare.evaluation import glue
-from suite.prepare.evaluation.listing import UnusableError
-from suite.prepare.evaluation.tasks import TASKS, Table
+from levelfield.prepare.evaluation import glue
+from levelfield.prepare.evaluation.listing import UnusableError
+from levelfield.prepare.evaluation.tasks import TASKS, Table
 
 FILES = {
     "cola": "gj04\t1\t\tThe sailors rode the breeze.\ngj04\t0\t*\tAs you eat the most.\n",

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.prepare.evaluation import imagenet
-from suite.prepare.evaluation.listing import UnusableError
+from levelfield.prepare.evaluation import imagenet
+from levelfield.prepare.evaluation.listing import UnusableError
 
 
 def folders(root: Path, *names: str) -> Path:

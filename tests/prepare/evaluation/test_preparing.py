@@ -1,4 +1,4 @@
-from suite.prepare.evaluation import preparing
+from levelfield.prepare.evaluation import preparing
 
 
 def test_a_smaller_choice_lies_within_a_larger_one() -> None:

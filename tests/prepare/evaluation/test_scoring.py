@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from suite.prepare.evaluation import scoring, squad
-from suite.prepare.evaluation.preparing import Judged
-from suite.record.schema import DataSet
+from levelfield.prepare.evaluation import scoring, squad
+from levelfield.prepare.evaluation.preparing import Judged
+from levelfield.record.schema import DataSet
 
 
 def judged(metrics: tuple[str, ...], **fields: object) -> Judged:

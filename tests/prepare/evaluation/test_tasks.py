@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.prepare.evaluation import tasks
-from suite.prepare.evaluation.tasks import TASKS, DataRequest
-from suite.record.schema import DataSet
-from suite.zoo import models
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.evaluation import tasks
+from levelfield.prepare.evaluation.tasks import TASKS, DataRequest
+from levelfield.record.schema import DataSet
+from levelfield.zoo import models
 
 BEFORE = DataSet("imagenet", "ImageNet", "resnet50", ("top-1",), "a" * 64, 9, (0, 3))
 

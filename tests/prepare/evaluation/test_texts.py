@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.prepare.evaluation import glue, imagenet, preparing, squad, texts, vocabulary
-from suite.prepare.evaluation.listing import UnusableError
-from suite.prepare.evaluation.tasks import TASKS
+from levelfield.prepare.evaluation import glue, imagenet, preparing, squad, texts, vocabulary
+from levelfield.prepare.evaluation.listing import UnusableError
+from levelfield.prepare.evaluation.tasks import TASKS
 
 
 def test_a_mark_of_byte_order_is_no_text(tmp_path: Path) -> None:

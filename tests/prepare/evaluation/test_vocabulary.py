@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.prepare.evaluation import vocabulary
-from suite.prepare.evaluation.listing import UnusableError
+from levelfield.prepare.evaluation import vocabulary
+from levelfield.prepare.evaluation.listing import UnusableError
 
 PIECES = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nword\n##s\n"
 

@@ -3,9 +3,9 @@ import collections
 import numpy as np
 import pytest
 
-from suite.prepare.evaluation import windows
-from suite.worker import items
-from suite.zoo import models
+from levelfield.prepare.evaluation import windows
+from levelfield.worker import items
+from levelfield.zoo import models
 
 SPECIAL = windows.Special(pad=0, cls=101, sep=102)
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.backends.protobuf import number, text
-from suite.errors import LevelfieldError
-from suite.prepare.own_model import store
-from suite.record.schema import OwnFile
+from levelfield.backends.protobuf import number, text
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_model import store
+from levelfield.record.schema import OwnFile
 
 FLOAT, INT64, BOOL, STRING = 1, 7, 9, 8
 _TYPES = {"float32": FLOAT, "int64": INT64}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.backends import protobuf
+from levelfield.backends import protobuf
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.backends import protobuf
-from suite.prepare.own_model import onnx_format
+from levelfield.backends import protobuf
+from levelfield.prepare.own_model import onnx_format
 from tests.prepare.own_model import onnx_files
 
 

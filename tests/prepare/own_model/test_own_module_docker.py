@@ -5,8 +5,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.record import files
-from suite.run.results import REPORT
+from levelfield.record import files
+from levelfield.run.results import REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make
-from suite.prepare.own_model import python_file, store
-from suite.prepare.own_model.request import keep_recorded, keep_recorded_module
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make
+from levelfield.prepare.own_model import python_file, store
+from levelfield.prepare.own_model.request import keep_recorded, keep_recorded_module
 
 TORCH = """
 from pathlib import Path

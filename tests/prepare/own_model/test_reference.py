@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.prepare.own_model import reference
-from suite.prepare.own_model.reference import Answer
-from suite.record.schema import Absent, OwnFile, OwnInput, Parity
-from suite.worker import outputs as answers
-from suite.worker.messages import Output, Verified
-from suite.zoo.honesty import Computed
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_model import reference
+from levelfield.prepare.own_model.reference import Answer
+from levelfield.record.schema import Absent, OwnFile, OwnInput, Parity
+from levelfield.worker import outputs as answers
+from levelfield.worker.messages import Output, Verified
+from levelfield.zoo.honesty import Computed
 
 RANDOM = np.random.Generator(np.random.Philox(5))
 LOGITS: npt.NDArray[np.float32] = RANDOM.standard_normal((4, 10)).astype(np.float32)

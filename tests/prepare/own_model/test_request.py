@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import plan
-from suite.paths import cache_folder
-from suite.prepare.own_model import request, store
-from suite.report import rerun
-from suite.run.reproduce import intent
+from levelfield import plan
+from levelfield.paths import cache_folder
+from levelfield.prepare.own_model import request, store
+from levelfield.report import rerun
+from levelfield.run.reproduce import intent
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 from tests.records_builder import make_run

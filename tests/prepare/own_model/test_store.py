@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.backends import protobuf
-from suite.paths import cache_folder
-from suite.prepare.own_model import onnx_format, store
-from suite.record.schema import OwnFile
+from levelfield.backends import protobuf
+from levelfield.paths import cache_folder
+from levelfield.prepare.own_model import onnx_format, store
+from levelfield.record.schema import OwnFile
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 

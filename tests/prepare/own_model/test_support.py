@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from suite import plan
-from suite.plan import Selection
+from levelfield import plan
+from levelfield.plan import Selection
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suite.zoo import bits, models
-from suite.zoo.spec import Model
+from levelfield.zoo import bits, models
+from levelfield.zoo.spec import Model
 
 Tensors = Mapping[str, npt.NDArray[Any]]
 DTYPES = {"float32": "F32", "float16": "F16", "uint16": "BF16", "int64": "I64", "float64": "F64"}

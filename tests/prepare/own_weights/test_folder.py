@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.prepare.own_weights import folder
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_weights import folder
 from tests.prepare.own_weights import saved
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from suite.images.build import build
-from suite.record import files
-from suite.run.results import REPORT
+from levelfield.images.build import build
+from levelfield.record import files
+from levelfield.run.results import REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved

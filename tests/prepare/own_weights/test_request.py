@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.plan import Selection, make
-from suite.plan.types import why_absent
-from suite.prepare.evaluation import tasks
-from suite.prepare.evaluation.tasks import DataRequest
-from suite.prepare.own_weights import request, store
-from suite.zoo import models as zoo
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make
+from levelfield.plan.types import why_absent
+from levelfield.prepare.evaluation import tasks
+from levelfield.prepare.evaluation.tasks import DataRequest
+from levelfield.prepare.own_weights import request, store
+from levelfield.zoo import models as zoo
 from tests.prepare.own_weights import saved
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.prepare.own_weights.safetensors_format import MOST_HEADER_BYTES, Mapped
+from levelfield.prepare.own_weights.safetensors_format import MOST_HEADER_BYTES, Mapped
 from tests.prepare.own_weights.saved import framed, safetensors
 
 

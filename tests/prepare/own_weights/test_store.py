@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.prepare.own_weights import folder, store
-from suite.record.schema import OwnWeights
-from suite.zoo import models, weights
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_weights import folder, store
+from levelfield.record.schema import OwnWeights
+from levelfield.zoo import models, weights
 from tests.prepare.own_weights import saved
 
 

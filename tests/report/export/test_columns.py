@@ -2,7 +2,7 @@
 
 import pytest
 
-from suite.report.export.columns import COLUMNS, RUN
+from levelfield.report.export.columns import COLUMNS, RUN
 
 
 @pytest.mark.parametrize("table", COLUMNS)

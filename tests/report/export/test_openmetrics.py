@@ -3,9 +3,9 @@
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from suite import analysis
-from suite.report.export import openmetrics
-from suite.report.export.tables import Value, rows
+from levelfield import analysis
+from levelfield.report.export import openmetrics
+from levelfield.report.export.tables import Value, rows
 from tests.records_builder import make_run
 
 HOSTILE = 'a"b\\c\nd}# EOF'

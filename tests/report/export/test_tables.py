@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.report.export.columns import COLUMNS
+from levelfield import analysis
+from levelfield.report.export.columns import COLUMNS
 from tests.report.export.written import record, table
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.errors import LevelfieldError
-from suite.report.export.columns import COLUMNS
-from suite.report.export.tables import Value, rows
-from suite.report.export.writing import write_csv, write_parquet
+from levelfield import analysis
+from levelfield.errors import LevelfieldError
+from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import Value, rows
+from levelfield.report.export.writing import write_csv, write_parquet
 from tests.report.export.written import record, table
 from tests.report.hostile import make_hostile
 

@@ -3,11 +3,11 @@
 import csv
 import io
 
-from suite import analysis
-from suite.record.schema import Run
-from suite.report.export.columns import COLUMNS
-from suite.report.export.tables import rows
-from suite.report.export.writing import write_csv
+from levelfield import analysis
+from levelfield.record.schema import Run
+from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import rows
+from levelfield.report.export.writing import write_csv
 from tests.records_builder import make_run
 
 

@@ -1,9 +1,9 @@
 """What a worker might say of a model with three operators."""
 
-from suite.backends.profiling.operators import Operator
-from suite.record.schema import Image
-from suite.run.explain.measure import Explained
-from suite.worker.messages import Profiled
+from levelfield.backends.profiling.operators import Operator
+from levelfield.record.schema import Image
+from levelfield.run.explain.measure import Explained
+from levelfield.worker.messages import Profiled
 
 ID = "onnxruntime/mlp/latency/fp32/b1/t1/cpu"
 

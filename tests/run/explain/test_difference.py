@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from suite.backends.profiling.operators import Operator
-from suite.run.explain.difference import Difference, compare_profiles
-from suite.worker.messages import Profiled
+from levelfield.backends.profiling.operators import Operator
+from levelfield.run.explain.difference import Difference, compare_profiles
+from levelfield.worker.messages import Profiled
 from tests.statistics.rates import check_rate
 
 CALLS = 10

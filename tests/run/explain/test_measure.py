@@ -2,12 +2,12 @@
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.launchers.host import HostLauncher
-from suite.record.schema import Arm, Case
-from suite.run.explain.measure import explain
-from suite.run.explain.request import ExplainRequest
-from suite.schedule.listener import SilentListener
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.host import HostLauncher
+from levelfield.record.schema import Arm, Case
+from levelfield.run.explain.measure import explain
+from levelfield.run.explain.request import ExplainRequest
+from levelfield.schedule.listener import SilentListener
 from tests import canaries
 
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.run.explain.request import parse
+from levelfield.errors import LevelfieldError
+from levelfield.run.explain.request import parse
 
 CORES = len(os.sched_getaffinity(0))
 

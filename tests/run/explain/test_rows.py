@@ -2,9 +2,9 @@
 
 import pytest
 
-from suite.backends.profiling.operators import Operator
-from suite.run.explain.rows import account, rows
-from suite.run.explain.show import sentence
+from levelfield.backends.profiling.operators import Operator
+from levelfield.run.explain.rows import account, rows
+from levelfield.run.explain.show import sentence
 from tests.run.explain.profiles import profiled
 
 

@@ -6,9 +6,9 @@ import io
 import pytest
 from rich.console import Console
 
-from suite.backends.profiling.operators import Operator
-from suite.report.export.writing import write_csv
-from suite.run.explain.show import COLUMNS, as_rows, show
+from levelfield.backends.profiling.operators import Operator
+from levelfield.report.export.writing import write_csv
+from levelfield.run.explain.show import COLUMNS, as_rows, show
 from tests.run.explain.profiles import ID, explained
 
 HOSTILE = "\x1b]0;owned\x07[bold]Conv[/] =HYPERLINK(1)\n\x9b31m"

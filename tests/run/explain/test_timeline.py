@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from suite.backends import registry
-from suite.backends.info import TraceFormat
-from suite.errors import LevelfieldError
-from suite.run.explain.timeline import wanted, write
+from levelfield.backends import registry
+from levelfield.backends.info import TraceFormat
+from levelfield.errors import LevelfieldError
+from levelfield.run.explain.timeline import wanted, write
 from tests.backends.profiling.recorded import trace
 
 NESTED = b"[" * 100_000

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from suite.images import catalogue
-from suite.plan import CANARY
-from suite.record.schema import Image, Run
+from levelfield.images import catalogue
+from levelfield.plan import CANARY
+from levelfield.record.schema import Image, Run
 from tests.records_builder import make_run
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from suite.plan import make
-from suite.record.schema import Run
-from suite.run.reproduce import intent
-from suite.run.reproduce.announcement import announced
+from levelfield.plan import make
+from levelfield.record.schema import Run
+from levelfield.run.reproduce import intent
+from levelfield.run.reproduce.announcement import announced
 from tests.run.reproduce.records import asks, injected, known, record
 
 

@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.images import base, catalogue, debian
-from suite.plan import Selection, make, of_record
-from suite.plan.cpu_pinning import Requested
-from suite.plan.profiles import STANDARD
-from suite.record import files
-from suite.record.schema import Arm, Block, Case, Image, Run
-from suite.run.reproduce import intent
+from levelfield.errors import LevelfieldError
+from levelfield.images import base, catalogue, debian
+from levelfield.plan import Selection, make, of_record
+from levelfield.plan.cpu_pinning import Requested
+from levelfield.plan.profiles import STANDARD
+from levelfield.record import files
+from levelfield.record.schema import Arm, Block, Case, Image, Run
+from levelfield.run.reproduce import intent
 from tests.commands import ROOT
 from tests.run.reproduce.records import asks, known, record
 

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
-from suite.compare.reduction import reduce
-from suite.compare.reproduction import Reproduction, judge_reproduction
-from suite.record.schema import Run
-from suite.run.reproduce.intent import Foreign
-from suite.run.reproduce.show import MOST_CHANGES, foreign, show
+from levelfield.compare.reduction import reduce
+from levelfield.compare.reproduction import Reproduction, judge_reproduction
+from levelfield.record.schema import Run
+from levelfield.run.reproduce.intent import Foreign
+from levelfield.run.reproduce.show import MOST_CHANGES, foreign, show
 from tests.compare.runs import with_machine
 from tests.run.reproduce.records import record
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from suite.record import files
-from suite.record.schema import Run
+from levelfield.record import files
+from levelfield.record.schema import Run
 from tests.compare.runs import with_machine
 from tests.history.many import at, small_run
 

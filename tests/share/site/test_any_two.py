@@ -5,10 +5,10 @@ import hashlib
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.history import summary
-from suite.history.summary import Summary
-from suite.share.site import any_two
+from levelfield import analysis
+from levelfield.history import summary
+from levelfield.history.summary import Summary
+from levelfield.share.site import any_two
 from tests.share.site.shelves import made
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from suite.analysis.types import Analysis
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.record.schema import Run
-from suite.share.site import listing
-from suite.share.site.listing import Entry, SiteRuns
+from levelfield.analysis.types import Analysis
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.share.site import listing
+from levelfield.share.site.listing import Entry, SiteRuns
 from tests.share.site.shelves import fill, made
 
 

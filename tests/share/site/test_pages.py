@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from suite.errors import LevelfieldError
-from suite.record import files
-from suite.share.site.pages import MARK, PAIRS, Published, publish
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.share.site.pages import MARK, PAIRS, Published, publish
 from tests.history.many import small_run, write_run
 from tests.report.hostile import make_hostile
 from tests.share.site.shelves import fill

@@ -7,7 +7,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from suite.share.site.pages import publish
+from levelfield.share.site.pages import publish
 from tests.browsers import log, open_details, requests, show
 from tests.share.site.shelves import fill
 

@@ -6,11 +6,11 @@ import math
 import msgspec
 import pytest
 
-from suite import analysis
-from suite.history import summary
-from suite.history.summary import Summary
-from suite.record.schema import Run
-from suite.share.site import trends
+from levelfield import analysis
+from levelfield.history import summary
+from levelfield.history.summary import Summary
+from levelfield.record.schema import Run
+from levelfield.share.site import trends
 from tests.compare.runs import with_machine
 from tests.history.many import LATENCY, summaries
 from tests.report.plain import plain

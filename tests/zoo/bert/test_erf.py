@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from suite.zoo.bert.erf import erf
+from levelfield.zoo.bert.erf import erf
 
 
 def test_erf_is_the_error_function() -> None:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from suite.zoo import inputs, models, weights
-from suite.zoo.bert import reference as bert
+from levelfield.zoo import inputs, models, weights
+from levelfield.zoo.bert import reference as bert
 from tests.zoo.healthy import healthy
 
 

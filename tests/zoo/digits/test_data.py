@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.zoo import models
-from suite.zoo.digits import data
-from suite.zoo.mlp.spec import MODEL as MLP
+from levelfield.zoo import models
+from levelfield.zoo.digits import data
+from levelfield.zoo.mlp.spec import MODEL as MLP
 
 DIGITS_MLP, DIGITS_RESNET = models.get("digits_mlp"), models.get("digits_resnet")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from suite.zoo import models, reference, weights
-from suite.zoo.training import batches
-from suite.zoo.training.trajectory import loss_and_gradients
+from levelfield.zoo import models, reference, weights
+from levelfield.zoo.training import batches
+from levelfield.zoo.training.trajectory import loss_and_gradients
 from tests.zoo.slopes import doubled, random_direction, slope_along
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from suite.zoo import inputs, models, weights
-from suite.zoo.mlp import reference as mlp
+from levelfield.zoo import inputs, models, weights
+from levelfield.zoo.mlp import reference as mlp
 from tests.zoo.healthy import healthy
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.zoo import bits
-from suite.zoo.resnet50 import backward as resnet50
+from levelfield.zoo import bits
+from levelfield.zoo.resnet50 import backward as resnet50
 
 SHAPE = (2, 9, 9, 3)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from suite.zoo import inputs, models, weights
-from suite.zoo.resnet50 import reference as resnet50
+from levelfield.zoo import inputs, models, weights
+from levelfield.zoo.resnet50 import reference as resnet50
 from tests.zoo.healthy import healthy
 
 

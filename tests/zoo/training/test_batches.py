@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from suite.zoo import inputs, models
-from suite.zoo.bert.spec import CLS, MASK, MASKED, PAD, SEP
-from suite.zoo.training import batches
+from levelfield.zoo import inputs, models
+from levelfield.zoo.bert.spec import CLS, MASK, MASKED, PAD, SEP
+from levelfield.zoo.training import batches
 
 NAMES = {
     "mlp": ("features", "labels"),

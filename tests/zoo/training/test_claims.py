@@ -5,10 +5,10 @@ import math
 import msgspec
 import pytest
 
-from suite.zoo import models, weights
-from suite.zoo.honesty import Computed, Finding
-from suite.zoo.training import claims, parity, trajectory
-from suite.zoo.training.recipe import Errors
+from levelfield.zoo import models, weights
+from levelfield.zoo.honesty import Computed, Finding
+from levelfield.zoo.training import claims, parity, trajectory
+from levelfield.zoo.training.recipe import Errors
 
 MLP = models.get("mlp")
 KNOWN = parity.sensitivities("mlp")

@@ -4,13 +4,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.zoo import models, weights
-from suite.zoo.digits import data
-from suite.zoo.mlp.reference import dense
-from suite.zoo.resnet50.spec import SMALL, convolutions
-from suite.zoo.training import convergence, parity, recipe
-from suite.zoo.training.optimizers import Updater
-from suite.zoo.training.trajectory import loss_and_gradients
+from levelfield.zoo import models, weights
+from levelfield.zoo.digits import data
+from levelfield.zoo.mlp.reference import dense
+from levelfield.zoo.resnet50.spec import SMALL, convolutions
+from levelfield.zoo.training import convergence, parity, recipe
+from levelfield.zoo.training.optimizers import Updater
+from levelfield.zoo.training.trajectory import loss_and_gradients
 
 STEP = 1e-7
 

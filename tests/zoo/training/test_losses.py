@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from suite.zoo import bits
-from suite.zoo.training import losses
+from levelfield.zoo import bits
+from levelfield.zoo.training import losses
 
 
 def test_the_losses_and_their_slopes() -> None:

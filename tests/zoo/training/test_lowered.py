@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.zoo import models
-from suite.zoo.digits import data
-from suite.zoo.mlp.spec import DIGITS_WIDTHS
-from suite.zoo.resnet50.spec import SMALL, convolutions
-from suite.zoo.rounding import to_significand
-from suite.zoo.training import convergence, lowered
-from suite.zoo.training.trajectory import loss_and_gradients
+from levelfield.zoo import models
+from levelfield.zoo.digits import data
+from levelfield.zoo.mlp.spec import DIGITS_WIDTHS
+from levelfield.zoo.resnet50.spec import SMALL, convolutions
+from levelfield.zoo.rounding import to_significand
+from levelfield.zoo.training import convergence, lowered
+from levelfield.zoo.training.trajectory import loss_and_gradients
 
 RNG = np.random.default_rng(3)
 BITS = 8

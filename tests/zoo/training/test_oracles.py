@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from suite.zoo import models, weights
-from suite.zoo.native import definition
-from suite.zoo.training import batches
-from suite.zoo.training.trajectory import loss_and_gradients
+from levelfield.zoo import models, weights
+from levelfield.zoo.native import definition
+from levelfield.zoo.training import batches
+from levelfield.zoo.training.trajectory import loss_and_gradients
 from tests.backends.update_rules import RULES, right_only
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
@@ -19,7 +19,7 @@ FLOAT64_ROUNDING = 1e-10
 
 @pytest.mark.parametrize(("name", "batch"), [("mlp", 32), ("resnet50", 2), ("bert", 2)])
 def test_gradients_and_statistics_are_those_of_autograd(name: str, batch: int) -> None:
-    from suite.zoo import torch_module
+    from levelfield.zoo import torch_module
 
     model = models.get(name)
     made, items = weights.make(model), batches.make(model, 0, batch)

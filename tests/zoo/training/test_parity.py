@@ -8,14 +8,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.zoo import models, rounding, weights
-from suite.zoo.mlp import backward as mlp_backward
-from suite.zoo.mlp import reference as mlp
-from suite.zoo.resnet50 import backward as resnet50
-from suite.zoo.spec import Parameter
-from suite.zoo.training import losses, optimizers, parity, recipe, trajectory
-from suite.zoo.training.recipe import AdamW
-from suite.zoo.training.trajectory import Trajectory
+from levelfield.zoo import models, rounding, weights
+from levelfield.zoo.mlp import backward as mlp_backward
+from levelfield.zoo.mlp import reference as mlp
+from levelfield.zoo.resnet50 import backward as resnet50
+from levelfield.zoo.spec import Parameter
+from levelfield.zoo.training import losses, optimizers, parity, recipe, trajectory
+from levelfield.zoo.training.recipe import AdamW
+from levelfield.zoo.training.trajectory import Trajectory
 
 MLP = models.get("mlp")
 BATCH = models.recipe("mlp").trajectory_batch

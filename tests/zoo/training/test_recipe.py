@@ -2,8 +2,8 @@
 
 import pytest
 
-from suite.zoo import models
-from suite.zoo.training import recipe
+from levelfield.zoo import models
+from levelfield.zoo.training import recipe
 
 
 @pytest.mark.parametrize("name", models.trained())

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from suite.zoo import models, weights
-from suite.zoo.training import batches
-from suite.zoo.training.trajectory import loss_and_gradients
+from levelfield.zoo import models, weights
+from levelfield.zoo.training import batches
+from levelfield.zoo.training.trajectory import loss_and_gradients
 from tests.zoo.slopes import doubled, slope_along
 
 

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from suite.zoo import models, rounding
-from suite.zoo.spec import Parameter
-from suite.zoo.training import convergence, parity, update
-from suite.zoo.training.optimizers import Updater
-from suite.zoo.training.recipe import SGD, AdamW, Optimizer
+from levelfield.zoo import models, rounding
+from levelfield.zoo.spec import Parameter
+from levelfield.zoo.training import convergence, parity, update
+from levelfield.zoo.training.optimizers import Updater
+from levelfield.zoo.training.recipe import SGD, AdamW, Optimizer
 
 Array = np.ndarray[Any, np.dtype[Any]]
 RULES: dict[str, Optimizer] = {name: models.recipe(name).optimizer for name in models.trained()} | {

@@ -1,8 +1,8 @@
 """One dense layer, 64-10: its parameters, inputs and layers."""
 
-from suite.zoo import bits
-from suite.zoo.spec import Layer, Model, Parameter, Tensor, dense
-from suite.zoo.weights import Arrays
+from levelfield.zoo import bits
+from levelfield.zoo.spec import Layer, Model, Parameter, Tensor, dense
+from levelfield.zoo.weights import Arrays
 
 MODEL = Model(
     name="linear",

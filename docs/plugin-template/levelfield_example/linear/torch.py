@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from suite.zoo.spec import Model
+from levelfield.zoo.spec import Model
 
 
 class Linear(nn.Module):

@@ -4,9 +4,9 @@ import math
 
 from mxnet import sym
 
+from levelfield.zoo.bert.spec import BASE, Sizes
+from levelfield.zoo.spec import Model
 from levelfield_mxnet.networks import Symbol, Weights
-from suite.zoo.bert.spec import BASE, Sizes
-from suite.zoo.spec import Model
 
 _NOTHING = -1e30
 """Added to the scores of padding: its share is zero after the softmax."""

@@ -4,9 +4,9 @@ import itertools
 
 from mxnet import sym
 
+from levelfield.zoo.mlp.spec import widths
+from levelfield.zoo.spec import Model
 from levelfield_mxnet.networks import Symbol, Weights
-from suite.zoo.mlp.spec import widths
-from suite.zoo.spec import Model
 
 
 def forward(model: Model, w: Weights, features: Symbol) -> Symbol:

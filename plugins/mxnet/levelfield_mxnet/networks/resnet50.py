@@ -2,10 +2,10 @@
 
 from mxnet import sym
 
+from levelfield.zoo.resnet50.spec import EPSILON, EXPANSION, Sizes, sizes_of
+from levelfield.zoo.spec import Model
 from levelfield_mxnet.networks import Symbol, Weights
 from levelfield_mxnet.networks.mlp import dense
-from suite.zoo.resnet50.spec import EPSILON, EXPANSION, Sizes, sizes_of
-from suite.zoo.spec import Model
 
 
 def forward(model: Model, w: Weights, images: Symbol) -> Symbol:

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
+from levelfield.zoo.bert.spec import BASE, Sizes
+from levelfield.zoo.spec import Model
+from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph, plain, typed
 from levelfield_ncnn.networks.layers import add, dense
-from suite.zoo.bert.spec import BASE, Sizes
-from suite.zoo.spec import Model
-from suite.zoo.weights import Arrays
 
 _NOTHING = 1e30
 """Taken from the scores of padding: its share is zero after the softmax."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph, Values, plain, typed
-from suite.zoo.weights import Arrays
 
 RELU, CLIP, SIGMOID = 1, 3, 4
 """Numbers of ncnn's activations."""

@@ -2,11 +2,11 @@
 
 import itertools
 
+from levelfield.zoo.mlp.spec import widths
+from levelfield.zoo.spec import Model
+from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph
 from levelfield_ncnn.networks.layers import RELU, SIGMOID, dense
-from suite.zoo.mlp.spec import widths
-from suite.zoo.spec import Model
-from suite.zoo.weights import Arrays
 
 
 def write(graph: Graph, model: Model, w: Arrays) -> str:

@@ -1,10 +1,10 @@
 """MobileNetV2 in ncnn. Tensors are (channels, height, width)."""
 
+from levelfield.zoo.mobilenet.spec import BASE, Conv, Sizes, blocks, first, last
+from levelfield.zoo.spec import Model
+from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph, Values
 from levelfield_ncnn.networks.layers import CLIP, add, conv, dense, mean_of_pixels
-from suite.zoo.mobilenet.spec import BASE, Conv, Sizes, blocks, first, last
-from suite.zoo.spec import Model
-from suite.zoo.weights import Arrays
 
 RELU6: Values = {9: CLIP, 10: (0.0, 6.0)}
 

@@ -1,10 +1,10 @@
 """The ResNets in ncnn. Tensors are (channels, height, width)."""
 
+from levelfield.zoo.resnet50.spec import EPSILON, Sizes, sizes_of
+from levelfield.zoo.spec import Model
+from levelfield.zoo.weights import Arrays
 from levelfield_ncnn.graph import Graph
 from levelfield_ncnn.networks.layers import RELU, add, conv, dense, mean_of_pixels
-from suite.zoo.resnet50.spec import EPSILON, Sizes, sizes_of
-from suite.zoo.spec import Model
-from suite.zoo.weights import Arrays
 
 
 def write(graph: Graph, model: Model, w: Arrays) -> str:

@@ -1,0 +1,245 @@
+"""From a block of the record to its launches, turns and windows, each window summarised once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard, TypeVar
+
+import numpy as np
+
+from levelfield.analysis.states import Judgement, State, judge, levels_of
+from levelfield.record.schema import (
+    Absent,
+    Arm,
+    Block,
+    Failure,
+    Generation,
+    Launch,
+    MachineLevels,
+    Round,
+    Startup,
+    Turn,
+    Window,
+)
+from levelfield.statistics.arrays import Floats
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class WindowSummary:
+    """One timed window, its samples kept as an array."""
+
+    position: tuple[int, int]
+    """Of its generation in the block, and of its round in the generation."""
+    samples_ns: Floats
+    """Of a call each: the mean of those that were timed together, where several were."""
+    median_ns: float
+    calls: int
+    window_ns: int
+    cpu_ns: int
+    state: State | None = None
+    """Of the machine; None: not known."""
+    attempt: int = 0
+    """Its number among the windows of its arm in the round."""
+
+
+@dataclass(frozen=True)
+class LaunchSummary:
+    """One worker's windows, in the order of the rounds; of one that was taken again, all attempts in order."""
+
+    generation: int
+    launch: Launch
+    windows: tuple[WindowSummary, ...]
+    windows_failed: int
+    failure: Failure | None
+
+
+@dataclass(frozen=True)
+class ArmSummary:
+    """All launches of one arm, by generation."""
+
+    arm: Arm
+    launches: tuple[LaunchSummary, ...]
+
+    @property
+    def workers(self) -> tuple[Launch, ...]:
+        return tuple(each.launch for each in self.launches)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return tuple(launch.failure for launch in self.launches if launch.failure is not None)
+
+
+def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Launch]]:
+    """Yield the launches of a block with their generations, in the order of the record.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    arm
+        Id of the arm whose launches are yielded; None: all, the canary's among them.
+    """
+    for generation in block.generations:
+        for launch in generation.launches:
+            if arm in {None, launch.arm}:
+                yield generation, launch
+
+
+def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Round, Turn]]:
+    """Yield the turns of a block with their generations and rounds, in the order of the record.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    arm
+        Id of the arm whose turns are yielded; None: all, the canary's among them.
+    """
+    for generation in block.generations:
+        for round_ in generation.rounds:
+            for turn in round_.turns:
+                if arm in {None, turn.arm}:
+                    yield generation, round_, turn
+
+
+def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
+    """Return the values that are not absent; the last reason where all are."""
+    missing = Absent("not read in any window")
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Absent):
+            missing = value
+        else:
+            found.append(value)
+    return found or missing
+
+
+def per_ns(readings: Iterable[tuple[int | Absent, int]]) -> float | Absent:
+    """Return the sum of a counter over the windows in which it was read, divided by the duration of these windows.
+
+    Parameters
+    ----------
+    readings
+        For each window, the difference of the counter, and the nanoseconds that it is of.
+    """
+    found = known(value if isinstance(value, Absent) else (value, elapsed_ns) for value, elapsed_ns in readings)
+    if isinstance(found, Absent):
+        return found
+    whole_ns = sum(elapsed_ns for _, elapsed_ns in found)
+    return sum(value for value, _ in found) / whole_ns if whole_ns else Absent("windows without a duration")
+
+
+def startups(launches: Iterable[Launch]) -> tuple[Startup, ...]:
+    """Return how those of the launches came up that did not fail."""
+    return tuple(launch.startup for launch in launches if launch.startup is not None and launch.failure is None)
+
+
+def version(launches: Iterable[Launch]) -> str:
+    """Return the version that a framework reported first; empty where none did."""
+    return next((launch.framework_version for launch in launches if launch.framework_version), "")
+
+
+def peaks_bytes(launches: Iterable[Launch]) -> list[float]:
+    """Return the peak resident memory of each launch in which it was read."""
+    peaks = [launch.memory.peak_rss_bytes for launch in launches if launch.memory is not None]
+    return [float(peak) for peak in peaks if not isinstance(peak, Absent)]
+
+
+def peak_bytes(launches: Iterable[Launch]) -> float | None:
+    """Return the median over launches of the peak resident memory; None where none was read."""
+    return median(peaks_bytes(launches))
+
+
+def median(values: Sequence[float]) -> float | None:
+    """Return the median; None of no values."""
+    return float(np.median(values)) if values else None
+
+
+def arms(block: Block) -> tuple[ArmSummary, ...]:
+    """Summarise every arm of a block but the canary, in the order of the plan."""
+    levels = levels_of(block)
+    return tuple(ArmSummary(arm, summaries(block, arm.id, levels)) for arm in block.arms if arm.id != block.canary)
+
+
+def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None) -> tuple[LaunchSummary, ...]:
+    """Summarise the launches of one arm.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    arm
+        Id of the arm, or of the canary; None: no launches, such as of a block without a canary.
+    levels
+        By which the state of each window is judged; None: it is not.
+    """
+    if arm is None:
+        return ()
+    found = []
+    for row, generation in enumerate(block.generations):
+        launch = next((launch for launch in generation.launches if launch.arm == arm), None)
+        taken = [
+            (column, attempt, turn)
+            for column, round_ in enumerate(generation.rounds)
+            for attempt, turn in enumerate(turn for turn in round_.turns if turn.arm == arm)
+        ]
+        if launch is None and not taken:
+            continue
+        windows = tuple(
+            summarise_window(turn.window, (row, column), attempt, judge(turn, levels))
+            for column, attempt, turn in taken
+            if _usable(turn.window)
+        )
+        failures = [turn.failure for *_, turn in taken if turn.failure is not None]
+        found.append(
+            LaunchSummary(
+                generation=generation.index,
+                launch=launch or Launch(arm=arm, started=""),
+                windows=windows,
+                windows_failed=len(taken) - len(windows),
+                failure=(launch.failure if launch is not None else None) or next(iter(failures), None),
+            )
+        )
+    return tuple(found)
+
+
+def _usable(window: Window | None) -> TypeGuard[Window]:
+    """Return whether a window holds times: an untrusted record may hold anything."""
+    if window is None or not window.samples_ns:
+        return False
+    return min(*window.samples_ns, window.window_ns, window.calls_per_sample) > 0
+
+
+def _median_of(samples: Floats) -> float:
+    """Return what `numpy.median` does, which takes ten times as long for the few samples of a window."""
+    ordered = np.sort(samples)
+    upper = ordered.size // 2
+    return float(ordered[upper] if ordered.size % 2 else (ordered[upper - 1] + ordered[upper]) / 2)
+
+
+def summarise_window(
+    window: Window, position: tuple[int, int], attempt: int = 0, judged: Judgement | None = None
+) -> WindowSummary:
+    """Summarise one window.
+
+    Parameters
+    ----------
+    window
+        A window that holds times.
+    position, attempt
+        Of its generation, round and turn, as in `WindowSummary`.
+    judged
+        State of the machine in it; None: not known.
+    """
+    samples = np.asarray(window.samples_ns, dtype=np.float64) / window.calls_per_sample
+    return WindowSummary(
+        position=position,
+        samples_ns=samples,
+        median_ns=_median_of(samples),
+        calls=int(samples.size) * window.calls_per_sample,
+        window_ns=window.window_ns,
+        cpu_ns=window.user_ns + window.system_ns,
+        state=None if judged is None else judged.state,
+        attempt=attempt,
+    )

@@ -1,0 +1,82 @@
+"""From launches to estimates: ratios and levels of arms, with intervals from `statistics`."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from levelfield.analysis.types import Estimate
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.ratios import level_interval, ratio_interval
+
+LaunchLevels: TypeAlias = Mapping[int, float]
+"""Generation to the typical value of one arm's launch there."""
+Levels: TypeAlias = dict[str, dict[int, float]]
+"""Arm to its launch levels: nanoseconds, or bytes of peak memory."""
+
+
+def level(values: Sequence[float]) -> Estimate | None:
+    """Estimate a level from one value a launch; without an interval where launches are too few for one.
+
+    Parameters
+    ----------
+    values
+        Positive, one a launch.
+    """
+    if not values or min(values) <= 0:
+        return None
+    logs = np.log(np.asarray(values, dtype=np.float64))
+    try:
+        found = level_interval(logs)
+    except InsufficientData:
+        return Estimate(math.exp(float(logs.mean())))
+    return Estimate(found.level, found.low, found.high)
+
+
+def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, ended: EndedBy) -> Estimate | None:
+    """Estimate a ratio paired by generation.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Levels of two arms, in the same unit.
+    ended
+        Whether precision was allowed to end the run, which widens the interval (`statistics.student`).
+
+    Returns
+    -------
+    Estimate or None
+        Without an interval where there are too few generations; None where the two share none.
+    """
+    common = sorted(numerator.keys() & denominator.keys())
+    if not common:
+        return None
+    above, below = matrix({"numerator": numerator, "denominator": denominator}, common).T
+    try:
+        found = ratio_interval(above, below, ended=ended)
+    except InsufficientData:
+        return Estimate(math.exp(float((above - below).mean())))
+    return Estimate(found.ratio, found.low, found.high)
+
+
+def matrix(arms: Mapping[str, LaunchLevels], generations: Sequence[int] | None = None) -> Floats:
+    """Arrange log levels as (generations, arms), NaN where an arm has no launch.
+
+    Parameters
+    ----------
+    arms
+        Their order is that of the columns.
+    generations
+        The rows; None: those in which some arm has a launch, in order.
+    """
+    if generations is None:
+        generations = sorted({index for values in arms.values() for index in values})
+    found = np.full((len(generations), len(arms)), np.nan)
+    for column, values in enumerate(arms.values()):
+        for row, generation in enumerate(generations):
+            if generation in values:
+                found[row, column] = math.log(values[generation])
+    return found

@@ -1,0 +1,30 @@
+"""What a run says beyond its rankings, each with the evidence that it rests on; nothing where that is missing."""
+
+from collections.abc import Sequence
+
+from levelfield.analysis.insights import explained, headroom, payback, resources, saturation, waiting, wrappers
+from levelfield.analysis.types import BlockAnalysis, Insights
+from levelfield.record.schema import Run
+
+
+def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
+    """Derive every insight that a record has the evidence for.
+
+    Parameters
+    ----------
+    run
+        The record.
+    blocks
+        What was said about each of its blocks.
+    """
+    ceilings = resources.ceilings(run)
+    return Insights(
+        ceilings=ceilings,
+        resources=resources.derive(run, blocks, ceilings),
+        payback=payback.derive(run, blocks),
+        saturation=saturation.derive(blocks),
+        headroom=headroom.derive(run, blocks),
+        waiting=waiting.derive(run, blocks),
+        wrappers=wrappers.derive(run, blocks),
+        explained=explained.derive(run, blocks),
+    )

@@ -1,0 +1,176 @@
+"""After how many calls compiling pays back: its time at the start over the time that every call then saves.
+
+An arm compiles where its own settings, read back from the framework, say so. It is compared with the fastest arm that
+does not compile, and with its own framework without the compiler where that is another arm.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from levelfield.analysis import estimates
+from levelfield.analysis.ending import ended_by
+from levelfield.analysis.launch_levels import launch_levels
+from levelfield.analysis.types import (
+    BlockAnalysis,
+    ColdBlock,
+    ColdRow,
+    Estimate,
+    Payback,
+    PaybackVerdict,
+    Row,
+    TimedBlock,
+)
+from levelfield.record.schema import Arm, Block, Case, Run
+
+MODE = "mode"
+"""Setting that names how a backend executes."""
+WORDS = ("compile", "jit")
+"""Of a mode that compiles: `torch.compile, inductor, static shapes`, `tf.function, jit_compile`,
+`jit, compiled ahead of time`."""
+
+
+class _Side(msgspec.Struct, frozen=True):
+    """One arm with both of its costs."""
+
+    arm: Arm
+    row: Row
+    call_ns: float
+    cold: ColdRow
+    cold_ns: Estimate
+
+
+def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Payback, ...]:
+    """Return the payback of every compiling arm, in every latency case that has a cold start of the same batch.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks in the same order.
+    """
+    pairs = list(zip(run.blocks, blocks, strict=True))
+    cold = {_key(block.case): block for _, block in pairs if isinstance(block, ColdBlock)}
+    found: list[Payback] = []
+    for recorded, block in pairs:
+        if isinstance(block, TimedBlock) and block.case.scenario == "latency" and _key(block.case) in cold:
+            found += _of(run, recorded, block, cold[_key(block.case)])
+    return tuple(found)
+
+
+def _key(case: Case) -> tuple[str, str, int, int, str]:
+    return case.model, case.precision, case.batch, case.threads, case.device
+
+
+def compiles(settings: Mapping[str, str]) -> bool:
+    """Say whether an arm compiles, by the mode that it reports."""
+    mode = settings.get(MODE, "").lower()
+    return any(word in mode for word in WORDS)
+
+
+def _of(run: Run, recorded: Block, block: TimedBlock, cold: ColdBlock) -> Iterator[Payback]:
+    sides = _sides(recorded, block, cold)
+    plain = [side for side in sides if not compiles(side.row.settings)]
+    if not plain:
+        return
+    fastest = min(plain, key=lambda side: side.call_ns)
+    levels = launch_levels(recorded)
+    ended = ended_by(run.settings, recorded.case)
+    for side in sides:
+        if not compiles(side.row.settings):
+            continue
+        own = [other for other in plain if (other.arm.image, other.arm.variant) == (side.arm.image, side.arm.variant)]
+        for against in dict.fromkeys([fastest.arm.id, *(other.arm.id for other in own)]):
+            other = next(each for each in plain if each.arm.id == against)
+            ratio = estimates.ratio(levels[side.arm.id], levels[against], ended=ended)
+            if ratio is not None:
+                yield _payback(block.case, side, other, ratio, same=other in own)
+
+
+def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
+    arms = {arm.id: arm for arm in recorded.arms}
+    starts = {row.arm: row for row in cold.rows}
+    found: list[_Side] = []
+    for row in block.rows:
+        start = starts.get(row.arm)
+        if not row.is_equal or row.median_ns is None or row.arm not in arms:
+            continue
+        if start is not None and start.total_ns is not None and start.standing == "shown":
+            found.append(_Side(arms[row.arm], row, row.median_ns.value, start, start.total_ns))
+    return found
+
+
+def _payback(case: Case, side: _Side, other: _Side, ratio: Estimate, *, same: bool) -> Payback:
+    verdict, calls = weigh(side.cold_ns, other.cold_ns, other.call_ns, ratio)
+    return Payback(
+        model=case.model,
+        precision=case.precision,
+        batch=case.batch,
+        arm=side.arm.id,
+        mode=side.row.settings.get(MODE, ""),
+        against=other.arm.id,
+        same_framework=same,
+        compile_ns=(side.cold.load_ns or 0.0) + (side.cold.first_call_ns or 0.0),
+        cold_ns=side.cold_ns,
+        against_cold_ns=other.cold_ns,
+        call_ns=side.call_ns,
+        against_call_ns=other.call_ns,
+        ratio=ratio,
+        verdict=verdict,
+        calls=calls,
+    )
+
+
+def weigh(
+    cold_ns: Estimate, other_cold_ns: Estimate, other_call_ns: float, ratio: Estimate
+) -> tuple[PaybackVerdict, Estimate | None]:
+    """Compare a slower start with faster calls.
+
+    Parameters
+    ----------
+    cold_ns, other_cold_ns
+        From nothing to the first answer: of the arm that compiles, and of the other.
+    other_call_ns
+        A call of the other.
+    ratio
+        The compiling arm's call over the other's.
+
+    Returns
+    -------
+    tuple
+        The verdict, and after how many calls the compiling arm is ahead where it is after some. A ratio without bounds
+        is taken as it stands.
+
+    Examples
+    --------
+    >>> weigh(Estimate(11e9), Estimate(1e9), 20e6, Estimate(0.5))
+    ('after', Estimate(value=1000.0, low=None, high=None))
+    """
+    low, high = _bounds(ratio)
+    extra = Estimate(
+        cold_ns.value - other_cold_ns.value,
+        _difference(cold_ns.low, other_cold_ns.high),
+        _difference(cold_ns.high, other_cold_ns.low),
+    )
+    if low >= 1:
+        return "never", None
+    most = extra.value if extra.high is None else extra.high
+    if high < 1 and most <= 0:
+        return "at once", None
+    if extra.value <= 0:
+        return "maybe", None
+    calls = extra.value / (other_call_ns * (1 - ratio.value)) if ratio.value < 1 else math.inf
+    if ratio.low is None or ratio.high is None:
+        return "after", Estimate(calls)
+    least = max(0.0, extra.value if extra.low is None else extra.low) / (other_call_ns * (1 - low))
+    if high >= 1:
+        return "maybe", Estimate(calls, least, None) if math.isfinite(calls) else None
+    return "after", Estimate(calls, least, most / (other_call_ns * (1 - high)))
+
+
+def _bounds(span: Estimate) -> tuple[float, float]:
+    return (span.value if span.low is None else span.low), (span.value if span.high is None else span.high)
+
+
+def _difference(left: float | None, right: float | None) -> float | None:
+    return None if left is None or right is None else left - right

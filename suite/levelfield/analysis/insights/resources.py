@@ -1,0 +1,175 @@
+"""Which resource bounds each case: what an arm reached, as a share of what this machine was seen to reach.
+
+The arithmetic and the traffic of a call are counted from the model's definition, never from what a framework did: an
+arm that computes a convolution with fewer multiplications gets credit for all of them. Traffic is what a call moves if
+element-wise work is fused and nothing stays in a cache between two layers; where weights and activations fit into the
+last cache, none of it needs to come from memory, and no bandwidth share is reported. Ceilings that were
+measured while the machine was disturbed are not used.
+"""
+
+import statistics
+from collections.abc import Iterable, Sequence
+
+from levelfield.analysis import collect
+from levelfield.analysis.types import BlockAnalysis, Bound, CaseUse, Ceiling, Ceilings, Estimate, Row, TimedBlock, Use
+from levelfield.record.schema import Absent, Block, Roofline, Run, Work
+
+NEAR = 0.5
+"""From this share of a ceiling on, it is what bounds a call."""
+FAR = 0.1
+"""Below this share of both ceilings, most of a call is spent on neither."""
+FEWER_PRODUCTS = "convolution 3×3"
+"""Kind of layer that Winograd's algorithm does with fewer multiplications."""
+COUNTED = frozenset({"fp32"})
+"""Precisions that the measured ceilings are of."""
+
+COPIED, ADDED = 2, 3
+"""Arrays moved by a copy and by a sum."""
+
+
+def ceilings(run: Run) -> tuple[Ceilings, ...]:
+    """Return what the probe reached, by the number of threads; empty where there was none, or it makes no sense."""
+    if isinstance(run.roofline, Absent):
+        return ()
+    return tuple(found for each in run.roofline if (found := _ceilings(each)) is not None)
+
+
+def _ceilings(roofline: Roofline) -> Ceilings | None:
+    flops = _ceiling(2 * roofline.gemm_size**3, roofline.gemm_ns)
+    copied = _ceiling(COPIED * roofline.array_bytes, roofline.copy_ns)
+    added = _ceiling(ADDED * roofline.array_bytes, roofline.add_ns)
+    if flops is None or copied is None or added is None:
+        return None
+    cache = roofline.last_cache_bytes
+    return Ceilings(
+        roofline=roofline,
+        flops=flops,
+        bytes=max(copied, added, key=lambda rate: rate.per_s),
+        cache_bytes=None if isinstance(cache, Absent) or cache <= 0 else cache,
+    )
+
+
+def _ceiling(amount: int, samples_ns: Sequence[int]) -> Ceiling | None:
+    if amount <= 0 or not samples_ns or min(samples_ns) <= 0:
+        return None
+    return Ceiling(
+        per_s=1e9 * amount / statistics.median(samples_ns),
+        lowest=1e9 * amount / max(samples_ns),
+        highest=1e9 * amount / min(samples_ns),
+        samples=len(samples_ns),
+    )
+
+
+def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceilings]) -> tuple[CaseUse, ...]:
+    """Return how each timed case used the CPU, where its model was counted and the machine measured.
+
+    Parameters
+    ----------
+    run, blocks
+        A record, and the analysis of its blocks in the same order.
+    ceilings
+        What the machine reached, by number of threads; disturbed ones are not used.
+    """
+    works = {
+        (work.question or work.model, work.batch): work
+        for work in run.work
+        if work.macs > 0 or work.activation_bytes > 0
+    }
+    by_threads = {each.roofline.threads: each for each in ceilings if not each.roofline.disturbed}
+    found: list[CaseUse] = []
+    for recorded, block in zip(run.blocks, blocks, strict=True):
+        case = block.case
+        work, ceiling = works.get((case.question, case.batch)), by_threads.get(case.threads)
+        if not isinstance(block, TimedBlock) or work is None or ceiling is None:
+            continue
+        if (case.definition.serves or case.definition.decodes) and case.device == "cpu" and case.precision in COUNTED:
+            use = _case(recorded, block, work, ceiling)
+            found += [use] if use.uses else []
+    return tuple(found)
+
+
+def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) -> CaseUse:
+    footprint = work.weight_bytes + work.widest_bytes
+    fits = ceilings.cache_bytes is not None and footprint <= ceilings.cache_bytes
+    moved = None if fits else work.weight_bytes + work.activation_bytes
+    compute_ns = 1e9 * 2 * work.macs / ceilings.flops.per_s
+    move_ns = 1e9 * moved / ceilings.bytes.per_s if moved is not None else 0.0
+    return CaseUse(
+        case=block.case,
+        work=work,
+        ceilings=ceilings,
+        footprint_bytes=footprint,
+        fits_cache=fits,
+        floor_ns=max(compute_ns, move_ns),
+        fewer_products=work.macs_by_kind.get(FEWER_PRODUCTS, 0) / max(work.macs, 1),
+        uses=tuple(
+            _use(row, call_ns, work, moved, ceilings, _libraries(recorded, row.arm))
+            for row in block.rows
+            if row.is_equal and (call_ns := _call_ns(row, block)) is not None
+        ),
+    )
+
+
+def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
+    if not block.case.per_item:
+        return row.median_ns
+    rate = row.items_per_second
+    if rate is None or rate.value <= 0 or (rate.low is not None and rate.low <= 0):
+        return None
+    return rate.inverse.scaled(1e9 * block.case.items)
+
+
+def _use(
+    row: Row, call_ns: Estimate, work: Work, moved: int | None, ceilings: Ceilings, libraries: tuple[str, ...]
+) -> Use:
+    per_s = call_ns.inverse.scaled(1e9)
+    flops = per_s.scaled(2 * work.macs)
+    compute = flops.scaled(1 / ceilings.flops.per_s)
+    traffic = per_s.scaled(moved) if moved is not None else None
+    memory = traffic.scaled(1 / ceilings.bytes.per_s) if traffic is not None else None
+    return Use(
+        arm=row.arm,
+        backend=row.backend,
+        bound=bound(compute.value, memory.value if memory is not None else None),
+        call_ns=call_ns,
+        flops_per_s=flops,
+        compute_share=compute,
+        bytes_per_s=traffic,
+        memory_share=memory,
+        cpu_cores=row.cpu_cores,
+        libraries=libraries,
+    )
+
+
+def bound(compute_share: float, memory_share: float | None) -> Bound:
+    """Return what limits a call that reached these shares of the ceilings.
+
+    Parameters
+    ----------
+    compute_share
+        Rate of arithmetic over the machine's rate of matrix products.
+    memory_share
+        Rate of traffic over the machine's bandwidth; None: not known.
+
+    Returns
+    -------
+    Bound
+        The larger of the two from `NEAR` on, `overhead` where both are below `FAR`, else `neither`.
+
+    Examples
+    --------
+    >>> bound(0.8, 0.2), bound(0.2, 0.7), bound(0.02, None), bound(0.3, 0.2)
+    ('compute', 'memory', 'overhead', 'neither')
+    """
+    memory = memory_share or 0.0
+    if max(compute_share, memory) < FAR:
+        return "overhead"
+    if max(compute_share, memory) < NEAR:
+        return "neither"
+    return "compute" if compute_share >= memory else "memory"
+
+
+def _libraries(block: Block, arm: str) -> tuple[str, ...]:
+    """Return the kinds of libraries in the arm's first launch that recorded them."""
+    first = next((launch.libraries for _, launch in collect.launches(block, arm) if launch.libraries), ())
+    return tuple(sorted({library.kind for library in first}))

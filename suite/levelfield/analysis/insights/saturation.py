@@ -1,0 +1,89 @@
+"""From which batch on a larger one gains nothing, where more than one was measured."""
+
+from collections.abc import Iterable, Mapping
+
+from levelfield.analysis.types import ArmSaturation, BatchRate, BlockAnalysis, Estimate, Saturation, TimedBlock
+from levelfield.record.schema import Case
+
+ENOUGH = 0.95
+"""Share of the highest rate that counts as having reached it."""
+
+_Key = tuple[str, str, int, str]
+"""Model, precision, number of threads and device."""
+_Arm = tuple[str, str]
+"""Arm and backend."""
+
+
+def derive(blocks: Iterable[BlockAnalysis]) -> tuple[Saturation, ...]:
+    """Return the saturation of every model of which two batches at the least were measured."""
+    sweeps: dict[_Key, dict[_Arm, dict[int, Estimate]]] = {}
+    largest: dict[_Key, Case] = {}
+    for block in blocks:
+        if not isinstance(block, TimedBlock) or not block.case.definition.serves:
+            continue
+        case = block.case
+        key = (case.model, case.precision, case.threads, case.device)
+        arms = sweeps.setdefault(key, {})
+        if key not in largest or case.batch > largest[key].batch:
+            largest[key] = case
+        for row in block.rows:
+            rate = row.items_per_second
+            if row.is_equal and rate is not None and rate.value > 0:
+                rates = arms.setdefault((row.arm, row.backend), {})
+                if case.scenario == "throughput" or case.batch not in rates:
+                    rates[case.batch] = rate
+    return tuple(found for key, arms in sweeps.items() if (found := _of(largest[key], arms)) is not None)
+
+
+def _of(case: Case, arms: Mapping[_Arm, Mapping[int, Estimate]]) -> Saturation | None:
+    found = tuple(reached(*arm, rates) for arm, rates in arms.items() if len(rates) > 1)
+    if not found:
+        return None
+    batches = tuple(sorted({rate.batch for arm in found for rate in arm.rates}))
+    return Saturation(case=case, batches=batches, arms=found)
+
+
+def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
+    """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it.
+
+    Parameters
+    ----------
+    arm, backend
+        Id of the arm, and its backend.
+    rates
+        Items per second by batch, in two batches at the least.
+    """
+    batches = sorted(rates)
+    highest = max(rate.value for rate in rates.values())
+    first = next(batch for batch in batches if rates[batch].value >= ENOUGH * highest)
+    return ArmSaturation(
+        arm=arm,
+        backend=backend,
+        rates=tuple(BatchRate(batch, rates[batch]) for batch in batches),
+        saturates_at=first if first != batches[-1] else None,
+        gain=highest / rates[batches[0]].value,
+        allowed=_allowed({batch: rates[batch] for batch in batches}),
+    )
+
+
+def _allowed(rates: Mapping[int, Estimate]) -> tuple[int, ...]:
+    """Return the batches, smallest first, that may be the first to reach enough while every rate stays in its interval.
+
+    The intervals are of each rate alone, not of their ratios: what the machine did to all of them is in them, so that
+    more is allowed here than is likely.
+    """
+    bounds = {batch: (rate.low, rate.high) for batch, rate in rates.items()}
+    known = {batch: (low, high) for batch, (low, high) in bounds.items() if low is not None and high is not None}
+    if len(known) < len(rates):
+        return ()
+    at_least = max(low for low, _ in known.values())
+    able = [batch for batch, (_, high) in known.items() if high >= ENOUGH * at_least]
+    sure = next(
+        (
+            batch
+            for batch, (low, _) in known.items()
+            if low >= ENOUGH * max(high for other, (_, high) in known.items() if other != batch)
+        ),
+        max(known),
+    )
+    return tuple(batch for batch in able if batch <= sure)

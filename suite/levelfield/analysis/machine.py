@@ -1,0 +1,127 @@
+"""In which states of the machine a block was measured, and what another state does to its ratios."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from levelfield.analysis import collect, estimates, ranks
+from levelfield.analysis.collect import ArmSummary
+from levelfield.analysis.estimates import LaunchLevels
+from levelfield.analysis.launch_levels import Reduction, States
+from levelfield.analysis.states import judge, knowledge, levels_of, probes_of
+from levelfield.analysis.types import BlockAnalysis, BlockStates, Estimate, Row, TimedBlock, WindowsOf
+from levelfield.record.schema import Absent, Block, Run
+from levelfield.statistics.ending import EndedBy
+
+FEWEST_CONTENDED = 2
+"""Launches with contended windows of both arms, below which nothing is said of their ratio then; or with windows of an
+arm in both states, below which nothing is said of what contention does to it."""
+
+
+def windows_of(block: Block, found: States) -> WindowsOf:
+    """Return what windows the figures of a block are of, by its reductions."""
+    known = levels_of(block)
+    if known is None:
+        return ""
+    match knowledge(known):
+        case "contended throughout":
+            return "contended throughout"
+        case _ if found.starved:
+            return "all"
+        case "one state seen":
+            return "one state"
+        case _:
+            return "calm"
+
+
+def left_out(found: Reduction, summary: ArmSummary) -> tuple[tuple[int, int, int], ...]:
+    """Return the windows of an arm that a reduction is not of: generation, round, and number of the attempt."""
+    rounds = {generation.index: generation.rounds for generation in found.block.generations}
+    return tuple(
+        (launch.generation, rounds[launch.generation][window.position[1]].index, window.attempt)
+        for launch in summary.launches
+        for window in launch.windows
+        if not found.selects(window)
+    )
+
+
+def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockStates | None:
+    """Return what is known of the machine's states in a block; None where nothing probed it.
+
+    Parameters
+    ----------
+    block
+        A block of the record.
+    rows, best
+        As they were ranked.
+    """
+    known = levels_of(block)
+    if known is None:
+        return None
+    turns = (turn for *_, turn in collect.turns(block) if turn.arm != block.canary and turn.window is not None)
+    judged = [judge(turn, known) for turn in turns]
+    return BlockStates(
+        knowledge=knowledge(known),
+        calm=sum(each is not None and each.state == "calm" for each in judged),
+        probes=known.probes,
+        low_share=known.low_share,
+        ranks_differ=tuple(row.arm for row in rows if row.arm != best and _is_faster_when_contended(row)),
+    )
+
+
+def of_run(run: Run, blocks: Iterable[BlockAnalysis]) -> BlockStates | Absent | None:
+    """Return the states by most of a run's probes, or why none is known; None: nothing was timed here in windows."""
+    known = [block.states for block in blocks if isinstance(block, TimedBlock) and block.states is not None]
+    if known:
+        return max(known, key=lambda each: each.probes)
+    timed = [turn for block in run.blocks for *_, turn in collect.turns(block) if turn.window is not None]
+    if not timed or run.imported is not None:
+        return None
+    around = (probe for turn in timed for probe in (turn.probed_before, turn.probed_after))
+    failed = next((probe for probe in around if isinstance(probe, Absent)), None)
+    few = Absent("its probes are too few") if probes_of(timed) else Absent("an earlier version did not probe it")
+    return failed or few
+
+
+def with_contended(ranking: "ranks.Ranking[Row]", found: States, ended: EndedBy) -> "ranks.Ranking[Row]":
+    """Return a ranking whose rows say what contention does: to their ratio to the leading arm, and to their own cost.
+
+    Parameters
+    ----------
+    ranking
+        Of a block.
+    found
+        The block's reductions.
+    ended
+        What was allowed to end the block.
+    """
+    best = ranking["best"]
+    if found.contended is None:
+        return ranking
+    contended, calm = found.contended.compared, found.calm.compared
+
+    def over(numerator: LaunchLevels, denominator: LaunchLevels) -> Estimate | None:
+        if len(numerator.keys() & denominator.keys()) < FEWEST_CONTENDED:
+            return None
+        return estimates.ratio(numerator, denominator, ended=ended)
+
+    def with_both(row: Row) -> Row:
+        of_best = contended[best] if best is not None and row.rank is not None and row.arm != best else {}
+        slowed = over(contended[row.arm], calm[row.arm])
+        return msgspec.structs.replace(
+            row, contended=over(contended[row.arm], of_best), slowed=slowed.value if slowed is not None else None
+        )
+
+    return ranks.Ranking(
+        rows=tuple(map(with_both, ranking["rows"])),
+        best=best,
+        also_first=ranking["also_first"],
+        unranked_reason=ranking["unranked_reason"],
+    )
+
+
+def _is_faster_when_contended(row: Row) -> bool:
+    """Return whether an arm that is slower when calm is faster than the leading one when the machine is contended."""
+    if row.contended is None or row.contended.high is None:
+        return False
+    return row.contended.high < 1

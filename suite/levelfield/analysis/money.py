@@ -1,0 +1,123 @@
+"""What times cost at a price an hour: of a million items, and of training to a target.
+
+Cost is time times price, so its interval is that of the time. The machine is paid for while it computes, all of it: an
+arm that uses two of its cores costs as much as one that uses all. Cost to a target accuracy is the second metric of
+DAWNBench (Coleman et al., 2017).
+"""
+
+import msgspec
+
+from levelfield.analysis.types import Analysis, ArmRow, ConvergenceBlock, ConvergenceRow, Estimate, Row, TimedBlock
+from levelfield.record.schema import Absent, Case, Price, Run
+
+ITEMS = 1_000_000
+NS_PER_HOUR = 3.6e12
+_WITH_NUMBERS = frozenset({"ranked", "control", "shown"})
+
+
+class CostRow(msgspec.Struct, frozen=True):
+    """One arm of one case."""
+
+    arm: str
+    backend: str
+    cost: Estimate | Absent
+    """In the price's currency."""
+
+
+class CostBlock(msgspec.Struct, frozen=True):
+    """One case: costs of a million items, or where it trains to a target, of one such training."""
+
+    case: Case
+    target: float | None
+    """Accuracy that was trained to; None: costs are of a million items."""
+    rows: tuple[CostRow, ...]
+
+
+def summarise(run: Run, analysis: Analysis) -> tuple[CostBlock, ...]:
+    """Return the costs of every timed case and every training to a target; empty where no price was given.
+
+    Single operators are left out: nobody pays for a million matrix products.
+
+    Parameters
+    ----------
+    run, analysis
+        A record whose settings have a price of the machine; and the analysis of it.
+    """
+    price = run.settings.price
+    if price is None:
+        return ()
+    found: list[CostBlock] = []
+    for block in analysis.blocks:
+        if isinstance(block, TimedBlock) and not block.case.definition.operators:
+            found.append(_timed(block, price))
+        elif isinstance(block, ConvergenceBlock):
+            found.append(_converging(block, price))
+    return tuple(found)
+
+
+def at(run: Run, price: Price) -> Run:
+    """Return a record with another price of the machine."""
+    return msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, price=price))
+
+
+def cost(time_ns: Estimate, price: Price) -> Estimate:
+    """Return what a time costs.
+
+    Parameters
+    ----------
+    time_ns
+        Nanoseconds.
+    price
+        Of an hour of one machine.
+
+    Examples
+    --------
+    >>> cost(Estimate(1.8e12), Price(1.2)).value
+    0.6
+    """
+    return time_ns.scaled(price.per_hour / NS_PER_HOUR)
+
+
+def item_ns(row: Row, case: Case) -> Estimate | None:
+    """Return the time of one item, nanoseconds: of a call by its items, or the inverse of items per second.
+
+    Parameters
+    ----------
+    row, case
+        An arm's row, and the case that it answers.
+    """
+    if not case.per_item:
+        return row.median_ns.scaled(1 / case.items) if row.median_ns is not None else None
+    rate = row.items_per_second
+    return rate.inverse.scaled(1e9) if rate is not None and rate.value > 0 else None
+
+
+def _timed(block: TimedBlock, price: Price) -> CostBlock:
+    rows = (CostRow(row.arm, row.backend, _cost(row, item_ns(row, block.case), ITEMS, price)) for row in block.rows)
+    return CostBlock(block.case, None, tuple(rows))
+
+
+def _converging(block: ConvergenceBlock, price: Price) -> CostBlock:
+    rows = (CostRow(row.arm, row.backend, _cost(row, _whole_time_ns(row), 1, price)) for row in block.rows)
+    return CostBlock(block.case, block.target, tuple(rows))
+
+
+def _whole_time_ns(row: ConvergenceRow) -> Estimate | None:
+    """Return the time to the target; None where a seed has none, since the others would flatter the arm."""
+    return row.time_ns if row.seeds_reached == row.launches else None
+
+
+def _without_numbers(row: ArmRow) -> Absent | None:
+    """Say why an arm has no costs; None where it has some."""
+    if row.standing in _WITH_NUMBERS:
+        return None
+    reason = row.reason.rstrip(". ") or row.standing
+    return Absent(f"not equal to the reference: {reason}" if row.standing == "unequal" else reason)
+
+
+def _cost(row: ArmRow, time_ns: Estimate | None, times: int, price: Price) -> Estimate | Absent:
+    if missing := _without_numbers(row):
+        return missing
+    if time_ns is None:
+        return Absent(row.reason.rstrip(". ") or "it has no time")
+    return cost(time_ns.scaled(times), price)

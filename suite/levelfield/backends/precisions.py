@@ -1,0 +1,103 @@
+"""Which backend computes in which precision on which device, how, and why not where it does not.
+
+What a backend's own entry in `backends.registry` does not have is `unsupported`: the arm is absent with its
+reason, and nothing has failed. `plan` asks before it plans, `schedule.launches` before it launches, and
+every backend once more before it imports its framework.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from levelfield.backends import registry
+from levelfield.backends.info import PRECISIONS, Way
+
+_WHY_NOT: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("cpu", "tf32"): "TF32 is how NVIDIA's tensor cores multiply, and a CPU has none: ask for it on a GPU",
+        ("cpu", "fp16"): "fp16 is measured on GPUs: on CPUs frameworks compute it by way of fp32; ask for bf16",
+        ("cuda", "int8"): "int8 is measured on CPUs only in this version",
+        ("cuda", "bf16"): (
+            "ONNX has bf16 convolutions from operator set 22 on only, and the files here are of an earlier one"
+        ),
+    }
+)
+"""By device and precision, of all backends without a reason of their own."""
+_WHY_NOT_TRAINED: Mapping[str, str] = MappingProxyType(
+    {
+        "tf32": "no tolerance is derived for training in TF32",
+        "fp16": "training in fp16 is for GPUs; ask for bf16",
+        "int8": "8 bits hold no gradient: quantisation comes after training",
+    }
+)
+"""By precision, of all backends that train."""
+
+
+def supported(backend: str, device: str = "cpu", *, training: bool = False) -> tuple[str, ...]:
+    """Return the precisions that a backend computes in on a device.
+
+    Parameters
+    ----------
+    backend
+        Name of the backend.
+    device
+        `cpu` or `cuda`.
+    training
+        Whether it is to train; otherwise it answers.
+
+    Returns
+    -------
+    tuple of str
+        Widest first; empty where it does not run, or does not train, on the device.
+    """
+    ways = _ways(backend, device, training=training)
+    return tuple(precision for precision in PRECISIONS if precision in ways)
+
+
+def why_not(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> str:
+    """Say why a backend does not compute in a precision on a device.
+
+    Parameters
+    ----------
+    backend, precision, device, training
+        As in `supported`, and one of `PRECISIONS`.
+
+    Returns
+    -------
+    str
+        A sentence; empty where it does, and where it does not run on the device, or train, at all, which the backend
+        itself refuses.
+    """
+    possible = supported(backend, device, training=training)
+    if precision in possible or not possible:
+        return ""
+    if training:
+        reason = _WHY_NOT_TRAINED.get(precision, "its mixed precision is not defined here")
+        return f"{backend} trains in {', '.join(possible)} here, not in {precision}: {reason}."
+    own = registry.get(backend).why_not.get((device, precision))
+    reason = own or _WHY_NOT.get((device, precision), "this version does not ask it to")
+    return f"{backend} runs {', '.join(possible)} here, not {precision}: {reason}."
+
+
+def way(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> Way:
+    """Return how a backend computes in a precision.
+
+    Parameters
+    ----------
+    backend, precision, device, training
+        As in `why_not`.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    found = _ways(backend, device, training=training).get(precision)
+    if found is None:
+        reason = why_not(backend, precision, device, training=training)
+        raise ValueError(reason or f"{backend} does not {'train' if training else 'run'} on {device}.")
+    return found
+
+
+def _ways(backend: str, device: str, *, training: bool) -> dict[str, Way]:
+    info = registry.get(backend)
+    return (info.training_ways if training else info.ways).get(device, {})

@@ -1,0 +1,199 @@
+"""Reading the file that the profilers of TensorFlow and JAX write, `*.xplane.pb`, without TensorBoard or protobuf.
+
+Since TensorFlow 2.11 it is the only one that TensorFlow writes (https://github.com/tensorflow/tensorflow/issues/58738).
+Its message, `XSpace`, is defined in `tsl/profiler/protobuf/xplane.proto` of https://github.com/openxla/xla.
+"""
+
+import gzip
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from levelfield.backends import hlo
+from levelfield.backends.info import TraceFormat
+from levelfield.backends.profiling.operators import Span, summed
+from levelfield.backends.profiling.protocol import Profile, Subject, calls, compiled
+from levelfield.backends.protobuf import Field, MalformedError, fields
+from levelfield.backends.protocol import Unsupported
+
+_PLANES = 1
+_PLANE_LINES, _PLANE_EVENTS, _PLANE_STATS = 3, 4, 5
+_MAP_VALUE = 2
+_METADATA_ID, _METADATA_NAME = 1, 2
+_LINE_START_NS, _LINE_EVENTS = 3, 4
+_EVENT_METADATA, _EVENT_OFFSET_PS, _EVENT_DURATION_PS, _EVENT_STATS, _EVENT_OCCURRENCES = 1, 2, 3, 4, 5
+_STAT_METADATA, _STAT_TEXT, _STAT_REFERENCE = 1, 5, 7
+_HLO = "hlo_op"
+"""Name of the statistic that marks an instruction which XLA compiled."""
+_NUMBER = re.compile(r"\.\d+$")
+_COUNT = re.compile(r"_\d+$")
+_OPERATOR = re.compile(r"(?P<name>[A-Za-z0-9.][A-Za-z0-9_./>-]*):(?P<type>[A-Z_][A-Za-z0-9_]*)")
+"""An operator of TensorFlow's own executor, `Relu_44:_FusedConv2D` (`tsl/profiler/utils/tf_op_utils.cc`)."""
+
+
+def profile(
+    subject: Subject, start: Callable[[str], object], stop: Callable[[], object], *, source: str, note: str
+) -> Profile:
+    """Profile what is loaded, as it is.
+
+    Parameters
+    ----------
+    subject
+        A loaded model.
+    start
+        Starts the profiler, which writes to the folder that it is given.
+    stop
+        Ends it.
+    source
+        Name of the profiler.
+    note
+        What must be known to read its operators.
+    """
+    with tempfile.TemporaryDirectory(prefix="levelfield-profile-") as folder:
+        start(folder)
+        try:
+            calls_ns = calls(subject.step, subject.inputs, subject.budget)
+        finally:
+            stop()
+        operators = summed(read(Path(folder), compiled(subject)), len(calls_ns))
+        trace = timeline(Path(folder), subject.trace) if subject.trace is not None else b""
+    return Profile(source=source, operators=operators, calls_ns=calls_ns, note=note, trace=trace)
+
+
+def timeline(folder: Path, wanted: TraceFormat) -> bytes:
+    """Return the one timeline that a profiler left somewhere in a folder; empty: there is none of that format.
+
+    Parameters
+    ----------
+    folder
+        Where the profiler wrote. Beside `*.xplane.pb`, JAX writes the same as trace events, `*.trace.json.gz`.
+    wanted
+        Its format.
+
+    Raises
+    ------
+    Unsupported
+        There are several.
+    """
+    paths = sorted(folder.rglob("*.xplane.pb" if wanted == "xplane" else "*.trace.json.gz"))
+    if len(paths) > 1:
+        raise Unsupported(f"The profiler left {len(paths)} timelines instead of one.")
+    if not paths:
+        return b""
+    return paths[0].read_bytes() if wanted == "xplane" else gzip.decompress(paths[0].read_bytes())
+
+
+def read(folder: Path, compiled: str = "") -> list[Span]:
+    """Return the spans of the one trace that lies somewhere in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where the profiler writes.
+    compiled
+        XLA's text of the module that ran, from which instructions get the name of what they are of.
+
+    Raises
+    ------
+    Unsupported
+        There is none, or it is in another format.
+    """
+    paths = sorted(folder.rglob("*.xplane.pb"))
+    if not paths:
+        raise Unsupported("The profiler left no trace (*.xplane.pb).")
+    try:
+        found = [span for path in paths for span in spans(path.read_bytes())]
+    except MalformedError as error:
+        raise Unsupported(f"The profiler's trace is in a format that is not known here: {error}.") from error
+    origins = hlo.origins(compiled)
+    return [_with_origin(span, origins) for span in found]
+
+
+def _with_origin(span: Span, origins: Mapping[str, tuple[str, str]]) -> Span:
+    """Add what an instruction computes: the name `ynn_fusion` does not say that it is a convolution."""
+    if span.name not in origins:
+        return span
+    of, shape = origins[span.name]
+    plain = _COUNT.sub("", of)
+    kind = span.kind if plain in span.kind else f"{span.kind} ({plain})"
+    return msgspec.structs.replace(span, kind=kind, name=f"{span.name}: {of} {shape}")
+
+
+def spans(trace: bytes) -> Iterator[Span]:
+    """Yield the operators of a trace, XLA's and TensorFlow's, one by one.
+
+    Raises
+    ------
+    MalformedError
+        It is no such trace.
+    """
+    for field in fields(memoryview(trace)):
+        if field.number == _PLANES:
+            yield from _plane(field.message)
+
+
+def _plane(plane: memoryview) -> Iterator[Span]:
+    events: dict[int, str] = {}
+    stats: dict[int, str] = {}
+    lines: list[memoryview] = []
+    for field in fields(plane):
+        if field.number == _PLANE_LINES:
+            lines.append(field.message)
+        elif field.number in {_PLANE_EVENTS, _PLANE_STATS}:
+            entry = _last(field.message)
+            metadata = _last(entry[_MAP_VALUE].message) if _MAP_VALUE in entry else {}
+            names = events if field.number == _PLANE_EVENTS else stats
+            names[_integer(metadata, _METADATA_ID)] = _text(metadata, _METADATA_NAME)
+    for index, line in enumerate(lines):
+        yield from _line(line, str(index), events, stats)
+
+
+def _line(line: memoryview, thread: str, events: dict[int, str], stats: dict[int, str]) -> Iterator[Span]:
+    start_ns = 0
+    found: list[memoryview] = []
+    for field in fields(line):
+        if field.number == _LINE_START_NS:
+            start_ns = field.integer
+        elif field.number == _LINE_EVENTS:
+            found.append(field.message)
+    for event in found:
+        plain = _last(event)
+        stats_of = (_instruction(field.message, stats) for field in fields(event) if field.number == _EVENT_STATS)
+        named = _named(events.get(_integer(plain, _EVENT_METADATA), ""), next(filter(None, stats_of), ""))
+        if named is None or _EVENT_OCCURRENCES in plain:  # those are sums over many, which have no place in time
+            continue
+        begin_ns = start_ns + _integer(plain, _EVENT_OFFSET_PS) / 1000
+        end_ns = begin_ns + _integer(plain, _EVENT_DURATION_PS) / 1000
+        yield Span(*named, thread=thread, begin_ns=begin_ns, end_ns=end_ns)
+
+
+def _named(event: str, instruction: str) -> tuple[str, str] | None:
+    """Return kind and name; None for what is no operator."""
+    if instruction:
+        return _NUMBER.sub("", instruction), instruction
+    operator = _OPERATOR.fullmatch(event)
+    return (operator["type"], operator["name"]) if operator else None
+
+
+def _instruction(stat: memoryview, stats: dict[int, str]) -> str:
+    """Return the instruction that a statistic names; empty for any other statistic."""
+    value = _last(stat)
+    if stats.get(_integer(value, _STAT_METADATA)) != _HLO:
+        return ""
+    return _text(value, _STAT_TEXT) or stats.get(_integer(value, _STAT_REFERENCE), "")
+
+
+def _last(message: memoryview) -> dict[int, Field]:
+    """Return the last field of each number."""
+    return {field.number: field for field in fields(message)}
+
+
+def _integer(found: dict[int, Field], number: int) -> int:
+    return found[number].integer if number in found else 0
+
+
+def _text(found: dict[int, Field], number: int) -> str:
+    return bytes(found[number].message).decode("utf-8", "replace") if number in found else ""

@@ -1,0 +1,5 @@
+"""`python -m levelfield.cli`: the command without its installed script."""
+
+from levelfield.cli.main import main
+
+main()

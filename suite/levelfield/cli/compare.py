@@ -1,0 +1,203 @@
+"""`levelfield compare`: compare runs that were measured before."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from levelfield import scenarios
+from levelfield.cli import completion
+from levelfield.cli.answers.printing import JSON
+from levelfield.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
+from levelfield.safety import terminals
+
+if TYPE_CHECKING:
+    from levelfield.compare.types import Comparison, Metric
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="OLD NEW", shell_complete=completion.runs)
+@click.option(
+    "--old",
+    multiple=True,
+    metavar="RUN",
+    shell_complete=completion.runs,
+    help="A run of the old side. May be repeated.",
+)
+@click.option(
+    "--new",
+    multiple=True,
+    metavar="RUN",
+    shell_complete=completion.runs,
+    help="A run of the new side. May be repeated.",
+)
+@click.option("--baseline", metavar="NAME", help="Use this baseline as the old side; all runs named are new.")
+@click.option(
+    "--gate",
+    "gate_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Compare with the limits of this file, which `baseline derive` wrote; all runs named are new, one is enough.",
+)
+@MAX_SLOWDOWN
+@MARGIN
+@click.option(
+    "--metric",
+    type=click.Choice(scenarios.NAMES),
+    multiple=True,
+    metavar="SCENARIO",
+    help=f"Only this scenario ({', '.join(scenarios.NAMES)}). May be repeated.",
+)
+@click.option(
+    "--only", multiple=True, metavar="GLOB", help="Only matching results, such as 'onnxruntime/*'. May be repeated."
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
+    help="Format to print; also that of an --output file with an unknown suffix.",
+)
+@JSON
+@OUTPUT
+@REPORTS
+def compare(
+    runs: tuple[str, ...],
+    old: tuple[str, ...],
+    new: tuple[str, ...],
+    baseline: str | None,
+    gate_file: Path | None,
+    max_slowdown: float | None,
+    margin: float,
+    metric: "tuple[Metric, ...]",
+    only: tuple[str, ...],
+    format_: str | None,
+    *,
+    as_json: bool,
+    output: tuple[Path, ...],
+    reports: Path,
+) -> None:
+    """Compare runs: speed, memory, numerical results and environment.
+
+    A run is named by its id, its folder or its run.json. One run per side shows what changed in the environment and
+    whether outputs changed. Speed is compared from three runs per side: `compare A1 B1 --old A2 --old A3 --new B2
+    --new B3`; with a gate from one new run: `compare --gate FILE NEW`.
+
+    Exit codes: 0 nothing is worse; 1 something is worse, fails or is no longer equal; 2 could not compare; 3 not
+    decided.
+    """
+    from levelfield.compare import baselines, sides
+    from levelfield.compare.comparison import compare_runs
+    from levelfield.compare.formats import terminal
+    from levelfield.compare.rows import Selection
+    from levelfield.compare.types import Gate
+    from levelfield.compatibility import table
+
+    if as_json and format_ is not None:
+        raise click.UsageError("--json is --format json: leave one of them out.")
+    format_ = "json" if as_json else format_
+    targets = formats_of(output, format_, hint=" Or say which with --format.")
+    if gate_file is not None and baseline is not None:
+        raise click.UsageError("A gate names its own baseline: leave --baseline out.")
+    option = "--gate FILE" if gate_file is not None else "--baseline NAME" if baseline is not None else ""
+    before, after = _sides(runs, old, new, option=option)
+    gate = Gate(margin=margin, max_slowdown=max_slowdown)
+    label = f"baseline {baseline}" if baseline is not None else ""
+    if gate_file is not None:
+        from levelfield.compare.noise_gate import old_side
+
+        loaded = sides.load_all([sides.find(name, reports) for name in after])
+        first, gate, label = old_side.with_gate(gate_file, loaded, reports, gate)
+    else:
+        kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
+        records = [*kept, *(sides.find(name, reports) for name in before)]
+        found_new = [sides.find(name, reports) for name in after]
+        first, loaded = tuple(sides.load_all(records)), sides.load_all(found_new)
+    found = compare_runs(
+        first,
+        loaded,
+        gate=gate,
+        selection=Selection(only=only, metrics=metric),
+        labels=(label, ""),
+        table=table.read(),
+    )
+    write(found, targets)
+    if format_ in (None, "terminal") or targets:
+        terminal.show(found, terminals.console())
+    else:
+        from levelfield.compare.formats import WRITERS
+
+        terminals.write(WRITERS[format_](found))
+    sys.exit(found.exit_code)
+
+
+def _sides(
+    runs: tuple[str, ...], old: tuple[str, ...], new: tuple[str, ...], *, option: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the runs of the old and the new side; with an `option` that names the old one, all are new."""
+    if option:
+        if old or not (runs or new):
+            raise click.UsageError(f"With {option.partition(' ')[0]}, name the new runs alone: compare {option} NEW.")
+        return (), (*runs, *new)
+    if len(runs) not in (0, 2):
+        raise click.UsageError(
+            f"OLD and NEW are two runs, and {len(runs)} were named. Name more runs with --old RUN and --new RUN."
+        )
+    before, after = (*runs[:1], *old), (*runs[1:], *new)
+    if not before or not after:
+        raise click.UsageError("Name the old and the new side: compare OLD NEW.")
+    return before, after
+
+
+def formats_of(
+    paths: Iterable[Path],
+    default: str | None = None,
+    *,
+    hint: str = "",
+    suffixes: Mapping[str, str] | None = None,
+) -> list[tuple[Path, str]]:
+    """Return each file to write with its format.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    default
+        Format of a file whose suffix names none; None: there is no default.
+    hint
+        Added to the message of the error.
+    suffixes
+        Ending of a file to its format; None: those of a comparison.
+
+    Raises
+    ------
+    click.UsageError
+        A suffix names no format, and there is no default.
+    """
+    from levelfield.compare.formats import SUFFIXES
+
+    known = SUFFIXES if suffixes is None else suffixes
+    targets = []
+    for path in paths:
+        found = known.get(path.suffix.lower(), default)
+        if found is None:
+            raise click.UsageError(f"The ending of {path} names no format: {', '.join(known)}.{hint}")
+        targets.append((path, found))
+    return targets
+
+
+def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
+    """Write a comparison to files.
+
+    Parameters
+    ----------
+    found
+        The comparison.
+    targets
+        Each file with its format.
+    """
+    from levelfield.compare.formats import WRITERS
+    from levelfield.record.files import write_atomically
+
+    for path, name in targets:
+        write_atomically(path, WRITERS[name](found).encode("utf-8", "replace"))

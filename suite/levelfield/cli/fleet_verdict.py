@@ -1,0 +1,41 @@
+"""A verdict on nodes, printed and written to files."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from levelfield.safety import terminals
+
+if TYPE_CHECKING:
+    from levelfield.fleet.types import Fleet
+
+
+def show(found: "Fleet", folder: Path, format_: str | None, targets: Iterable[tuple[Path, str]]) -> None:
+    """Print a verdict, write it to files, and exit with its code.
+
+    Parameters
+    ----------
+    found
+        The verdict.
+    folder
+        The folder that was gathered, to which the page's links lead.
+    format_
+        Format to print; None: for the terminal.
+    targets
+        Each file to write with its format.
+    """
+    from levelfield.fleet.formats import WRITERS, html, terminal
+    from levelfield.record.files import write_atomically
+
+    targets = list(targets)
+    for path, name in targets:
+        beside = os.path.relpath(folder, path.parent)
+        text = html.write(found, beside) if name == "html" else WRITERS[name](found)
+        write_atomically(path, text.encode("utf-8", "replace"))
+    if format_ in (None, "terminal") or targets:
+        terminal.show(found, terminals.console())
+    else:
+        terminals.write(WRITERS[format_](found))
+    sys.exit(found.exit_code)

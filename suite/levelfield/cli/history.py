@@ -1,0 +1,109 @@
+"""`levelfield history`: the trend of a result over runs, and what changed with it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+
+from levelfield.cli.answers.printing import JSON, print_json
+from levelfield.cli.options import MARGIN, REPORTS
+from levelfield.safety import terminals
+
+if TYPE_CHECKING:
+    from levelfield.cli.answers.trends import Trends
+    from levelfield.history.queries import Runs
+    from levelfield.history.trend import Series
+
+_MOST_SERIES = 12
+"""Most series that are shown in full; more are only listed."""
+
+
+@click.command()
+@click.argument("case", required=False)
+@REPORTS
+@click.option(
+    "--labelled",
+    is_flag=True,
+    help="Include runs that are not results: smoke runs, injected slowdowns, demonstrations.",
+)
+@MARGIN
+@click.option("--last", type=click.IntRange(1), default=30, help="Number of runs to list.")
+@JSON
+def history(case: str | None, reports: Path, *, labelled: bool, margin: float, last: int, as_json: bool) -> None:
+    """Show the trend of CASE over runs.
+
+    CASE is the id of a result, a part of it, or a pattern such as 'onnxruntime/*/latency/*'. Without CASE, all results
+    are listed.
+    """
+    from levelfield.errors import LevelfieldError
+    from levelfield.history import folders, show
+    from levelfield.history.queries import in_order
+
+    console = terminals.console(stderr=as_json)
+    if not reports.is_dir():
+        raise LevelfieldError(
+            f"There is no folder {reports} with runs.",
+            fix="Measure some (`levelfield bench`), or name it with --reports.",
+        )
+    found, skipped = folders.read(reports, lambda text: console.print(show.note(text), highlight=False, markup=False))
+    show.print_parts(console, [show.note(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped])
+    runs = in_order(found)
+    if as_json:
+        print_json(_trends(runs, case, labelled=labelled, margin=margin))
+    elif case is not None:
+        _show(runs, case, console, labelled=labelled, margin=margin, last=last)
+    else:
+        _list(runs, console, labelled=labelled)
+
+
+def _show(runs: "Runs", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
+    from rich.text import Text
+
+    from levelfield.history import queries, show
+    from levelfield.history.trend import trend
+
+    found = _matching(runs, case, labelled=labelled)
+    if len(found) > _MOST_SERIES:
+        show.print_parts(console, [*show.overview(found), show.note("Several match; name one to see its trend.")])
+        return
+    for one in found:
+        judged = trend(one, margin=margin)
+        show.print_parts(console, [Text(), *show.heading(one, judged), show.table(one, judged, last=last)])
+        for change in reversed(judged.changes):
+            differing = queries.environment_differences(runs, one.points[change.before], one.points[change.at], one)
+            show.print_parts(console, show.change(one, change, differing))
+    show.print_parts(console, [show.rule(margin)])
+
+
+def _matching(runs: "Runs", case: str, *, labelled: bool) -> "list[Series]":
+    from levelfield.errors import LevelfieldError
+    from levelfield.history import queries
+
+    names = queries.matching(case, queries.results(runs))
+    found = queries.series(runs, names, labelled=labelled)
+    if not found:
+        raise LevelfieldError(
+            "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
+            fix="Show them with --labelled.",
+        )
+    return found
+
+
+def _trends(runs: "Runs", case: str | None, *, labelled: bool, margin: float) -> "Trends":
+    from levelfield.cli.answers.trends import trends
+    from levelfield.history import queries
+
+    if case is None:
+        found = queries.series(runs, queries.results(runs), labelled=labelled)
+    else:
+        found = _matching(runs, case, labelled=labelled)
+    return trends(runs, found, margin=margin)
+
+
+def _list(runs: "Runs", console: Console, *, labelled: bool) -> None:
+    from levelfield.history import queries, show
+
+    found = queries.series(runs, queries.results(runs), labelled=labelled)
+    none = [show.note("The history holds no runs that are results yet.")]
+    show.print_parts(console, list(show.overview(found)) or none)

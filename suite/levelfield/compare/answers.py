@@ -1,0 +1,173 @@
+"""The answer of one arm to one case over all runs of a side; and whether two such answers are comparable."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from levelfield.analysis.status import SMOKE
+from levelfield.analysis.types import Standing
+from levelfield.compare.effects import MIN_RUNS
+from levelfield.compare.reduction import NO_FAULT_OF_THE_NEW, Answer, Reduced
+from levelfield.compare.types import Outcome, Verdict
+
+NOT_MEASURED = "a smoke run measures too little to judge speed by"
+"""Reason of rows of runs that show that everything works, and whose times have no meaning."""
+_TRUSTED = frozenset({"ranked", "shown", "control"})
+
+
+class CaseResults(msgspec.Struct, frozen=True):
+    """The answers of one side's runs to one case."""
+
+    runs: int
+    """All runs of the side, also those without an answer."""
+    answers: tuple[Answer, ...]
+
+    @property
+    def trusted(self) -> tuple[Answer, ...]:
+        """Answers that are equal to the reference and have a cost, one per run."""
+        return tuple(answer for answer in self.answers if trusted_cost(answer) is not None)
+
+    @property
+    def costs(self) -> list[float]:
+        """Costs of answers that are equal to the reference, one per run."""
+        return [answer.cost for answer in self.trusted if answer.cost is not None]
+
+    @property
+    def unsupported(self) -> bool:
+        return any(answer.failure == "unsupported" for answer in self.answers)
+
+    def with_standing(self, standing: Standing) -> tuple[Answer, ...]:
+        return tuple(answer for answer in self.answers if answer.standing == standing)
+
+
+def trusted_cost(answer: Answer | None) -> float | None:
+    """Return the cost of an answer that is equal to the reference; None where it is not, or there is none."""
+    return answer.cost if answer is not None and answer.standing in _TRUSTED else None
+
+
+def by_arm(runs: Sequence[Reduced]) -> dict[str, dict[str, CaseResults]]:
+    """Collect the answers of a side: by arm id, then by case id."""
+    found: dict[str, dict[str, list[Answer]]] = {}
+    for run in runs:
+        for (arm, case), answer in run.answers.items():
+            found.setdefault(arm, {}).setdefault(case, []).append(answer)
+    return {
+        arm: {case: CaseResults(runs=len(runs), answers=tuple(answers)) for case, answers in cases.items()}
+        for arm, cases in found.items()
+    }
+
+
+def first_reason(answers: Iterable[Answer]) -> str:
+    """Return the first reason that any of these answers gives."""
+    return next((answer.reason.rstrip(". ") for answer in answers if answer.reason), "")
+
+
+def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verdict, Outcome, str] | None:
+    """Return the verdict on a case in which no costs can be compared; None where both sides have one.
+
+    Parameters
+    ----------
+    before, after
+        The answers of either side.
+
+    Returns
+    -------
+    tuple or None
+        Verdict, outcome and reason.
+    """
+    unequal = before.with_standing("unequal"), after.with_standing("unequal")
+    failed = before.with_standing("failed"), after.with_standing("failed")
+    if unequal[1]:
+        return Verdict.UNEQUAL, "undecided" if unequal[0] else "worse", first_reason(unequal[1])
+    if failed[1] or (after.unsupported and before.costs):
+        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in failed[1])
+        is_new = before.costs and not failed[0] and not blameless
+        return Verdict.FAILED, "worse" if is_new else "undecided", reason_for_failure(after)
+    if not after.costs:
+        reason = first_reason(after.with_standing("absent")) or "the new side has no number"
+        return Verdict.MISSING, "undecided", reason
+    if unequal[0]:
+        return Verdict.RECOVERED, "aside", "the old answer was not equal to the reference"
+    if failed[0]:
+        return Verdict.RECOVERED, "aside", f"the old side failed: {reason_for_failure(before)}"
+    if not before.costs:
+        reason = first_reason(before.with_standing("absent")) or "the old side has no number"
+        return Verdict.ADDED, "aside", reason
+    return None
+
+
+def reason_for_failure(results: CaseResults) -> str:
+    """Return why a side failed, and in how many of its runs where it did not in all."""
+    failed = results.with_standing("failed") or results.with_standing("absent")
+    some = f" (in {len(failed)} of {results.runs} runs)" if len(failed) < results.runs else ""
+    return f"{first_reason(failed) or 'no reason was kept'}{some}"
+
+
+_DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
+    ("images that were trained on are", lambda answer: answer.images),
+    ("target accuracy is", lambda answer: answer.target),
+    ("latency target is", lambda answer: answer.latency_target),
+    ("inputs are", lambda answer: answer.inputs),
+    ("weights are", lambda answer: answer.weights),
+    ("model file is", lambda answer: answer.onnx),
+)
+
+
+def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
+    """Return why answers to one case are not answers to the same question; empty where they are.
+
+    Parameters
+    ----------
+    old, new
+        Answers of both sides to one case.
+    onnx
+        Whether another export of the same weights counts: its times may differ, its answers must not.
+    """
+    old, new = tuple(old), tuple(new)
+    for what, pick in _DIGESTS if onnx else _DIGESTS[:-1]:
+        first = frozenset[str]().union(*map(pick, old))
+        second = frozenset[str]().union(*map(pick, new))
+        if first and second and (first != second or len(first) > 1):
+            return f"the {what} not the same ({_short(first)} before, {_short(second)} now)"
+    return ""
+
+
+def _short(digests: frozenset[str]) -> str:
+    return " and ".join(digest[:12] for digest in sorted(digests)[:3])
+
+
+def different_timed_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:
+    """Return that the timed regions of two sides include different work; empty where they are the same.
+
+    Parameters
+    ----------
+    old, new
+        All runs of each side.
+
+    Returns
+    -------
+    str
+        A clause for a row's reason.
+    """
+    if {run.timed_region for run in old} != {run.timed_region for run in new}:
+        return "what the timed region includes is not the same"
+    return ""
+
+
+def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:
+    """Say why a ratio is not judged; empty where it will be.
+
+    Parameters
+    ----------
+    counts
+        Runs with a number, old and new.
+    labels
+        Of all runs.
+    """
+    if SMOKE in labels:
+        return NOT_MEASURED
+    if min(counts) >= MIN_RUNS:
+        return ""
+    if counts == (1, 1):
+        return "from one run a side"
+    return f"from {counts[0]} old and {counts[1]} new: {MIN_RUNS} runs a side are needed"

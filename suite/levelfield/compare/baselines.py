@@ -1,0 +1,183 @@
+"""Named baselines: pointers to runs under the reports folder, with the digest of each, so that an edited run is found.
+
+A baseline is one small JSON file in `baselines/` beside the runs. It names folders relative to the reports folder and
+nothing outside of it: reports can be moved, and an untrusted baseline cannot name other files.
+"""
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import msgspec
+
+from levelfield.errors import LevelfieldError
+from levelfield.names import FILE_NAME, check_file_name, unknown
+from levelfield.record import files
+from levelfield.safety import untrusted
+
+FOLDER = "baselines"
+MAX_BYTES = 1 << 20
+_LONGEST_PATH = 1024
+
+
+class Pointer(msgspec.Struct, frozen=True):
+    """One run of a baseline."""
+
+    file: Annotated[str, msgspec.Meta(max_length=_LONGEST_PATH, pattern=r"^[^\x00-\x1f\x7f]*\Z")]
+    """Of its record, relative to the reports folder, with `/`."""
+    sha256: str
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    """What later runs are compared with."""
+
+    name: str
+    set_at: str
+    """UTC, ISO 8601."""
+    runs: tuple[Pointer, ...]
+
+
+def define(name: str, records: list[Path], reports: Path) -> Baseline:
+    """Make a baseline, or put another in its place.
+
+    Parameters
+    ----------
+    name
+        Up to 64 letters, digits, dots, hyphens and underscores.
+    records
+        Files of records, which must lie under `reports` and be readable.
+    reports
+        Folder of run folders.
+
+    Raises
+    ------
+    LevelfieldError
+        The name cannot be a file's, or a record lies elsewhere, is named twice, or is none.
+    """
+    check_file_name("A baseline", name)
+    pointers = tuple(_pointer(record, reports) for record in records)
+    if len({pointer.file for pointer in pointers}) < len(pointers):
+        raise LevelfieldError("A run is named twice in this baseline.", fix="Name every run once.")
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    baseline = Baseline(name=name, set_at=now, runs=pointers)
+    try:
+        (reports / FOLDER).mkdir(exist_ok=True)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{reports / FOLDER} cannot be made: {error.strerror or error}.",
+            fix="Choose another folder with --reports.",
+        ) from error
+    files.write_atomically(_file(name, reports), msgspec.json.encode(baseline) + b"\n")
+    return baseline
+
+
+def _pointer(record: Path, reports: Path) -> Pointer:
+    content = files.content_of(record)
+    files.check(files.decode(content, str(record)), str(record))
+    try:
+        inside = record.resolve().relative_to(reports.resolve())
+    except ValueError:
+        raise LevelfieldError(
+            f"{record} does not lie under {reports}, where baselines look for their runs.",
+            fix="Move the run's folder there, or name its own reports folder with --reports.",
+        ) from None
+    return Pointer(file=inside.as_posix(), sha256=hashlib.sha256(content).hexdigest())
+
+
+def all_of(reports: Path) -> tuple[Baseline, ...]:
+    """Return every baseline, by name."""
+    return tuple(read(name, reports) for name in _names(reports))
+
+
+def _names(reports: Path) -> list[str]:
+    """Return the names of what `define` may have made; another file of the folder is none of ours."""
+    return [path.stem for path in sorted((reports / FOLDER).glob("*.json")) if FILE_NAME.fullmatch(path.stem)]
+
+
+def read(name: str, reports: Path) -> Baseline:
+    """Return a baseline by name.
+
+    Parameters
+    ----------
+    name, reports
+        Its name, and the folder of run folders that it belongs to.
+
+    Raises
+    ------
+    LevelfieldError
+        There is none of that name, or its file is damaged.
+    """
+    known = _names(reports)
+    if name not in known:
+        raise unknown("baseline", name, known)
+    file = _file(name, reports)
+    try:
+        baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES), type=Baseline)
+    except (OSError, msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise LevelfieldError(
+            f"{file} is not a baseline: {' '.join(str(error).split())[:200].rstrip('.')}.",
+            fix="Set it again with `baseline set`.",
+        ) from error
+    if baseline.name != name:
+        raise LevelfieldError(f"{file} holds a baseline of another name.", fix="Set it again with `baseline set`.")
+    if not baseline.runs:
+        raise LevelfieldError(f"The baseline {name} names no run.", fix="Set it again with `baseline set`.")
+    return baseline
+
+
+def records(baseline: Baseline, reports: Path) -> list[Path]:
+    """Return the records of a baseline, each of them unchanged since it was set.
+
+    Parameters
+    ----------
+    baseline, reports
+        The baseline, whose content is not trusted, and the folder of run folders that its paths are relative to.
+
+    Returns
+    -------
+    list of Path
+        Files of records, in the order of the baseline.
+
+    Raises
+    ------
+    LevelfieldError
+        A record is missing or was changed, or its path lies outside of the reports folder.
+    """
+    found = places(baseline, reports)
+    for file, pointer in zip(found, baseline.runs, strict=True):
+        if hashlib.sha256(files.content_of(file)).hexdigest() != pointer.sha256:
+            raise LevelfieldError(
+                f"{file} was changed since it became part of the baseline {baseline.name}.",
+                fix="Bring the record back, or set the baseline again if the change is meant.",
+            )
+    return found
+
+
+def places(baseline: Baseline, reports: Path) -> list[Path]:
+    """Return where the records of a baseline should be; none of them is opened.
+
+    Parameters
+    ----------
+    baseline, reports
+        As `records` takes them.
+
+    Raises
+    ------
+    LevelfieldError
+        A path lies outside of the reports folder.
+    """
+    found = []
+    for pointer in baseline.runs:
+        inside = PurePosixPath(pointer.file)
+        if inside.is_absolute() or ".." in inside.parts or not inside.parts:
+            raise LevelfieldError(
+                f"The baseline {baseline.name} names a file outside of {reports}.",
+                fix="Set it again with `baseline set`.",
+            )
+        found.append(reports / inside)
+    return found
+
+
+def _file(name: str, reports: Path) -> Path:
+    return reports / FOLDER / f"{name}.json"

@@ -1,0 +1,337 @@
+"""Phrases that every format shares: names of cases, ratios, verdicts and reasons, written once."""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from levelfield import scenarios
+from levelfield.analysis.types import Estimate
+from levelfield.compare.types import (
+    Change,
+    ChangeGroup,
+    Comparison,
+    Drift,
+    Metric,
+    Movement,
+    Row,
+    Setting,
+    Verdict,
+)
+from levelfield.record.schema import UNKNOWN, Case
+from levelfield.report import names, units
+from levelfield.report.markdown import interval
+from levelfield.report.sentences import shortened
+
+LONGEST = 300
+"""Most characters of a record's text that are shown; the record holds the rest."""
+MOST_UNRECORDED = 4
+"""Facts that are named of those that a run did not record; the HTML page has all."""
+_BREAKS = re.compile(r"[ \t\r\n\f\v]+")
+_DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""Control characters of terminals, changes of the direction of text, and what XML cannot hold."""
+
+
+def clean(text: str, longest: int = LONGEST) -> str:
+    """Return a text on one line, without control characters and of bounded length.
+
+    Parameters
+    ----------
+    text
+        Not trusted: it may come from a record.
+    longest
+        Most characters; a longer text ends in an ellipsis.
+    """
+    return shortened(UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip(), longest)
+
+
+def value(text: str) -> str:
+    """Return a fact with its digests shortened."""
+    return clean(_DIGEST.sub(lambda found: f"{found[0][:12]}…", text))
+
+
+def arms(row: Row | Drift) -> str:
+    """`onnxruntime`, `onnxruntime@1.30.0 → onnxruntime` where the sides have other names for it."""
+    if isinstance(row, Row) and row.node:
+        return f"{arms(msgspec.structs.replace(row, node=''))} ({clean(row.node, 80)})"
+    if row.old_arm and row.new_arm and row.old_arm != row.new_arm:
+        return clean(f"{row.old_arm} → {row.new_arm}")
+    return clean(row.new_arm or row.old_arm)
+
+
+def where(row: Row) -> str:
+    """`onnxruntime on ResNet-50 (latency, batch 1)`."""
+    case = row.case
+    tokens = _tokens(case)
+    return f"{arms(row)} on {clean(names.network(case), 60)} ({metric(row.metric)}{names.batch(case)}{tokens})"
+
+
+def _tokens(case: Case) -> str:
+    """`, depth 128`, or `, depth 128, growing cache`, of a case that answers token by token."""
+    return f", depth {case.depth}{', growing cache' if case.growing_cache else ''}" if case.depth else ""
+
+
+def case(row: Row, *, brief: bool = False) -> str:
+    """Return the case of a row without its arm: `ResNet-50, latency, fp32, batch 1, t2`.
+
+    Parameters
+    ----------
+    row
+        A row of a comparison.
+    brief
+        Leave out what all rows share: precision, threads and device.
+    """
+    model = clean(names.network(row.case), 60)
+    together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
+    together += _tokens(row.case)
+    if brief:
+        return f"{model}, {metric(row.metric)}{names.batch(row.case)}{together}"
+    if row.case.imported:
+        return f"{model}, {metric(row.metric)}"
+    extras = together + ("" if row.case.device == "cpu" else f", {clean(row.case.device, 40)}")
+    precision = clean(row.case.precision, 40)
+    return f"{model}, {metric(row.metric)}, {precision}, batch {row.case.batch}, t{row.case.threads}{extras}"
+
+
+def shared(rows: Iterable[Row]) -> str:
+    """`fp32, 2 threads, cpu`, where that is true of all rows; else nothing."""
+    found = {(row.case.precision, row.case.threads, row.case.device) for row in rows}
+    if len(found) != 1:
+        return ""
+    precision, threads, device = found.pop()
+    if precision == UNKNOWN:
+        return ""
+    return f"{clean(precision, 40)}, {units.plural(threads, 'thread')}, {clean(device, 40)}"
+
+
+def metric(name: Metric) -> str:
+    """`cold start`, `peak memory`: what a scenario measures."""
+    return scenarios.get(name).phrase
+
+
+HEADINGS = ("arm", "case", "new/old")
+"""Of the first two columns of a table of cases, and of that of the ratio."""
+
+
+def cost(value: float | None, metric: Metric) -> str:
+    """Write a cost with its unit: `21.3 ms`, `1.21 GiB`.
+
+    Parameters
+    ----------
+    value
+        Bytes for memory, else nanoseconds (for throughput and training, of one item); None: there is no value.
+    metric
+        What was measured.
+    """
+    scenario = scenarios.get(metric)
+    if scenario.unit == "bytes":
+        return units.size(value)
+    return f"{units.time(value)} an item" if scenario.per_item and value is not None else units.time(value)
+
+
+def ratio(row: Row) -> str:
+    """`1.031 (1.012–1.050)`: new over old; without bounds where there is no interval."""
+    if row.ratio is None:
+        return units.NO_VALUE
+    return interval(row.ratio.value, row.ratio.low, row.ratio.high, factor)
+
+
+def drift(row: Row) -> str:
+    """`1.004 (0.991–1.017)`: the old side after the new one over itself before; empty where it is not known."""
+    return "" if row.drift is None else interval(row.drift.value, row.drift.low, row.drift.high, factor)
+
+
+def factor(value: float) -> str:
+    """`1.031`, `12.4`, `0.0021`; `>1000` and `<0.001` beyond."""
+    if value >= 1000:
+        return ">1000"
+    if value < 0.001:
+        return "<0.001"
+    return f"{value:.3f}" if value < 10 else units.digits(value)
+
+
+def by_how_much(row: Row) -> str:
+    """`12 % slower (9.8–14 %)`, in the words of the metric."""
+    return row.verdict.value if row.ratio is None else in_words(row.ratio, row.metric)
+
+
+def in_words(found: Estimate, metric: Metric) -> str:
+    """Return a ratio of costs in the words of what was measured: `12 % slower (9.8–14 %)`.
+
+    Parameters
+    ----------
+    found
+        The ratio; above 1 costs more.
+    metric
+        What was measured.
+    """
+    more = found.value >= 1
+    word = (
+        ("more memory" if more else "less memory")
+        if scenarios.get(metric).unit == "bytes"
+        else ("slower" if more else "faster")
+    )
+    text = f"{units.percent(abs(found.value - 1))} {word}"
+    if found.low is None or found.high is None:
+        return text
+    bounds = sorted((abs(found.low - 1), abs(found.high - 1)))
+    if (found.low < 1) == (found.high < 1):
+        return f"{text} ({units.percent_range(*bounds)})"
+    return f"{text} ({units.percent_range(found.low - 1, found.high - 1)})"
+
+
+_NO_MORE_HELP = frozenset({Verdict.UNDECIDABLE, Verdict.DRIFTED})
+"""Verdicts beside which nothing is said of more replicates."""
+
+
+def note(row: Row, replicate: str = "run") -> str:
+    """Return the note beside a verdict: why there is none, or how many more replicates would decide.
+
+    Parameters
+    ----------
+    row
+        A row of a comparison.
+    replicate
+        Unit of replication, in the singular: `run` or `launch`.
+    """
+    parts = [clean(row.reason)] if row.reason else []
+    if row.outcome == "undecided" and row.verdict not in _NO_MORE_HELP and row.ratio is not None:
+        parts.append(further(row, replicate))
+    return "; ".join(part for part in parts if part)
+
+
+def further(row: Row, replicate: str = "run") -> str:
+    """Return how many more replicates would decide: `12 more runs a side would decide (about 4 h)`.
+
+    Parameters
+    ----------
+    row
+        A row of a comparison.
+    replicate
+        Unit of replication, in the singular: `run` or `launch`.
+
+    Returns
+    -------
+    str
+        Empty where the row was not judged, more replicates cannot help, or a derived gate has said it as its reason.
+    """
+    if row.confidence is None or row.reason == "on other hardware":
+        return ""
+    if row.limit is not None:
+        return ""
+    if row.further is None:
+        return f"no number of {replicates(2, replicate)} within reach would decide"
+    time = f" (about {units.roughly(row.further_seconds)})" if row.further_seconds else ""
+    stacks = "of the new stack" if row.drift is None else "in each phase"
+    where = stacks if replicate == "boot" else "a side"
+    return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
+
+
+def replicates(count: int, replicate: str) -> str:
+    """Return the singular or plural of a unit of replication: `run`, `runs`, `launch`, `launches`.
+
+    Parameters
+    ----------
+    count, replicate
+        How many, and the singular.
+    """
+    return replicate if count == 1 else f"{replicate}{'es' if replicate.endswith('ch') else 's'}"
+
+
+def row_cells(row: Row, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:
+    """Return the texts of a row: arm and case; old and new; ratio, verdict, note.
+
+    Parameters
+    ----------
+    row
+        A row of a comparison.
+    replicate
+        Unit of replication, in the singular: `run` or `launch`.
+    brief
+        Leave out what all rows share: precision, threads and device.
+    """
+    return (
+        arms(row),
+        case(row, brief=brief),
+        cost(row.old, row.metric),
+        cost(row.new, row.metric),
+        ratio(row),
+        row.verdict.value,
+        note(row, replicate),
+    )
+
+
+def change_cells(title: str, found: Change) -> tuple[str, str, str, str]:
+    """Return the texts of a fact that changed: its group, its name, its old and its new value.
+
+    Parameters
+    ----------
+    title
+        Of the group.
+    found
+        The fact.
+    """
+    name = found.name + (" (differs within a side)" if found.state == "varies" else "")
+    return clean(title), clean(name), value(found.old), value(found.new)
+
+
+def setting_cells(found: Setting) -> tuple[str, str, str, str, str]:
+    """Return the texts of a setting that changed: where, name, old, new, and what to do about it."""
+    return clean(found.where), clean(found.name), value(found.old), value(found.new), setting_note(found)
+
+
+def setting_note(found: Setting) -> str:
+    """`part of the upgrade`, `accepted`, or `not meant`, with where the setting is kept."""
+    if found.meant == "upgrade":
+        return "part of the upgrade"
+    return f"{found.meant}: {clean(found.reason)}" if found.reason else found.meant
+
+
+def drifted(drift: Drift) -> str:
+    """`3.1×10⁻⁷ apart; rounding explains 1.8×10⁻⁶`."""
+    parts = []
+    if drift.movement in (Movement.WITHIN, Movement.BEYOND) and drift.distance is not None and drift.limit is not None:
+        parts.append(f"{units.error(drift.distance)} apart; rounding explains {units.error(drift.limit)}")
+    if drift.reason:
+        parts.append(clean(drift.reason))
+    return "; ".join(parts)
+
+
+def answer_of(drift: Drift) -> str:
+    """`onnxruntime’s answer to ResNet-50, batch 1`."""
+    return f"{arms(drift)} on {clean(names.question(drift.model), 60)} (batch {drift.batch})"
+
+
+def change(found: Change) -> str:
+    """`onnxruntime 1.30.0 → 1.31.1`."""
+    return f"{clean(found.name, 80)} {clean(value(found.old), 80)} → {clean(value(found.new), 80)}"
+
+
+def unrecorded(groups: Iterable[ChangeGroup]) -> str:
+    """`Not recorded by every run: Image canary: Python (3.11.2 and not recorded).`, or nothing."""
+    found = [
+        f"{clean(group.title, 60)}: {clean(each.name, 80)} "
+        f"({clean(value(each.old), 80)} and {clean(value(each.new), 80)})"
+        for group in groups
+        for each in group.unrecorded
+    ]
+    if not found:
+        return ""
+    more = f"; and {len(found) - MOST_UNRECORDED} more" if len(found) > MOST_UNRECORDED else ""
+    return f"Not recorded by every run: {'; '.join(found[:MOST_UNRECORDED])}{more}."
+
+
+def confidence(row: Row) -> str:
+    """`99.0 %`: of the row's interval."""
+    return "" if row.confidence is None else f"{100 * row.confidence:.4g} %"
+
+
+def first_line(comparison: Comparison) -> str:
+    """Return the answer on one line."""
+    return clean(comparison.answer, 1000)
+
+
+def error(found: float | None) -> str:
+    """`4.6×10⁻⁷`, or nothing known."""
+    return units.NO_VALUE if found is None else units.error(found)

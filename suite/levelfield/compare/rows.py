@@ -1,0 +1,313 @@
+"""Rows of a comparison: the answers of both sides to each case, and the verdict where the question is the same."""
+
+import fnmatch
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from levelfield.analysis.types import Estimate
+from levelfield.compare import answers, effects, matching, order_in_time
+from levelfield.compare.answers import CaseResults
+from levelfield.compare.effects import Effect
+from levelfield.compare.matching import Pair
+from levelfield.compare.noise_gate import judging
+from levelfield.compare.reduction import Reduced
+from levelfield.compare.types import Gate, Metric, Outcome, Row, Verdict
+from levelfield.compare.verdicts import Judgement, change_policy, judge, of_metric
+from levelfield.record.schema import Case
+
+MOST_FURTHER_SECONDS = 30 * 86_400.0
+"""More runs that take longer than this are "out of reach": a case is not worth a month of measuring."""
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """Which rows to return."""
+
+    only: tuple[str, ...] = ()
+    """Globs on result ids (`onnxruntime/*`, `*/resnet50/*`); none: all."""
+    metrics: tuple[Metric, ...] = ()
+
+    def includes(self, arms: Pair, case: Case) -> bool:
+        """Return whether a case of a pair of arms is selected, by the id of either.
+
+        Parameters
+        ----------
+        arms, case
+            The pair, in which one id may be empty, and the case.
+        """
+        ids = [f"{arm}/{case.id}" for arm in arms if arm]
+        named = not self.only or any(fnmatch.fnmatchcase(name, glob) for name in ids for glob in self.only)
+        return named and (not self.metrics or case.scenario in self.metrics)
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A row before it is judged among the others."""
+
+    row: Row
+    effect: Effect | None = None
+    """What it is judged by; None: the row stands as it is."""
+    seconds: float | None = None
+    """What one more replicate on each side takes."""
+
+
+def judge_rows(drafts: Sequence[Draft], gate: Gate, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
+    """Judge all rows that have an effect together.
+
+    Parameters
+    ----------
+    drafts
+        Rows, in the order of the result.
+    gate
+        Margin, largest slowdown and false discovery rate.
+    longest_seconds
+        Replicates that take longer than this are out of reach.
+    """
+    effects = [draft.effect for draft in drafts if draft.effect is not None]
+    judgements = iter(judge(effects, change_policy(gate)))
+    return tuple(
+        draft.row if draft.effect is None else _judged(draft, next(judgements), longest_seconds) for draft in drafts
+    )
+
+
+def _judged(draft: Draft, found: Judgement, longest_seconds: float) -> Row:
+    seconds = found.further * draft.seconds if found.further is not None and draft.seconds else None
+    out_of_reach = seconds is not None and seconds > longest_seconds
+    return msgspec.structs.replace(
+        draft.row,
+        verdict=of_metric(found.verdict, draft.row.metric),
+        outcome=found.outcome,
+        ratio=found.ratio,
+        confidence=found.confidence,
+        p_value=found.p_value,
+        p_adjusted=found.p_adjusted,
+        further=None if out_of_reach else found.further,
+        further_seconds=None if out_of_reach else seconds,
+    )
+
+
+class _Sides(msgspec.Struct, frozen=True):
+    old: Sequence[Reduced]
+    new: Sequence[Reduced]
+    gate: Gate
+    turns: tuple[tuple[int, int], ...]
+    """Pairs of runs that were made in turns: index of the old and of the new one."""
+
+    def paired_costs(self, arms: Pair, case: str) -> tuple[list[float], list[float]] | None:
+        """Return the costs of the pairs in which both runs have one; None where there are too few to compare by pairs.
+
+        Parameters
+        ----------
+        arms, case
+            Ids of the two arms and of the case.
+        """
+        found = [
+            (old, new)
+            for first, second in self.turns
+            if (old := answers.trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
+            and (new := answers.trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
+        ]
+        if len(found) < order_in_time.MIN_PAIRS:
+            return None
+        return [old for old, _ in found], [new for _, new in found]
+
+    @property
+    def labels(self) -> set[str]:
+        return {label for run in (*self.old, *self.new) for label in run.facts.labels}
+
+    @property
+    def seconds(self) -> float | None:
+        """What one more run on either side takes."""
+        means = []
+        for side in (self.old, self.new):
+            known = [run.seconds for run in side if run.seconds is not None]
+            if not known:
+                return None
+            means.append(sum(known) / len(known))
+        return sum(means)
+
+
+def compare_rows(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    pairs: Sequence[Pair],
+    gate: Gate,
+    selection: Selection,
+    *,
+    same_hardware: bool | None,
+) -> tuple[Row, ...]:
+    """Return one row for every selected case and arm of either side; worse ones first.
+
+    Runs are the replicates: all rows with enough of them are judged together, corrected for their number. Runs that
+    were made in turns are compared pair by pair (`order_in_time.pairs_in_turns`). On other hardware ratios and verdicts
+    are shown, and none of them counts as a regression or as its absence.
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides.
+    pairs
+        Arms that answer each other; where one of the two is empty, the row says that its case is missing.
+    gate
+        Margin, largest slowdown and false discovery rate.
+    selection
+        Which rows to return; others are not counted in the correction.
+    same_hardware
+        Whether both sides ran on the same hardware; None where that is not known.
+    """
+    turns = order_in_time.pairs_in_turns(*([run.moment for run in side] for side in (old, new)))
+    sides = _Sides(old, new, gate, turns)
+    drafts = [
+        draft
+        for draft in _drafts(sides, pairs)
+        if selection.includes((draft.row.old_arm, draft.row.new_arm), draft.row.case)
+    ]
+    rows = judge_rows(drafts, gate, longest_seconds=MOST_FURTHER_SECONDS)
+    return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))
+
+
+_OUTCOMES: tuple[Outcome, ...] = ("worse", "undecided", "aside", "fine")
+_VERDICTS = tuple(Verdict)
+
+
+def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Sort rows for a reader: by outcome, worse ones first, and within an outcome by the ratio, the largest first.
+
+    A ratio is of cost, new over old, so the largest is the worst. Rows without a ratio follow those that have one.
+    """
+    return tuple(sorted(rows, key=_order))
+
+
+def _order(row: Row) -> tuple[int, bool, float, int]:
+    ratio = row.ratio.value if row.ratio is not None else 0.0
+    return _OUTCOMES.index(row.outcome), row.ratio is None, -ratio, _VERDICTS.index(row.verdict)
+
+
+def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
+    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`matching.similar_case`).
+
+    Parameters
+    ----------
+    old, new
+        Runs of the two sides.
+    pair
+        The arms.
+    selection
+        Which cases count.
+    """
+    first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
+    return any(
+        name in second or matching.similar_case(case, second) is not None
+        for name, case in first.items()
+        if selection.includes(pair, case)
+    )
+
+
+def _cases_of(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
+    return {case: run.cases[case] for run in runs for answered, case in run.answers if answered == arm}
+
+
+def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
+    cases = _cases(sides.old), _cases(sides.new)
+    results = answers.by_arm(sides.old), answers.by_arm(sides.new)
+    for arms in pairs:
+        before, after = results[0].get(arms[0], {}), results[1].get(arms[1], {})
+        alone = {name: cases[1][name] for name in after if name not in before}
+        for name, first in before.items():
+            if name in after:
+                yield from _both(cases[0][name], arms, first, after[name], sides)
+                continue
+            other = matching.similar_case(cases[0][name], alone)
+            if other is not None:
+                del alone[other.id]
+                reason = matching.describe_difference(cases[0][name], other)
+                yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
+            elif first.costs or first.with_standing("unequal"):
+                reason = "the new side did not measure it" if arms[1] else "the new side does not have this arm"
+                yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
+        for name, case in alone.items():
+            yield from _added(case, arms, after[name])
+
+
+def _cases(runs: Iterable[Reduced]) -> dict[str, Case]:
+    return {name: case for run in runs for name, case in run.cases.items()}
+
+
+def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
+    """Yield a case that the old side does not have: nothing can have got worse, and a failure is still shown."""
+    unequal = after.with_standing("unequal")
+    if after.with_standing("failed"):
+        yield _draft(case, arms, Verdict.FAILED, "undecided", answers.reason_for_failure(after))
+    elif unequal:
+        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", answers.first_reason(unequal))
+    elif after.costs:
+        reason = "the old side did not measure it" if arms[0] else "the old side does not have this arm"
+        yield _draft(case, arms, Verdict.ADDED, "aside", reason)
+
+
+def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[Draft]:
+    """Yield a case that both sides have; nothing where neither supports it."""
+    without_costs = answers.verdict_without_costs(before, after)
+    if without_costs is not None:
+        if without_costs[0] is not Verdict.MISSING or not (after.unsupported and before.unsupported):
+            yield _draft(case, arms, *without_costs)
+        return
+    reason = answers.different_digests(before.answers, after.answers)
+    if case.timed:
+        reason = reason or answers.different_timed_region(sides.old, sides.new)
+    if reason:
+        yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
+    else:
+        yield _measured(case, arms, (before.costs, after.costs), sides)
+
+
+def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str) -> Draft:
+    return Draft(
+        Row(
+            case=case,
+            metric=case.scenario,
+            old_arm=arms[0],
+            new_arm=arms[1],
+            verdict=verdict,
+            outcome=outcome,
+            reason=reason.rstrip(". "),
+        )
+    )
+
+
+def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:
+    derived = sides.gate.derived
+    pairs = sides.paired_costs(arms, case.id) if derived is None else None
+    costs = pairs or costs
+    first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
+    counts = len(costs[0]), len(costs[1])
+    if derived is not None:
+        reason = judging.why_not_judged(f"{arms[0]}/{case.id}", derived, sides.labels)
+    else:
+        reason = answers.why_not_judged(counts, sides.labels)
+    row = Row(
+        case=case,
+        metric=case.scenario,
+        old_arm=arms[0],
+        new_arm=arms[1],
+        verdict=Verdict.UNDECIDABLE,
+        outcome="undecided",
+        reason=reason,
+        old=first,
+        new=second,
+        ratio=Estimate(second / first),
+        old_replicates=counts[0],
+        new_replicates=counts[1],
+        paired=pairs is not None,
+    )
+    if derived is not None:
+        return Draft(row if reason else judging.judged(row, costs, sides.gate, derived))
+    effect = effects.from_runs if pairs is None else effects.from_paired_runs
+    return Draft(row) if reason else Draft(row, effect(*costs), sides.seconds)
+
+
+def _on_other_hardware(row: Row) -> Row:
+    if row.ratio is None or row.outcome not in ("fine", "worse"):
+        return row
+    return msgspec.structs.replace(row, outcome="undecided", reason="on other hardware")

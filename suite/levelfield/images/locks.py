@@ -1,0 +1,285 @@
+"""Resolve requirement sets again and write their locks: `nox -s lock`."""
+
+import tomllib
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from packaging.utils import parse_wheel_filename
+
+from levelfield.errors import LevelfieldError
+from levelfield.images import (
+    architectures,
+    base,
+    catalogue,
+    coherence,
+    debian,
+    debian_resolving,
+    registries,
+    version_locks,
+    wheels,
+)
+from levelfield.images.catalogue import PYTHON, Pin
+from levelfield.images.registries import Places
+from levelfield.images.wheels import Progress, silent
+from levelfield.paths import images_root, temporary_folder
+from levelfield.record.references import is_cuda_build, parse, split_python
+
+
+def relock(names: Iterable[str] = (), *, places: Places = registries.NOWHERE_ELSE, progress: Progress = silent) -> None:
+    """Resolve again: the named images, or everything (all locks of all images, the base, the tool itself).
+
+    Parameters
+    ----------
+    names
+        `onnxruntime` means all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
+        exist. Empty: everything but the images of plug-ins.
+    places
+        Where to look for wheels beside the user's own places, in place of the public indexes.
+    progress : callable
+        Called with one short line for each lock, and for each distribution that a named lock could not keep as it was.
+
+    Raises
+    ------
+    LevelfieldError
+        A name is unknown, or a requirement cannot be resolved or fetched.
+    """
+    chosen = tuple(parse(name) for name in names)
+    own = (name for name, image in catalogue.images().items() if image.plugin is None)
+    for requested in chosen or tuple(map(parse, own)):
+        catalogue.image(requested.name)
+        plain = requested.version is None and requested.variant == "cpu"
+        named = (requested.variant, requested.version)
+        for variant, version in _all_locks(requested.name) if plain else (named,):
+            progress(f"resolving {requested.name} {catalogue.stem(variant, version)}")
+            try:
+                written = lock_image(requested.name, variant, version, places)
+            except LevelfieldError as error:
+                if chosen or (variant, version) in catalogue.lock_names(requested.name):
+                    raise
+                # Never locked here: its index may be private. Asked for by name, it fails with the whole error.
+                progress(f"{requested.name} {variant} stays without a lock. {error.fix}")
+                continue
+            if version is not None:
+                for line in _changes(written):
+                    progress(line)
+    if not chosen:
+        for release in dict.fromkeys(debian.BASES.values()):
+            progress(f"resolving the bases of Debian {release}")
+            debian_resolving.lock_bases(release)
+        if (images_root().parent / "pyproject.toml").is_file():
+            progress("resolving the tool's own environment")
+            lock_tool()
+
+
+def _all_locks(image_name: str) -> tuple[tuple[str, str | None], ...]:
+    """Return every lock that an image has or should have."""
+    unlocked: tuple[tuple[str, str | None], ...] = tuple((variant, None) for variant in catalogue.unlocked(image_name))
+    return (*catalogue.lock_names(image_name), *unlocked)
+
+
+def lock_image(
+    image_name: str, variant: str = "cpu", version: str | None = None, places: Places = registries.NOWHERE_ELSE
+) -> catalogue.Lock:
+    """Resolve the requirements of an image and write its lock.
+
+    Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be fetched is worth nothing.
+    Those of CUDA are not, being gigabytes: their hashes are the index's, checked when an image is made.
+
+    Parameters
+    ----------
+    image_name, variant, version
+        Which lock. The plain one is what `requirements.in` asks for. A named version has requirements of its own
+        (`images/<image>/<variant>@<version>.in`), or is the framework at that version with everything else as the
+        plain lock has it, as far as that is possible. A named Python (`py3.13`) is what `requirements.in` asks for,
+        with the wheels of that Python.
+    places
+        As in `relock`.
+
+    Returns
+    -------
+    Lock
+        What was written.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such image or variant, or no base with its Python; it cannot be resolved or fetched; or it would
+        hold what no lock may (see `images.coherence`): then the old one stays.
+    """
+    image = catalogue.image(image_name)
+    folder = image.folder
+    stem = catalogue.stem(variant, version)
+    own = folder / f"{stem}.in"
+    source = own if own.is_file() else catalogue.source(image_name, variant)
+    found = registries.settings(places)
+    of_cuda = variant != "cpu" or is_cuda_build(variant, version)
+    python = catalogue.python_for(image_name, variant, version)
+    base.name_for(image_name, python)  # a lock that no image could be made of is worth nothing
+    with temporary_folder("resolving") as folder:
+        output = folder / "pylock.toml"
+        serving = _serving(variant, source, version) if places == registries.NOWHERE_ELSE else []
+        arguments = _arguments(found, python, serving, split_python(version)[0] or "")
+        if version is not None and source != own:
+            pinned = version_locks.resolve(image_name, variant, version, arguments)
+            source = folder / f"{stem}.in"
+            source.write_text(pinned, encoding="utf-8")
+        try:
+            _compile(
+                [source, *_of_workers(image, variant, folder)],
+                output,
+                ["--generate-hashes", "--format", "pylock.toml", *arguments],
+            )
+        except LevelfieldError as error:
+            if not serving:
+                raise
+            raise LevelfieldError(
+                error.message,
+                fix=f"Its wheels are on the index {serving[0].name!r} of indexes.toml: lock it where that one answers.",
+            ) from error
+        packages = tomllib.loads(output.read_text(encoding="utf-8"))["packages"]
+    unsized = tuple(_pin(package, python) for package in packages)
+    image.locks.mkdir(parents=True, exist_ok=True)
+    path = image.locks / f"{stem}.lock"
+    draft = catalogue.Lock(
+        image=image_name, variant=variant, version=version, path=path, sha256="", pins=unsized, python=python
+    )
+    faults = coherence.faults(draft)
+    if faults:
+        raise LevelfieldError(
+            f"{draft.label} cannot be locked like this: {'; '.join(faults)}.",
+            fix=f"Pin it in {source.name}, or in the constraints beside it.",
+        )
+    if not of_cuda:
+        files = wheels.fetch(draft, places=places)
+        pins = tuple(_sized(pin, file) for pin, file in zip(unsized, files, strict=True))
+    else:
+        cached = {pin.file for pin in unsized} - {pin.file for pin in wheels.missing(draft)}
+        pins = tuple(
+            _sized(pin, wheels.check(wheels.wheel_folder() / pin.file, pin.sha256)) if pin.file in cached else pin
+            for pin in unsized
+        )
+    catalogue.write(path, pins, python)
+    return catalogue.read(path)
+
+
+def _of_workers(image: catalogue.Image, variant: str, folder: Path) -> list[Path]:
+    """Return a file in `folder` of what workers need beside a plug-in's requirements; built-in ones name it."""
+    if image.plugin is None:
+        return []
+    file = folder / "worker.in"
+    file.write_text("\n".join(catalogue.of_workers(image.name, variant)) + "\n", encoding="utf-8")
+    return [file]
+
+
+def resolver_arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:
+    """Return uv's arguments: which Python on which machine, and where to look.
+
+    Parameters
+    ----------
+    variant, source
+        `cpu` or a CUDA variant, and a file of requirements: public indexes serve some projects of some variants.
+    found
+        The user's own pip settings.
+    python
+        Minor version of Python.
+    """
+    return _arguments(found, python, _serving(variant, source))
+
+
+def _arguments(
+    found: registries.Settings, python: str, serving: Iterable[registries.Index], version: str = ""
+) -> list[str]:
+    arguments = [*version_locks.target(python), *registries.uv_arguments(found)]
+    for index in serving:
+        if not _local(found, index, version):
+            arguments += ["--index", index.url]
+    return arguments
+
+
+def _changes(written: catalogue.Lock) -> list[str]:
+    """Return one line for each distribution that a named lock could not keep at the current lock's version."""
+    framework = catalogue.framework(written.image, written.variant)
+    if framework is None or (written.variant, None) not in catalogue.lock_names(written.image):
+        return []
+    current = catalogue.lock(written.image, written.variant)
+    changes = version_locks.version_changes(current, written, framework=framework)
+    same = "everything" if current.versions == written.versions else f"everything but {framework}"
+    return [f"{written.label}: {change}" for change in changes or [f"{same} is as in the current lock"]]
+
+
+def lock_tool() -> None:
+    """Resolve the tool's own environments: what it needs to run, to be developed, to build its docs, and nox alone."""
+    folder = images_root() / "tool"
+    project = images_root().parent / "pyproject.toml"
+    shared = ["--generate-hashes", "--universal", "--python-version", PYTHON, "--no-header", "--no-annotate"]
+    shared += registries.uv_arguments(registries.settings(), only_default=True)
+    own = [project, folder / "build.in"]
+    _compile([*own, folder / "dev.in", folder / "nox.in"], folder / "dev.lock", shared)
+    # The same versions in all of them.
+    shared += ["--constraint", str(folder / "dev.lock")]
+    _compile(own, folder / "runtime.lock", shared)
+    _compile([*own, folder / "docs.in"], folder / "docs.lock", shared)
+    _compile([folder / "nox.in"], folder / "nox.lock", shared)
+
+
+def _serving(variant: str, source: Path, version: str | None = None) -> list[registries.Index]:
+    """Return the public indexes that serve something of a file of requirements; those of CPU builds no CUDA build."""
+    if is_cuda_build(variant, version):
+        return []
+    text = source.read_text(encoding="utf-8")
+    return [index for index in registries.indexes(variant) if any(project in text for project in index.serves)]
+
+
+def _local(found: registries.Settings, index: registries.Index, version: str) -> bool:
+    """Return whether the user has wheels of their own for what an index serves, of a version if one is named."""
+    names = [project.replace("-", "_") for project in index.serves]
+    return any(
+        "://" in location or any(any(Path(location).glob(f"{name}*-{version}*.whl")) for name in names)
+        for location in found.find_links
+    )
+
+
+def _compile(sources: list[Path], output: Path, arguments: list[str]) -> None:
+    problem = version_locks.compile_requirements(sources, output, [*arguments, "--upgrade"])
+    if problem:
+        raise LevelfieldError(
+            f"{sources[-1].name} of {sources[-1].parent.name} cannot be resolved: {problem}",
+            fix="Loosen the requirement, or check that your package index has it.",
+        )
+
+
+def _pin(package: dict[str, Any], python: str) -> Pin:
+    found = {}
+    for wheel in package.get("wheels", []):
+        address = wheel.get("name") or wheel.get("url") or wheel["path"]
+        found[address.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
+    if not found:
+        machine = architectures.current().name
+        raise LevelfieldError(
+            f"{package['name']} {package['version']} has no wheel for Python {python} on Linux {machine}.",
+            fix="Ask for a version that has one.",
+        )
+    file = min(found, key=lambda name: (_rank(name, python), -_build_number(name), name))
+    return Pin(package["name"], package["version"], file, found[file], size_bytes=0, installed_bytes=0, sized=False)
+
+
+def _build_number(file: str) -> int:
+    """Return the build number of a wheel: of several builds of a release (`torch-2.10.0-3-cp311-…`) the last counts."""
+    _, _, build, _ = parse_wheel_filename(file)
+    return build[0] if build else 0
+
+
+def _rank(file: str, python: str) -> int:
+    """Where a release has several wheels that fit: the most specific one comes first, as pip would choose."""
+    own = f"cp{python.replace('.', '')}"
+    preference = (f"-{own}-{own}-", "-abi3-", "-none-")
+    return next((rank for rank, tag in enumerate(preference) if tag in file), len(preference))
+
+
+def _sized(pin: Pin, file: Path) -> Pin:
+    with zipfile.ZipFile(file) as archive:
+        installed = sum(entry.file_size for entry in archive.infolist())
+    return msgspec.structs.replace(pin, size_bytes=file.stat().st_size, installed_bytes=installed, sized=True)

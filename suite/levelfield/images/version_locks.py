@@ -1,0 +1,355 @@
+"""Locks beside the current one: of another version of the framework, or mixed of two locks.
+
+Of another version, everything else is held as the current lock has it. A mixed lock takes some distributions from one
+lock and the rest from another, to find which one makes a difference.
+"""
+
+import difflib
+import hashlib
+import re
+import subprocess
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from levelfield.errors import LevelfieldError
+from levelfield.images import architectures, catalogue, programs, registries, wheels
+from levelfield.images.catalogue import Lock
+from levelfield.paths import temporary_folder
+from levelfield.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
+
+NEAREST = 3
+"""Versions that are suggested in place of one that does not exist."""
+MAX_LISTED = 3
+"""Most distributions that the name of a mixed lock lists; of more it holds only the number."""
+
+
+def target(python: str) -> tuple[str, ...]:
+    """Return arguments of `uv pip compile`: which Python on which machine, and wheels only.
+
+    Parameters
+    ----------
+    python
+        Minor version of Python, such as `3.13`.
+    """
+    machine = f"{architectures.current().name}-manylinux_2_{registries.GLIBC_MINOR}"
+    return ("--python-version", python, "--python-platform", machine, "--only-binary", ":all:")
+
+
+def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
+    """Return a phrase for every distribution that two locks hold in different versions, by name.
+
+    Parameters
+    ----------
+    before, after
+        Locks of the same image and variant.
+    framework
+        A distribution to leave out, whose version differs on purpose.
+    """
+    old, new = before.versions, after.versions
+    return [_version_change(name, old.get(name), new.get(name)) for name in _differing(old, new) if name != framework]
+
+
+def _version_change(name: str, before: str | None, after: str | None) -> str:
+    if before is None:
+        return f"needs {name} {after} as well"
+    if after is None:
+        return f"does not need {name}"
+    return f"{name} could not be held at {before}: it is {after}"
+
+
+def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -> str:
+    """Return the requirements of an image at a version of its framework or with another Python, every one pinned.
+
+    What is not the framework stays as the current lock has it, unless the framework or the Python asks for something
+    else.
+
+    Parameters
+    ----------
+    image_name, variant, version
+        An image of the catalogue, `cpu` or one of its CUDA variants, and the name of the lock (see
+        `images.catalogue.lock`).
+    arguments
+        Of `uv pip compile`: platform and indexes.
+
+    Raises
+    ------
+    LevelfieldError
+        The image has no versions, or there is none of that name (the nearest are listed), or it cannot be installed.
+    """
+    required, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
+    of_framework, python = split_python(version)
+    if of_framework is None:  # another Python alone: the same requirements
+        source = catalogue.source(image_name, variant)
+        pinned, problem = _resolved(source, catalogue.lock(image_name, variant).pins, arguments)
+        if problem:
+            raise LevelfieldError(
+                f"{image_name} cannot be resolved for Python {python}: {problem}",
+                fix=f"Name a version that has wheels for it: {image_name}@VERSION+python={python}.",
+            )
+        return pinned
+    if required is None or name is None:
+        raise LevelfieldError(
+            f"The image {image_name} has no versions: it is not made for one framework alone.",
+            fix="Change its requirements.in, and lock it again.",
+        )
+    local = "+" + required.rpartition("+")[2] if "+" in required.partition("==")[2] else ""
+    if is_cuda_build(variant, version):
+        of_framework, local = of_framework.removesuffix(CUDA_BUILD), ""
+    # Of what every worker needs the names alone: the lock that is held has their versions.
+    shared = [line.partition("==")[0].strip() for line in catalogue.of_workers(image_name, variant)]
+    roots = [*shared, f"{required.partition('==')[0]}=={of_framework}{local}", *catalogue.beside(image_name, variant)]
+    roots += _with_cuda(image_name, variant)
+    held = [pin for pin in catalogue.lock(image_name, variant).pins if pin.name != name]
+    with temporary_folder("resolving") as folder:
+        source = folder / "requirements.in"
+        source.write_text("\n".join(roots) + "\n", encoding="utf-8")
+        pinned, problem = _resolved(source, held, arguments)
+    if problem:
+        raise _failure(image_name, name, version, problem, variant, local)
+    return pinned
+
+
+def _resolved(source: Path, held: Iterable[catalogue.Pin], arguments: list[str]) -> tuple[str, str]:
+    """Return what a file of requirements comes to beside what is held, every one pinned, and uv's complaint."""
+    with temporary_folder("resolving") as folder:
+        output = folder / "requirements.txt"
+        # What uv finds in the file it is to write, it prefers: exactly as much moves as must.
+        output.write_text("".join(f"{pin.name}=={pin.version}\n" for pin in held), encoding="utf-8")
+        problem = compile_requirements([source], output, ["--no-header", "--no-annotate", *arguments])
+        return output.read_text(encoding="utf-8"), problem
+
+
+def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[str]) -> str:
+    """Run `uv pip compile` with the user's own index settings.
+
+    Parameters
+    ----------
+    sources
+        Files of requirements, resolved together; the folder of the first is the working directory.
+    output
+        The file to write.
+    arguments
+        Further arguments of `uv pip compile`.
+
+    Returns
+    -------
+    str
+        Empty on success; otherwise the program's complaint, without addresses.
+    """
+    result = run_uv(sources, output, ["--quiet", *arguments])
+    return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
+
+
+def run_uv(sources: Sequence[Path], output: Path, arguments: list[str]) -> "subprocess.CompletedProcess[str]":
+    """Run `uv pip compile` as `compile_requirements` does, and return what it says."""
+    command = [*registries.uv_command(), "pip", "compile", "--no-config", *arguments]
+    return programs.run(
+        [*command, "--output-file", str(output), *map(str, sources)],
+        environment=registries.settings().environment,
+        folder=sources[0].parent,
+    )
+
+
+def _with_cuda(image_name: str, variant: str) -> list[str]:
+    """Return the requirements of a CUDA variant beside its framework: the release, and what pins its parts."""
+    source = catalogue.source(image_name, variant)
+    lines = catalogue.lines_of(source)
+    held = [line for line in lines if line.startswith(catalogue.CUDA_PARTS)]
+    return held + [f"-c {(source.parent / line[2:].strip()).resolve()}" for line in lines if line.startswith("-c")]
+
+
+def _failure(image_name: str, name: str, version: str, problem: str, variant: str, local: str) -> LevelfieldError:
+    of_framework = (split_python(version)[0] or "").removesuffix(CUDA_BUILD)
+    python = catalogue.python_for(image_name, variant, version)
+    if (missing := no_release(name, of_framework, python)) is not None:
+        return missing
+    if local:
+        machine = architectures.current().name
+        return LevelfieldError(
+            f"No CPU build of {name} {of_framework} ({name}=={of_framework}{local}) for Python {python} on Linux "
+            f"{machine} was found: {_last(problem)}",
+            fix="Name an index that has it (--index URL), or a folder of wheels or a page of links to them "
+            "(--find-links PLACE); or lock the CUDA build, to measure it on the CPU under that name: levelfield lock "
+            f"{image_name}{suffix(variant, with_python(f'{of_framework}{CUDA_BUILD}', split_python(version)[1]))}.",
+        )
+    fix = "Choose another version."
+    if variant != "cpu":
+        fix += f" Where it needs another CUDA release, say which in images/{image_name}/{variant}@{version}.in."
+    return LevelfieldError(f"{image_name} cannot be resolved with {name} {of_framework}: {problem}", fix=fix)
+
+
+def no_release(name: str, version: str, python: str) -> LevelfieldError | None:
+    """Return the error that a distribution has no such version, with the nearest; None where the index has it.
+
+    Parameters
+    ----------
+    name, version
+        Of the distribution. An index that does not answer says nothing.
+    python
+        Minor version of Python that wheels are needed for.
+    """
+    available = _released(name, python)
+    if not available or version in available:
+        return None
+    return LevelfieldError(
+        f"There is no {name} {version} for Python {python} on Linux {architectures.current().name}.",
+        fix=f"Near it: {', '.join(nearest(version, available))}.",
+    )
+
+
+def _released(name: str, python: str) -> tuple[str, ...]:
+    """Return the versions of a distribution that the user's package index has; empty where it does not answer."""
+    command = [*registries.pip_command(), "index", "versions", name, "--disable-pip-version-check"]
+    command += registries.wheel_platform_arguments(python)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    found = re.search(r"^Available versions: (.+)$", result.stdout, re.MULTILINE)
+    return tuple(version.strip().partition("+")[0] for version in found[1].split(",")) if found else ()
+
+
+def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the versions nearest to one that does not exist: its neighbours in order, and those written alike.
+
+    Parameters
+    ----------
+    version
+        The requested version.
+    available
+        Versions that exist, in any order.
+
+    Examples
+    --------
+    >>> nearest("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
+    ('1.29.0', '1.30.0', '1.31.0')
+    """
+    ordered = sorted(set(available), key=catalogue.version_key)
+    index = sum(catalogue.version_key(each) < catalogue.version_key(version) for each in ordered)
+    neighbours = ordered[max(0, index - NEAREST + 1) : index + NEAREST - 1]
+    alike = difflib.get_close_matches(version, ordered, n=NEAREST, cutoff=0.9)
+    return tuple(sorted({*neighbours, *alike}, key=catalogue.version_key))
+
+
+def changed(first: Lock, second: Lock) -> tuple[str, ...]:
+    """Return the names of the distributions that differ between two locks: another version, another file, or missing.
+
+    Parameters
+    ----------
+    first, second
+        Locks of the same image and variant; their order does not matter.
+
+    Returns
+    -------
+    tuple of str
+        Sorted.
+    """
+    old, new = ({pin.name: (pin.version, pin.sha256) for pin in lock.pins} for lock in (first, second))
+    return _differing(old, new)
+
+
+def _differing(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
+
+
+def mix(first: Lock, second: Lock, chosen: Collection[str]) -> Lock:
+    """Write the lock that holds `chosen` as the second lock does, and everything else as the first.
+
+    Parameters
+    ----------
+    first, second
+        Locks of the same image and variant.
+    chosen
+        Names of distributions. One that only the second lock has is added; one that only the first has is left out.
+
+    Returns
+    -------
+    Lock
+        A lock in the cache, found by `images.catalogue.lock` under its version's name.
+
+    Raises
+    ------
+    LevelfieldError
+        The locks are of different images or variants, or for different Pythons.
+    """
+    check_mixable(first, second)
+    pins = [pin for pin in first.pins if pin.name not in chosen]
+    pins += [pin for pin in second.pins if pin.name in chosen]
+    folder = catalogue.mixed_folder(first.image)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{catalogue.stem(first.variant, _name(first, second, chosen))}.lock"
+    catalogue.write(path, tuple(pins), first.python)
+    return catalogue.read(path)
+
+
+def check_mixable(first: Lock, second: Lock) -> None:
+    """Raise a LevelfieldError where no lock can hold distributions of both.
+
+    Parameters
+    ----------
+    first, second
+        Two locks.
+
+    Raises
+    ------
+    LevelfieldError
+        They are of different images or variants, or for different Pythons.
+    """
+    if (first.image, first.variant) != (second.image, second.variant):
+        raise LevelfieldError(
+            f"{first.label} and {second.label} cannot be mixed: they are different images.",
+            fix="Name two versions of one image.",
+        )
+    if first.python != second.python:
+        raise LevelfieldError(
+            f"{first.label} is for Python {first.python} and {second.label} for Python {second.python}: their "
+            "distributions cannot be mixed, since wheels are of one Python.",
+            fix="Name two locks for the same Python.",
+        )
+
+
+def _name(first: Lock, second: Lock, chosen: Collection[str]) -> str:
+    of_framework, python = split_python(first.version)
+    start = of_framework or catalogue.current_version(first.image, first.variant) or "current"
+    names = sorted(chosen)
+    listed = "~".join(names) if len(names) <= MAX_LISTED else f"{len(names)}-distributions"
+    mark = hashlib.sha256("\n".join([first.sha256, second.sha256, *names]).encode()).hexdigest()[:6]
+    return with_python(f"{start}~{listed}~{mark}", python) or ""
+
+
+def conflict(lock: Lock) -> str:
+    """Return why the distributions of a lock cannot be installed together, or an empty string.
+
+    Only the wheels' own requirements decide: what a wheel needs must be among the pins.
+
+    Parameters
+    ----------
+    lock
+        Its wheels are fetched, since their metadata is needed.
+
+    Returns
+    -------
+    str
+        The last line of the resolver's message, or the distributions that are missing.
+
+    Raises
+    ------
+    LevelfieldError
+        A wheel is wrong or cannot be fetched.
+    """
+    wheels.fetch(lock)
+    pinned = {pin.name: pin.version for pin in lock.pins}
+    with temporary_folder("resolving") as folder:
+        source, output = folder / "requirements.in", folder / "requirements.txt"
+        source.write_text("".join(f"{each}=={version}\n" for each, version in pinned.items()), encoding="utf-8")
+        arguments = ["--no-header", "--no-annotate", *target(lock.python)]
+        arguments += ["--offline", "--no-index", "--find-links", str(wheels.wheel_folder())]
+        problem = compile_requirements([source], output, arguments)
+        if problem:
+            return _last(problem)
+        found = {line.partition("==")[0] for line in output.read_text(encoding="utf-8").splitlines() if "==" in line}
+    missing = sorted(found - pinned.keys())
+    return f"{', '.join(missing)} would be missing" if missing else ""
+
+
+def _last(problem: str) -> str:
+    """Return what uv concluded, on one line."""
+    text = " ".join(problem.split())
+    return text.partition("Because ")[2] or text

@@ -1,0 +1,191 @@
+"""Whether a worker's reply can be true and fits into the record: numbers, times since the request, and amounts.
+
+A worker runs third-party code, and what it reports is only a claim. Most of it cannot be checked from outside.
+What cannot be is refused here, so that it costs the worker's own case and never a record that nothing reads again.
+"""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
+from levelfield.record import bounds
+from levelfield.worker.messages import (
+    AllReduced,
+    Converged,
+    Driven,
+    Failed,
+    Loaded,
+    MachineProbed,
+    Measured,
+    Probed,
+    Profiled,
+    Reply,
+    RooflineMeasured,
+    Trained,
+    Verified,
+)
+
+MAX_NUMBER = 2**62
+"""Integers are below this, so that the sum of two still fits into the record (`record.files`)."""
+MAX_TEXT = 1 << 20
+"""Characters of a text; the longest that a correct worker sends is a traceback."""
+FAILURES = frozenset({"unsupported", "out-of-memory", "error", "crashed", "protocol"})
+"""What a worker may call a failure of its own, or of a process that it trains with."""
+CLOCKS_AGREE = 1.05
+SLACK_NS = 1_000_000_000
+"""Tolerance for an engine in a virtual machine, whose clock is not the host's: 5 % and one second."""
+
+
+def implausibility(reply: Reply, elapsed_ns: int) -> str:
+    """Return what cannot be true of a reply, as a noun; empty where nothing is.
+
+    Parameters
+    ----------
+    reply
+        Reply of the worker.
+    elapsed_ns
+        Time since the request, by the clock of this process.
+    """
+    return _numbers(reply) or _times(reply, CLOCKS_AGREE * elapsed_ns + SLACK_NS)
+
+
+class Amounts:
+    """What the workers of a run have reported for its record, by arm, so that a record can be read that they lead to.
+
+    Parameters
+    ----------
+    arms
+        Arms of the run: none that stays below its share pays for what others report.
+    """
+
+    def __init__(self, arms: int) -> None:
+        self._arms = arms
+        self._by_arm: dict[str, Counter[str]] = {}
+
+    def excess(self, arm: str, reply: Reply) -> str:
+        """Count a reply; where it is too much for one record, return of what it is, as a noun, and do not count it."""
+        own = Counter(_amounts(reply)) + self._by_arm.get(arm, Counter())
+        others = sum((each for name, each in self._by_arm.items() if name != arm), Counter[str]())
+        for what, most in bounds.REPORTED.items():
+            if own[what] + others[what] > most and own[what] > most // self._arms:
+                return f"more {what} than the record of a run holds"
+        self._by_arm[arm] = own
+        return ""
+
+
+def _amounts(reply: Reply) -> dict[str, int]:
+    """Return the amounts that a reply brings into the record; outputs and timelines stay outside."""
+    if isinstance(reply, Verified):
+        reply = msgspec.structs.replace(reply, output=b"", outputs=())
+    elif not isinstance(
+        reply, Loaded | Measured | MachineProbed | Driven | Trained | Converged | Probed | AllReduced | Failed
+    ):
+        return {}
+    content = msgspec.json.encode(reply)
+    return {"bytes": len(content), "values": content.count(b","), "facts": _facts(reply)}
+
+
+def _facts(reply: Reply) -> int:
+    match reply:
+        case Loaded():
+            return len(reply.settings)
+        case Probed():
+            return len(reply.libraries) + len(reply.distributions) + len(reply.environment)
+        case _:
+            return 0
+
+
+def _numbers(reply: Reply) -> str:
+    """Check every value of a reply; arrays hold one kind of value each, by the protocol."""
+    stack: list[Any] = [reply]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, bool | bytes) or item is None:
+            continue
+        if isinstance(item, int):
+            if not 0 <= item < MAX_NUMBER:
+                return "a number that nothing counts"
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                return "a number that is not finite"
+        elif isinstance(item, str):
+            if len(item) > MAX_TEXT:
+                return "a text without end"
+        elif isinstance(item, tuple):
+            stack += (min(item), max(item)) if item and type(item[0]) is int else item
+        elif isinstance(item, dict):
+            stack += (*item, *item.values())
+        elif isinstance(item, msgspec.Struct):
+            stack += (getattr(item, name) for name in item.__struct_fields__)
+    return ""
+
+
+def _times(reply: Reply, most_ns: float) -> str:
+    match reply:
+        case Loaded() | Probed() if _facts(reply) > bounds.MAX_LAUNCH_FACTS // 2:
+            return "more facts than a launch has"
+        case Failed() if reply.kind not in FAILURES:
+            return "a kind of failure that there is not"
+        case Loaded():
+            phases = (reply.import_ns, reply.weights_ns, reply.load_ns, reply.first_call_ns or 0)
+            return _longer("a load", sum(phases), most_ns)
+        case Measured():
+            return _window(reply, most_ns)
+        case Verified(calls=Measured() as calls):
+            return _window(calls, most_ns)
+        case Driven():
+            return _longer("a test", reply.elapsed_ns, most_ns)
+        case Converged():
+            return _training(reply, most_ns)
+        case Profiled() if len(reply.trace) > MAX_TRACE_BYTES:
+            return "a timeline without end"
+        case Profiled():
+            return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
+        case RooflineMeasured():
+            samples = (reply.gemm_ns, reply.copy_ns, reply.add_ns)
+            empty = next((each for each in samples if not each), None)
+            return _calls("a series", empty if empty is not None else sum(samples, ()), most_ns)
+        case MachineProbed():
+            parts = (reply.arithmetic_ns, reply.memory_ns, reply.pages_ns)
+            return _calls("a probe", [each for each in parts if each is not None], most_ns)
+        case _:
+            return ""
+
+
+def _window(window: Measured, most_ns: float) -> str:
+    if len(window.rewarm_ns) > bounds.MAX_WINDOW_CALLS:
+        return "a window with more calls than are asked for"
+    if window.window_ns < sum(window.samples_ns):
+        return "a window that is shorter than its calls"
+    return _calls("a window", window.samples_ns, most_ns) or _longer(
+        "a window", window.window_ns + sum(window.rewarm_ns), most_ns
+    )
+
+
+def _calls(what: str, samples_ns: Sequence[int], most_ns: float) -> str:
+    if not samples_ns:
+        return f"{what} without a call"
+    if len(samples_ns) > bounds.MAX_WINDOW_CALLS:
+        return f"{what} with more calls than are asked for"
+    if min(samples_ns) <= 0:
+        return f"{what} with a call that took no time"
+    return _longer(what, sum(samples_ns), most_ns)
+
+
+def _longer(what: str, duration_ns: int, most_ns: float) -> str:
+    return f"{what} that took longer than the time since it was asked for" if duration_ns > most_ns else ""
+
+
+def _training(converged: Converged, most_ns: float) -> str:
+    points = converged.points
+    if any(not 0 <= each.accuracy <= 1 for each in points):
+        return "an accuracy that is no share"
+    for before, after in itertools.pairwise(points):
+        if after.step <= before.step or after.elapsed_ns < before.elapsed_ns:
+            return "a training that goes back in time"
+    return _longer("a training", points[-1].elapsed_ns, most_ns) if points else ""

@@ -1,0 +1,66 @@
+"""Workers in the current interpreter, with whatever frameworks it has: for machines with neither engine nor network."""
+
+import os
+import platform
+import site
+import sys
+from pathlib import Path
+from typing import Literal
+
+from levelfield.errors import LevelfieldError
+from levelfield.images import worker_code
+from levelfield.images.wheels import Progress
+from levelfield.launchers.environment import gpu_environment, memory_environment, worker_environment
+from levelfield.launchers.protocol import Launcher, LaunchSpec
+from levelfield.launchers.venv import start_process
+from levelfield.launchers.worker import Worker
+from levelfield.paths import package_root
+from levelfield.record.schema import Image
+
+PASSED_ON = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "TRITON_LIBCUDA_PATH",
+    "TRITON_PTXAS_PATH",
+)
+"""Variables without which an interpreter, or a compiler that a framework brings, may not find its own libraries."""
+
+
+class HostLauncher(Launcher):
+    """Launch workers with `sys.executable`: nothing is locked, and the record says so."""
+
+    kind: Literal["docker", "venv", "host"] = "host"
+
+    def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
+        if version is not None:
+            raise LevelfieldError(
+                f"The host launcher runs what is installed here, not {image} {version}.",
+                fix="Leave out --launcher host: versions need images or virtual environments.",
+            )
+        progress(f"using this interpreter for {image}")
+        return Image(
+            name=image,
+            variant=variant,
+            launcher="host",
+            tag=f"host:{image}",
+            python=platform.python_version(),
+            architecture=platform.machine(),
+            plugins=worker_code.distributions(image),
+            unlocked="It ran in the interpreter that Levelfield itself runs in, with whatever is installed there.",
+        )
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
+        variables |= memory_environment(spec.memory_nodes)
+        variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
+        # A worker has another home, and so no folder of the user's own packages but the one that this process has.
+        user_site = site.getusersitepackages() if site.getusersitepackages() in sys.path else ""
+        folders = (str(package_root().parent), variables.get("PYTHONPATH", ""), user_site)
+        code = Path(os.pathsep.join(filter(None, folders)))
+        return start_process([sys.executable, "-m", "levelfield.worker"], spec.name, variables, code)

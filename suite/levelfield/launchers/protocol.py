@@ -1,0 +1,114 @@
+"""Interface of a launcher: it prepares images, starts workers in them, and leaves no worker behind."""
+
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from levelfield.images.wheels import Progress
+from levelfield.launchers.disk_limit import LIMIT_BYTES
+from levelfield.launchers.worker import Worker
+from levelfield.record.schema import Image
+from levelfield.worker import pinning
+
+READY_TIMEOUT_S = 60.0
+"""A container starts in half a second; a machine under load may need many times that."""
+
+
+class LaunchSpec(msgspec.Struct, frozen=True):
+    """One worker to start."""
+
+    name: str
+    """For people and labels: the arm and case."""
+    image: Image
+    threads: int
+    """Of every process in it."""
+    cpus: tuple[int, ...]
+    """Several processes in it get equal shares of them, in this order."""
+    memory_bytes: int
+    artifacts: Path
+    """Folder that the worker may read."""
+    disk_bytes: int = LIMIT_BYTES
+    """Most that a worker in a container may add to the folders below."""
+    cache: Path | None = None
+    """Folder that the worker may write its compile cache into."""
+    export: Path | None = None
+    """Folder that an exporter may write into."""
+    gpu: str = ""
+    """UUID of the one GPU that the worker may use; empty: none."""
+    memory_nodes: tuple[int, ...] = ()
+    """NUMA nodes that its memory is bound to; empty: any."""
+    padding_bytes: int = 0
+    """Length of a variable in the worker's environment that nothing reads."""
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """Return the folders that the worker may write into."""
+        return tuple(folder for folder in (self.cache, self.export) if folder is not None)
+
+
+class WorkerPaths(msgspec.Struct, frozen=True):
+    """The folders of a `LaunchSpec` under the names the worker knows them by."""
+
+    artifacts: str
+    cache: str | None
+    export: str | None
+
+
+class Launcher(Protocol):
+    """A way to run workers: in containers, in virtual environments or in this interpreter."""
+
+    kind: Literal["docker", "venv", "host"]
+
+    def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
+        """Make the image ready (build it, install it, or look for what is installed) and describe it.
+
+        Parameters
+        ----------
+        image, variant, version
+            Which lock; see `images.catalogue.lock`.
+        progress : callable
+            Called with one short line whenever a step begins.
+
+        Returns
+        -------
+        Image
+            As the record holds it: with the digests of what was made, where there are any.
+
+        Raises
+        ------
+        LevelfieldError
+            It cannot be made here, or the launcher has no such version.
+        """
+        ...
+
+    def worker_paths(self, spec: LaunchSpec) -> WorkerPaths:
+        """Return the folders of `spec` as a worker sees them: a process sees what its supervisor sees."""
+        return WorkerPaths(
+            artifacts=str(spec.artifacts),
+            cache=str(spec.cache) if spec.cache else None,
+            export=str(spec.export) if spec.export else None,
+        )
+
+    def launch(self, spec: LaunchSpec) -> Worker:
+        """Start a worker and return at once; `Worker.await_ready` waits for its first line.
+
+        Raises
+        ------
+        LevelfieldError
+            When nothing can be launched any more (the engine is gone).
+        WorkerError
+            When this one worker could not be started.
+        """
+        ...
+
+    def cannot_bind_memory(self) -> str:
+        """Return why the memory of workers cannot be bound to NUMA nodes here; empty: it can be."""
+        return pinning.cannot_bind_memory()
+
+    def sweep(self) -> int:
+        """Remove workers that earlier, killed supervisors left behind; return how many.
+
+        Of child processes there are none: the kernel ends them with their supervisor.
+        """
+        return 0

@@ -1,0 +1,150 @@
+"""A report in Python: its record, what follows from it, and its tables as DataFrames.
+
+import levelfield
+
+report = levelfield.load("reports/20261126-064831-smoke-f6a6")
+report.to_pandas()                    # a row for every result
+report.to_polars("windows")           # a row for every timed window
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from levelfield.analysis import guarded
+from levelfield.analysis.types import Analysis
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Run
+from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import Value, rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A report that was read and checked against the schema.
+
+    Parameters
+    ----------
+    run
+        The record, as `levelfield schema` describes it.
+    analysis
+        What follows from it: blocks with ranks and intervals, status, warnings.
+    thinned
+        It was read from a page that holds a part of the calls alone. Counts and medians of its windows are whole, and
+        so are all results; the single calls of `run` are not what was measured.
+    """
+
+    run: Run
+    analysis: Analysis
+    thinned: bool = False
+
+    def rows(self, table: str = "results") -> list[dict[str, Value]]:
+        """Return a table as plain values.
+
+        Parameters
+        ----------
+        table
+            `results`, `launches`, `windows` or `calls`.
+
+        Returns
+        -------
+        list of dict
+            Every row has every column of the table, in order; a value that is not known is None. Times are in
+            nanoseconds where the column's name ends in `_ns`; `value`, `low` and `high` are in the unit of the row.
+
+        Raises
+        ------
+        LevelfieldError
+            There is no such table, or it is of single calls and the report is a page without them.
+        """
+        if table not in COLUMNS:
+            raise LevelfieldError(f"There is no table {table!r}.", fix=f"Name one of these: {', '.join(COLUMNS)}.")
+        if self.thinned and table == "calls":
+            raise LevelfieldError("This page holds a part of its calls alone.", fix="Load the run's folder.")
+        with guarded.computing(self.run.id):
+            return [{name: row.get(name) for name in COLUMNS[table]} for row in rows(table, self.run, self.analysis)]
+
+    def to_pandas(self, table: str = "results") -> "pd.DataFrame":
+        """Return a table as a DataFrame of pandas.
+
+        Parameters
+        ----------
+        table
+            As in `rows`.
+
+        Raises
+        ------
+        LevelfieldError
+            pandas is not installed, or there is no such table.
+        """
+        pandas: Any = _library("pandas")
+        return pandas.DataFrame(self.rows(table), columns=list(COLUMNS[table]))
+
+    def to_polars(self, table: str = "results") -> "pl.DataFrame":
+        """Return a table as a DataFrame of polars.
+
+        Parameters
+        ----------
+        table
+            As in `rows`.
+
+        Raises
+        ------
+        LevelfieldError
+            polars is not installed, or there is no such table.
+        """
+        polars: Any = _library("polars")
+        found = self.rows(table)
+        columns = {name: [row[name] for row in found] for name in COLUMNS[table]}
+        # A column's values are whole numbers in one row and fractions in another.
+        made: pl.DataFrame = polars.DataFrame(columns, strict=False, infer_schema_length=None)
+        return made
+
+
+def load(path: str | Path) -> Report:
+    """Read a report.
+
+    Parameters
+    ----------
+    path
+        A run's folder, its `run.json`, or a report's HTML file, which contains the record (of long runs with fewer
+        samples, from which the same medians follow).
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot be read, or is no report. Nothing in it is executed.
+    """
+    from levelfield import analysis
+    from levelfield.report import restoring
+    from levelfield.share.inputs import open_input
+    from levelfield.share.reading import read
+
+    found = read(open_input(Path(path)))
+    with guarded.computing(found.inputs.name):
+        if found.full_record is not None:
+            return Report(found.full_record, analysis.analyse(found.full_record))
+        if found.inside is None:
+            raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
+        run = restoring.restored(found.inside.embedded)
+        whole = restoring.with_tails(analysis.analyse(run), found.inside.embedded)
+        return Report(run, whole, thinned=bool(found.inside.embedded.thinned))
+
+
+def _library(name: str) -> Any:  # noqa: ANN401  (a module)
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise LevelfieldError(
+            f"{name} is not installed here.", fix=f"Install it beside levelfield (pip install {name}), or use rows()."
+        ) from error

@@ -1,0 +1,335 @@
+"""Kernel counters behind files that stay open: a reading costs some microseconds.
+
+Each counter is a function without arguments that returns its present value, or absent with the reason. What it was
+read from is kept beside it, because two sources of the same signal differ in resolution.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from levelfield.machine.reading import if_known, text
+from levelfield.record.schema import Absent
+
+Value: TypeAlias = int | Absent
+
+TICK_NS = 10_000_000
+"""`/proc/stat` counts in hundredths of a second (USER_HZ), whatever the kernel's own timer does."""
+_CHUNK_BYTES = 1 << 17
+_IDLE, _IOWAIT, _STEAL = 4, 5, 8
+_PLAUSIBLE = 0.5
+_MAX_SENSORS = 8
+"""Reading a sensor may interrupt its CPU, so no more than this many are read."""
+FREQUENCY = "cpufreq/scaling_cur_freq"
+"""File below a CPU's folder: its present clock rate, in kHz."""
+THROTTLING = "thermal_throttle/*_throttle_count"
+"""Files below a CPU's folder: how often the core and its package were throttled."""
+
+
+class Open:
+    """A kernel file that is opened once and read from its start each time.
+
+    Raises
+    ------
+    OSError
+        When it cannot be opened or read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+
+    def read(self) -> bytes:
+        content = os.pread(self._descriptor, _CHUNK_BYTES, 0)
+        # Long files are handed out a page or so at a time, and only an empty answer means the end.
+        while more := os.pread(self._descriptor, _CHUNK_BYTES, len(content)):
+            content += more
+        return content
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
+
+
+def process_cpu_ns(pid: int) -> Value:
+    """Return the CPU time of another process, all its threads, in nanoseconds.
+
+    Notes
+    -----
+    Linux makes the clock's number from the process's: `clock_getcpuclockid(3)`; the low bits say "whole process, as
+    the scheduler counts". Unlike `/proc/PID/stat`, which steps by 10 ms, it has nanoseconds. Children are not in it.
+    """
+    try:
+        from time import clock_gettime_ns
+    except ImportError:
+        return Absent("this system has no CPU clocks of other processes")
+    try:
+        return clock_gettime_ns((~pid << 3) | 2)
+    except OSError:
+        return Absent(f"process {pid} is gone, or its CPU clock is not readable here")
+
+
+def family_cpu_ns(pid: int) -> Value:
+    """Return the CPU time of a process and of those that its first thread started and that are still there.
+
+    A loader of data computes in processes of its own, which belong to the worker that started them.
+    """
+    own = process_cpu_ns(pid)
+    children = [] if isinstance(own, Absent) else map(process_cpu_ns, _children(pid))
+    running = [spent for spent in children if not isinstance(spent, Absent)]  # the others ended just now
+    return if_known(lambda spent: spent + sum(running), own)
+
+
+def family_runs(pid: int) -> bool:
+    """Say whether some thread of a process, or of those that `family_cpu_ns` counts, runs or waits for a CPU.
+
+    A thread that waits for a CPU takes no CPU time, and will once it gets one. False where the kernel does not show it.
+    """
+    return any(_thread_runs(thread) for each in (pid, *_children(pid)) for thread in _threads(each))
+
+
+def _children(pid: int) -> list[int]:
+    """Return the processes that a process's first thread started and that are still there."""
+    children = text(Path(f"/proc/{pid}/task/{pid}/children"))
+    return [] if isinstance(children, Absent) else [int(child) for child in children.split()]
+
+
+def _threads(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+
+
+def _thread_runs(thread: Path) -> bool:
+    try:
+        return (thread / "stat").read_bytes().rpartition(b") ")[2].startswith(b"R")
+    except OSError:  # it ended just now
+        return False
+
+
+def growth(before: Value, after: Value, backwards: str) -> Value:
+    """Return by how much a counter grew.
+
+    Parameters
+    ----------
+    before, after
+        Two readings, or why there is none.
+    backwards
+        The reason that an absent value gets where the counter went backwards.
+    """
+    return if_known(lambda new, old: new - old if new >= old else Absent(backwards), after, before)
+
+
+def cpu_lines(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
+    """Return the fields of each CPU's line in `/proc/stat` or `/proc/schedstat`.
+
+    Parameters
+    ----------
+    content
+        The whole of the file.
+    cpus
+        Numbers of the CPUs to look for.
+
+    Returns
+    -------
+    dict of int to list of int
+        By CPU: numbers at the indexes of proc_stat(5) (index 1 is `user`; index 0 is unused), there in ticks. CPUs
+        that the kernel does not list are left out.
+    """
+    numbers = {b"cpu%d" % cpu: cpu for cpu in cpus}
+    found: dict[int, list[int]] = {}
+    for line in content.split(b"\n"):
+        name, _, rest = line.partition(b" ")
+        if name in numbers:
+            found[numbers[name]] = [0, *map(int, rest.split())]
+    return found
+
+
+def steal_ns(lines: dict[int, list[int]]) -> Value:
+    """Return the time that the hypervisor gave to other guests while these CPUs had work."""
+    if not lines or any(len(fields) <= _STEAL for fields in lines.values()):
+        return Absent("/proc/stat does not count steal")
+    return sum(fields[_STEAL] for fields in lines.values()) * TICK_NS
+
+
+def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
+    """Return a counter that grows with busy time: the time that was neither idle, nor waiting for disks, nor stolen.
+
+    Idle time is kept exactly by tickless kernels, while `user` and `system` are what a timer interrupt happened to
+    see: this difference is exact to a tick, their sum is a sample.
+
+    Parameters
+    ----------
+    lines
+        Fields of each CPU in ticks, as `cpu_lines` returns them.
+    now_ns
+        A monotonic clock, read together with `lines`; nanoseconds.
+
+    Returns
+    -------
+    int or Absent
+        Nanoseconds, summed over the CPUs. Only the difference of two readings has a meaning.
+    """
+    if not lines:
+        return Absent("/proc/stat does not show these CPUs")
+    away = (_IDLE, _IOWAIT, _STEAL)
+    idle = sum(sum(fields[index] for index in away if index < len(fields)) for fields in lines.values())
+    return len(lines) * now_ns - idle * TICK_NS
+
+
+def named_counter(content: bytes, name: bytes) -> Value:
+    """Return the number after a name at the start of a line (`ctxt 453837`).
+
+    Parameters
+    ----------
+    content
+        Content of a file of names and numbers, such as `/proc/stat` or `/proc/vmstat`. Its first line is not searched.
+    name
+        The whole name, as in `b"ctxt"`.
+
+    Returns
+    -------
+    int or Absent
+        In the kernel's unit; absent where the file has no such line.
+    """
+    _, found, rest = content.partition(b"\n" + name + b" ")
+    return int(rest.partition(b"\n")[0]) if found else Absent(f"the kernel does not count {name.decode()}")
+
+
+def pressure_ns(content: bytes) -> Value:
+    """Return the total of the `some` line of a pressure file, which counts microseconds."""
+    _, found, rest = content.partition(b"total=")
+    return int(rest.split(None, 1)[0]) * 1000 if content.startswith(b"some") and found else Absent("no `some` line")
+
+
+def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
+    """Return the time tasks ran on these CPUs, from `/proc/schedstat` (seventh number of a CPU's line).
+
+    Parameters
+    ----------
+    content
+        The whole of `/proc/schedstat`.
+    cpus
+        Numbers of the CPUs to add up.
+
+    Returns
+    -------
+    int or Absent
+        Nanoseconds since boot; absent where one of the CPUs is not listed.
+
+    References
+    ----------
+    The kernel's Documentation/scheduler/sched-stats.rst.
+    """
+    busy = [fields[7] for fields in cpu_lines(content, cpus).values() if len(fields) > 7]
+    return sum(busy) if len(busy) == len(set(cpus)) else Absent("/proc/schedstat does not show these CPUs")
+
+
+def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
+    """Return the time tasks ran on these CPUs, from `cpuacct.usage_percpu` of the top control group (version 1).
+
+    Parameters
+    ----------
+    content
+        The whole file: nanoseconds of CPU 0, 1, 2, … in one line.
+    cpus
+        Numbers of the CPUs to add up.
+
+    Returns
+    -------
+    int or Absent
+        Nanoseconds; absent where the file has no entry for one of the CPUs.
+
+    References
+    ----------
+    The kernel's Documentation/admin-guide/cgroup-v1/cpuacct.rst.
+    """
+    usage = [int(part) for part in content.split()]
+    if any(cpu >= len(usage) for cpu in cpus):
+        return Absent("cpuacct.usage_percpu does not show these CPUs")
+    return sum(usage[cpu] for cpu in cpus)
+
+
+def plausible(busy_ns: Value, lines: dict[int, list[int]]) -> bool:
+    """Return whether a busy counter covers the whole machine: inside a container it may cover only the container.
+
+    Parameters
+    ----------
+    busy_ns
+        The counter's value, nanoseconds since boot; an absent one is not plausible.
+    lines
+        Fields of the same CPUs in ticks, as `cpu_lines` returns them: at least the share `_PLAUSIBLE` of their time in
+        `user`, `nice` and `system` must be in the counter.
+    """
+    seen_ns = sum(sum(fields[1:4]) for fields in lines.values()) * TICK_NS
+    return not isinstance(busy_ns, Absent) and busy_ns >= _PLAUSIBLE * seen_ns
+
+
+def temperature_files(root: Path) -> list[Path]:
+    """Return the files of the processor's own temperature sensors (thousandths of a degree)."""
+    zones = [
+        zone / "temp"
+        for zone in sorted((root / "sys/class/thermal").glob("thermal_zone*"))
+        if str(text(zone / "type")) in {"x86_pkg_temp", "cpu-thermal", "cpu_thermal", "soc_thermal"}
+    ]
+    chips = [
+        chip / "temp1_input"
+        for chip in sorted((root / "sys/class/hwmon").glob("hwmon*"))
+        if str(text(chip / "name")) in {"coretemp", "k10temp", "zenpower"}
+    ]
+    return [file for file in (zones or chips) if file.exists()][:_MAX_SENSORS]
+
+
+def files_of_cpus(root: Path, cpus: Sequence[int], pattern: str) -> list[Path]:
+    """Return the kernel's files about CPUs; empty where it has none.
+
+    Parameters
+    ----------
+    root
+        Root of the file system.
+    cpus
+        Numbers of the CPUs; only the first `_MAX_SENSORS` are used, because each file takes time to read.
+    pattern
+        `FREQUENCY` or `THROTTLING`.
+    """
+    folders = [root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in cpus[:_MAX_SENSORS]]
+    return [file for folder in folders for file in sorted(folder.glob(pattern))]
+
+
+def throttled_periods(content: bytes) -> int:
+    """Return in how many periods a quota stopped a control group, from its `cpu.stat`."""
+    return int(content.partition(b"\nnr_throttled ")[2].partition(b"\n")[0])
+
+
+def combined(
+    files: Sequence[Open],
+    combine: Callable[[list[int]], int],
+    without: str,
+    number: Callable[[bytes], int] = int,
+) -> Value:
+    """Read one number from each file and combine them.
+
+    Parameters
+    ----------
+    files
+        Open files.
+    combine
+        What to make of the numbers, such as `sum` or `max`.
+    without
+        The reason that an absent value gets where there are no files.
+    number
+        Finds the number in a file's content.
+
+    Returns
+    -------
+    int or Absent
+        In the files' unit; absent also where one of them cannot be read.
+    """
+    if not files:
+        return Absent(without)
+    try:
+        return combine([number(file.read()) for file in files])
+    except (OSError, ValueError) as error:
+        return Absent(f"a sensor did not answer: {error}")

@@ -1,0 +1,122 @@
+"""The rule by which a round is called disturbed. It looks at outside signals only, never at the timings themselves.
+
+A round is judged as a whole: the counters of its turns are added up, because some of them step by 10 ms and a single
+short window would be judged by the luck of a tick. The capacity of a round is the time of its turns times the number
+of CPUs watched.
+
+========================  ==========================================  ============================================
+signal                    disturbed when more than                    why this much
+========================  ==========================================  ============================================
+stolen time               2 % of the capacity                         the margin of a verdict is 2 %
+others' CPU time          5 % of the capacity                         housekeeping of a quiet system takes 1 to 3 %
+idle workers' CPU time    5 % of the capacity                         a sleeping worker takes none
+waiting for a CPU         10 % of the time, while others and the      a worker's own threads wait for one another
+                          hypervisor took more than 1 %               too, and that is no disturbance
+swapped pages             1 MiB                                       a few pages may be anybody's
+throttling                any                                         the clock itself was changed
+throttling by a quota     any                                         all threads stop for the rest of a period
+========================  ==========================================  ============================================
+
+A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). A turn begins when all of them have
+stopped (`machine.idle_wait`), so that no CPU time of idle workers is expected in it.
+
+A single window is judged by the same table beside its probes (`analysis.states`): a program of this machine that
+takes a CPU is not seen by work of a millisecond, which the scheduler lets run at once.
+
+Shares below two ticks of 10 ms a CPU are never called a disturbance. A signal that is absent disturbs nothing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from levelfield.machine.counters import TICK_NS
+from levelfield.record.schema import Absent, Noise, Reason
+
+STEAL_SHARE = 0.02
+OTHERS_SHARE = 0.05
+IDLE_WORKERS_SHARE = 0.05
+PRESSURE_SHARE = 0.10
+OUTSIDE_SHARE = 0.01
+"""Pressure counts only beside this much stolen time and others' CPU time."""
+SWAPPED_PAGES = 256
+"""1 MiB in pages of 4 KiB."""
+FLOOR_TICKS = 2
+"""Ticks of a CPU below which a share is too coarse to count."""
+
+
+def disturbed(turns: Sequence[Noise], cpus: int) -> str:
+    """Return the reason why a round is called disturbed, in words; empty when it was not.
+
+    Parameters
+    ----------
+    turns
+        What the machine did during each turn of the round.
+    cpus
+        Number of CPUs that were watched (`len(Signals.cpus)`).
+    """
+    return "; ".join(map(in_words, reasons(turns, cpus)))
+
+
+def reasons(turns: Sequence[Noise], cpus: int) -> tuple[Reason, ...]:
+    """Return the signals beyond their limits: of a round, or of a single window.
+
+    Parameters
+    ----------
+    turns, cpus
+        As in `disturbed`.
+    """
+    if not turns or cpus < 1:
+        return ()
+    steal = share(turns, lambda noise: noise.steal_ns, cpus)
+    others = share(turns, lambda noise: noise.others_ns, cpus)
+    floor = FLOOR_TICKS * TICK_NS / max(1, sum(noise.elapsed_ns for noise in turns))
+    pressure = share(turns, lambda noise: noise.pressure_ns, 1) if steal + others > max(OUTSIDE_SHARE, floor) else 0.0
+    found = (
+        Reason("steal", steal, max(STEAL_SHARE, floor)),
+        Reason("others", others, max(OTHERS_SHARE, floor)),
+        Reason("idle workers", share(turns, lambda noise: noise.idle_workers_ns, cpus), max(IDLE_WORKERS_SHARE, floor)),
+        Reason("pressure", pressure, max(PRESSURE_SHARE, floor)),
+        Reason("swapped pages", _sum(noise.swapped_pages for noise in turns), SWAPPED_PAGES),
+        Reason("throttled", _sum(noise.throttled for noise in turns), 0),
+        Reason("quota", _sum(noise.quota_throttled for noise in turns), 0),
+    )
+    return tuple(each for each in found if each.value > each.limit)
+
+
+def in_words(reason: Reason) -> str:
+    """Return a reason as a clause: `other processes took 9.2% of the CPU time`."""
+    value = reason.value
+    return {
+        "steal": f"the hypervisor took {value:.1%} of the CPU time",
+        "others": f"other processes took {value:.1%} of the CPU time",
+        "idle workers": f"workers that should have been idle took {value:.1%} of the CPU time",
+        "pressure": f"something waited for a CPU {value:.1%} of the time, with other processes about",
+        "swapped pages": f"{value:.0f} pages were swapped",
+        "throttled": f"the processor was throttled {value:.0f} times",
+        "quota": f"a CPU quota throttled processes {value:.0f} times",
+    }[reason.signal]
+
+
+def share(turns: Sequence[Noise], signal: Callable[[Noise], int | Absent], cpus: int) -> float:
+    """Return a signal's time as a share of the capacity of those turns in which it is known.
+
+    Parameters
+    ----------
+    turns
+        What was observed during each turn of a round.
+    signal
+        Returns the signal of a turn, in nanoseconds, or absent.
+    cpus
+        CPUs that count towards the capacity (elapsed time times CPUs); 1 for a signal that is not per CPU.
+
+    Returns
+    -------
+    float
+        Between 0 and about 1; 0 where no turn has the signal.
+    """
+    known = [(value, noise.elapsed_ns) for noise in turns if not isinstance(value := signal(noise), Absent)]
+    capacity_ns = sum(elapsed for _, elapsed in known) * cpus
+    return sum(value for value, _ in known) / capacity_ns if capacity_ns > 0 else 0.0
+
+
+def _sum(values: Iterable[int | Absent]) -> int:
+    return sum(value for value in values if isinstance(value, int))

@@ -1,0 +1,182 @@
+"""What on this machine makes timings vary, now and in general."""
+
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+from levelfield.machine import cpu as processor
+from levelfield.machine.disturbance import OTHERS_SHARE, PRESSURE_SHARE, STEAL_SHARE, share
+from levelfield.machine.findings import Finding, check, gibibytes, ok, warn
+from levelfield.machine.kernel import timer_step_ns
+from levelfield.machine.reading import ROOT, chosen, integer, kibibytes, online, table, text
+from levelfield.machine.signals import Signals, difference
+from levelfield.record.notices import FULL_RANDOMISATION
+from levelfield.record.schema import Absent, Noise
+
+_NOW_SECONDS = 1.0
+_BUSY_SHARE = 0.02
+_COARSE_NS = 1000
+
+
+def now(seconds: float = _NOW_SECONDS) -> list[Finding]:
+    """Measure for a moment: time stolen by the hypervisor, other processes, waiting for a CPU."""
+    with Signals() as signals:
+        watched = len(signals.cpus)
+        processes = _cpu_seconds()
+        before = signals.snapshot({})
+        time.sleep(seconds)
+        noise = difference(before, signals.snapshot({}), None)
+        after = _cpu_seconds()
+    spent = {
+        f"{name} ({pid})": (used - processes[pid, name]) / seconds
+        for (pid, name), used in after.items()
+        if (pid, name) in processes and pid != os.getpid()
+    }
+    busiest = sorted((item for item in spent.items() if item[1] > _BUSY_SHARE), key=lambda item: -item[1])[:3]
+    return describe(noise, watched, [f"{name} {100 * used:.0f} %" for name, used in busiest])
+
+
+def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
+    """Compare a moment's noise with the same limits as a round's.
+
+    Parameters
+    ----------
+    noise
+        What happened.
+    watched
+        Number of CPUs it happened on.
+    busiest
+        Other processes that used a CPU, in words.
+    """
+    found: list[Finding] = []
+    if isinstance(noise.steal_ns, Absent):
+        found.append(warn("stolen time", f"It is not known: {noise.steal_ns.reason}.", "Watch the ratios' intervals."))
+    else:
+        stolen = share([noise], lambda one: one.steal_ns, watched)
+        message = f"The hypervisor gives {stolen:.1%} of the CPU time to others right now."
+        fix = "Run at a quieter time, or on an instance with CPUs of its own."
+        found.append(check("stolen time", message, fix, passed=stolen <= STEAL_SHARE))
+    others = min(1.0, share([noise], lambda one: one.others_ns, watched))
+    message = f"They use {others:.1%} of the CPU time right now"
+    names = f": {', '.join(busiest)} of a CPU" if busiest else ""
+    if others > OTHERS_SHARE:
+        found.append(warn("other processes", f"{message}{names}.", "Stop them for the time of the run."))
+    else:
+        found.append(ok("other processes", f"{message}."))
+    if isinstance(noise.pressure_ns, Absent):
+        fix = "Boot with psi=1, where the kernel has it."
+        found.append(warn("waiting for a CPU", f"It is not known: {noise.pressure_ns.reason}.", fix))
+    else:
+        waiting = share([noise], lambda one: one.pressure_ns, 1)
+        message = f"Something waits for a CPU {waiting:.1%} of the time right now."
+        fix = "There is more work than CPUs: stop some of it."
+        found.append(check("waiting for a CPU", message, fix, passed=waiting <= PRESSURE_SHARE))
+    return found
+
+
+def _cpu_seconds() -> dict[tuple[int, str], float]:
+    found: dict[tuple[int, str], float] = {}
+    for process in psutil.process_iter():
+        try:
+            used = process.cpu_times()
+            found[process.pid, process.name()] = used.user + used.system
+        except psutil.Error:
+            continue  # it ended meanwhile, or belongs to another user
+    return found
+
+
+def clock(root: Path = ROOT) -> list[Finding]:
+    """Check what moves the processor's clock: governor, turbo, SMT, battery."""
+    facts = processor.clock(root)
+    governor = facts["governor"]
+    found: list[Finding] = []
+    if isinstance(governor, Absent):
+        found.append(ok("governor", f"It cannot be seen or set: {governor.reason}."))
+    elif governor == "performance":
+        found.append(ok("governor", "It is `performance`: the clock does not wait for load."))
+    else:
+        fix = "cpupower frequency-set -g performance (as root), for the time of the run."
+        found.append(warn("governor", f"It is `{governor}`: the clock follows the load.", fix))
+    if processor.boost(root) is True:
+        intel = (root / "sys/devices/system/cpu/intel_pstate/no_turbo").exists()
+        setting = (
+            "1 > /sys/devices/system/cpu/intel_pstate/no_turbo"
+            if intel
+            else "0 > /sys/devices/system/cpu/cpufreq/boost"
+        )
+        fix = f"echo {setting} (as root): slower, and steadier."
+        found.append(warn("turbo", "It is on: the clock depends on temperature and on how many cores work.", fix))
+    if integer(root / "sys/devices/system/cpu/smt/active") == 1:
+        cores = len({processor.siblings((number,), root) for number in online(root)})
+        message = f"It is on: two threads share each of the {cores} cores, and slow each other down."
+        fix = f"Use no more threads than cores (--threads {cores}), or echo off > /sys/devices/system/cpu/smt/control."
+        found.append(warn("SMT", message, fix))
+    if _on_battery(root):
+        found.append(warn("power", "This machine runs on its battery, which lowers the clock.", "Plug it in."))
+    return found
+
+
+def _on_battery(root: Path) -> bool:
+    supplies = sorted((root / "sys/class/power_supply").glob("*"))
+    mains = [integer(supply / "online") for supply in supplies if text(supply / "type") == "Mains"]
+    discharging = any(text(supply / "status") == "Discharging" for supply in supplies)
+    return discharging and not any(plugged == 1 for plugged in mains)
+
+
+def memory(root: Path = ROOT) -> list[Finding]:
+    """Check for swap that is in use, and the setting of huge pages."""
+    info = table(root / "proc/meminfo")
+    total, free = kibibytes(info, "SwapTotal"), kibibytes(info, "SwapFree")
+    found: list[Finding] = []
+    if not isinstance(total, Absent) and not isinstance(free, Absent):
+        used = total - free
+        if used > total // 10:
+            fix = "Close what fills the memory, then swapoff -a && swapon -a (as root)."
+            found.append(warn("swap", f"{gibibytes(used)} are swapped out.", fix))
+        else:
+            found.append(ok("swap", "There is none." if total == 0 else "It is not in use."))
+    pages = chosen(root / "sys/kernel/mm/transparent_hugepage/enabled")
+    if pages == "always":
+        message = "They are `always` on: whether a launch gets them depends on how fragmented memory is."
+        fix = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)."
+        found.append(warn("huge pages", message, fix))
+    elif not isinstance(pages, Absent):
+        found.append(ok("huge pages", f"They are set to `{pages}`."))
+    return found
+
+
+def layout(root: Path = ROOT) -> Finding:
+    """Check whether the kernel gives each launch another memory layout."""
+    randomised = integer(root / "proc/sys/kernel/randomize_va_space")
+    topic = "address randomisation"
+    if isinstance(randomised, Absent):
+        return ok(topic, f"It cannot be seen: {randomised.reason}.")
+    if randomised == FULL_RANDOMISATION:
+        return ok(topic, "It is on: each launch has another memory layout.")
+    message = f"It is {randomised}, not {FULL_RANDOMISATION}: launches have the same memory layout, or nearly so."
+    return warn(topic, message, f"sysctl kernel.randomize_va_space={FULL_RANDOMISATION} (as root).")
+
+
+def timer(root: Path = ROOT) -> Finding:
+    """Check the clock that samples are timed with."""
+    step_ns = timer_step_ns()
+    source = text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+    name = "" if isinstance(source, Absent) else f" (source `{source}`)"
+    if step_ns > _COARSE_NS:
+        message = f"It steps by {step_ns} ns{name}: calls of a few microseconds cannot be told apart."
+        fix = "See `dmesg | grep -i clocksource` for why the kernel gave up `tsc`, or take larger batches."
+        return warn("timer", message, fix)
+    return ok("timer", f"It steps by {step_ns} ns{name}.")
+
+
+def load() -> Finding:
+    """Check the load of the last minute."""
+    try:
+        lately = os.getloadavg()[0]
+    except OSError as error:
+        return warn("load", f"It is not known: {error}.", "Look at a task manager.")
+    cpus = os.cpu_count() or 1
+    message = f"{lately:.1f} in the last minute, on {cpus} CPUs."
+    return check("load", message, "Wait until it is low, or stop what makes it.", passed=lately <= cpus / 2)

@@ -1,0 +1,188 @@
+"""The programs a run needs: a container engine, the locks' Python, a compiler, and pip."""
+
+import contextlib
+import importlib.util
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import docker
+import msgspec
+
+from levelfield.errors import LevelfieldError
+from levelfield.machine.engine import ENGINE_ERRORS, Address, address, check_socket, connect, described, short
+from levelfield.machine.findings import Finding, Needs, bad, ok, warn
+from levelfield.machine.reading import Facts
+
+_START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
+_REGISTRY_TIMEOUT_SECONDS = 8
+
+
+class Engine(msgspec.Struct, frozen=True):
+    """Result of looking for the container engine."""
+
+    findings: tuple[Finding, ...]
+    facts: Facts = {}
+    """What it says about itself; empty where none answers."""
+
+    @property
+    def answers(self) -> bool:
+        return bool(self.facts)
+
+
+def container_engine(needs: Needs) -> Engine:
+    """Look for the engine, and whether it reaches its registry; say why there is none, each reason with its own fix."""
+    topic = "container engine"
+    try:
+        there = address()
+        check_socket(there)
+    except LevelfieldError as error:
+        return Engine((bad(topic, error.message, error.fix),))
+    except OSError as error:
+        return Engine((no_engine(error, there, installed=shutil.which("dockerd") is not None),))
+    try:
+        with contextlib.closing(connect(_REGISTRY_TIMEOUT_SECONDS)) as client:
+            facts = described(client)
+            found, reached = engine_found(facts, there), registry(client, needs.registry_image)
+    except LevelfieldError as error:
+        return Engine((bad(topic, error.message, error.fix),))
+    except ENGINE_ERRORS as error:
+        fix = f"See its log (journalctl -u docker), and {there.named_by}; without it, virtual environments are used."
+        message = f"What {there.named_by} names is no engine that answers: {short(error)}."
+        return Engine((warn(topic, message, fix),))
+    return Engine((found, reached), facts=facts)
+
+
+def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
+    """Return why no engine answers.
+
+    Parameters
+    ----------
+    error
+        What opening its socket gave.
+    there
+        Where it was looked for.
+    installed
+        Whether its program is on this machine.
+    """
+    topic, without = "container engine", "Without it the same locks run in virtual environments."
+    if isinstance(error, PermissionError):
+        message = f"One is running, but this user may not talk to it. {without}"
+        return warn(topic, message, "Run `sudo usermod -aG docker $USER`, log out and in again; or run as root.")
+    if isinstance(error, ConnectionRefusedError):
+        return warn(topic, f"One was running and has stopped: its socket is there, nobody answers. {without}", _START)
+    if there.named_by != "the default socket":
+        message = f"None answers at {there.host}, which {there.named_by} names: {short(error)}. {without}"
+        return warn(topic, message, "Start it, or name another: `docker context use default`, or DOCKER_HOST.")
+    if installed:
+        return warn(topic, f"One is installed, and not running. {without}", _START)
+    message = f"None is installed (nothing at {there.host.removeprefix('unix://')}). {without}"
+    return warn(topic, message, "Install one: apt-get install docker.io iptables (Debian), then start it.")
+
+
+def engine_found(facts: Facts, there: Address) -> Finding:
+    """Describe the engine that answers.
+
+    Parameters
+    ----------
+    facts, there
+        What it says about itself, and where it is.
+    """
+    message = (
+        f"{facts['engine']} {facts['version']} (API {facts['API version']}), by {facts['named by']}, storage driver "
+        f"{facts['storage driver']}, control groups v{facts['cgroup version']}."
+    )
+    if there.is_local:
+        return ok("container engine", message)
+    fix = "Run levelfield on the engine's own machine."
+    return warn("container engine", f"{message} It is on another machine, whose noise cannot be seen from here.", fix)
+
+
+def registry(client: docker.DockerClient, image: str) -> Finding:
+    """Ask the engine whether it reaches its image registry: only a base by digest needs it.
+
+    Parameters
+    ----------
+    client
+        A connected engine.
+    image
+        Reference of an image to ask the registry about; it is not pulled.
+
+    Returns
+    -------
+    Finding
+        Always `ok`, since bases are made from Debian packages by default; the message says whether it was reached.
+    """
+    topic = "image registry"
+    try:
+        client.api.inspect_distribution(image)  # type: ignore[no-untyped-call]
+    except ENGINE_ERRORS as error:
+        cause = str(error).rstrip('")').rsplit(": ", 1)[-1][:120]  # of a long chain the end, where the reason is
+        return ok(topic, f"The engine does not reach it ({cause}); bases made from Debian packages do without.")
+    return ok(topic, "The engine reaches it: --base registry can be used.")
+
+
+def wheels(needs: Needs) -> Finding:
+    """Check whether pip reaches its index, unless every wheel is in the cache already."""
+    topic = "wheels"
+    if needs.wheels_missing_bytes == 0:
+        return ok(topic, "Every wheel of the locks is in the cache; nothing has to be downloaded.")
+    ahead = "" if needs.wheels_missing_bytes is None else f" {needs.wheels_missing_bytes / 1e6:.0f} MB are to come."
+    pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else [shutil.which("pip3") or "pip"]
+    question = [*pip, "index", "versions", "msgspec", "--disable-pip-version-check", "--retries", "0", "--timeout", "5"]
+    fix = "See `pip config list`: index-url, proxy and cert; behind a company's proxy set PIP_CERT and HTTPS_PROXY."
+    try:
+        answer = subprocess.run(question, capture_output=True, text=True, timeout=30, check=False)
+    except OSError:
+        return bad(topic, "There is no pip here to fetch them with.", f"Run {Path(sys.executable).name} -m ensurepip.")
+    except subprocess.TimeoutExpired:
+        return bad(topic, f"pip got no answer from its index within 30 s.{ahead}", fix)
+    if answer.returncode == 0:
+        return ok(topic, f"pip reaches its index.{ahead}")
+    return bad(topic, f"pip does not reach its index.{ahead}", fix)
+
+
+def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
+    """Look for the Python that most locks are for, which virtual environments need.
+
+    Parameters
+    ----------
+    needs
+        `python` is the minor version to look for.
+    engine
+        Whether a container engine answers. If so, a Python that is missing does not matter.
+
+    Returns
+    -------
+    Finding
+        `bad` where neither that Python nor an engine is found.
+    """
+    topic = "Python"
+    if f"{sys.version_info[0]}.{sys.version_info[1]}" == needs.python:
+        return ok(topic, f"This is Python {needs.python}, which most locks are for.")
+    if shutil.which(f"python{needs.python}"):
+        return ok(topic, f"Python {needs.python}, which most locks are for, is on the path.")
+    message = f"Python {needs.python}, which most locks are for, is not here"
+    fix = (
+        f"Install it: apt-get install python{needs.python} python{needs.python}-venv, or use a container engine; or "
+        "run what this interpreter has itself: --launcher host."
+    )
+    if engine:
+        return ok(topic, f"{message}; containers bring their own.")
+    return bad(topic, f"{message}, and no engine answers that could bring it.", fix)
+
+
+def compiler(*, engine: bool) -> Finding:
+    """Check for what torch-compile needs outside of containers: g++ and Python's headers."""
+    topic = "C++ compiler"
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    missing = [name for name, there in (("g++", shutil.which("g++")), ("Python.h", header.is_file())) if not there]
+    if not missing:
+        return ok(topic, "g++ and Python's headers are there.")
+    message = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    if engine:
+        return ok(topic, f"{message} here; the image of torch brings both.")
+    fix = "apt-get install g++ python3-dev"
+    return warn(topic, f"{message}: in virtual environments `torch-compile` is absent.", fix)

@@ -1,0 +1,48 @@
+"""Names that a user gives: the error for an unknown one, with close matches, and what may be a file's name."""
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from levelfield.errors import LevelfieldError
+
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def check_file_name(what: str, name: str) -> None:
+    """Refuse a name that cannot be that of a file or folder on every system.
+
+    Parameters
+    ----------
+    what
+        What is named, as the beginning of a sentence: `A baseline`.
+    name
+        As the user typed it.
+
+    Raises
+    ------
+    LevelfieldError
+        The name is too long, or holds other characters.
+    """
+    if not FILE_NAME.fullmatch(name):
+        raise LevelfieldError(
+            f"{what} cannot be called {name[:80]!r}.",
+            fix="Use up to 64 letters, digits, dots, hyphens and underscores.",
+        )
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> LevelfieldError:
+    """Return the error for a name that is not known: it suggests close matches, else all known names.
+
+    Examples
+    --------
+    >>> print(unknown("image", "troch", ["torch", "jax"]))
+    There is no image called 'troch'. Did you mean 'torch'?
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        fix = "Did you mean " + " or ".join(f"{each!r}" for each in close) + "?"
+    else:
+        fix = f"Known: {', '.join(names)}." if names else "There are none."
+    return LevelfieldError(f"There is no {kind} called {name!r}.", fix=fix)

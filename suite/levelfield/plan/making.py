@@ -1,0 +1,331 @@
+"""Plans: of a user's selection, of two arms against each other, and of a record; what cannot be planned is refused."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from levelfield import scenarios as registered
+from levelfield.backends import registry
+from levelfield.compatibility.devices import Nvidia
+from levelfield.errors import LevelfieldError
+from levelfield.machine import devices, driver, topology, worker_memory
+from levelfield.machine.topology import Topology
+from levelfield.plan import arms as arm_names
+from levelfield.plan import (
+    batches,
+    cpu_pinning,
+    decoding,
+    definitions,
+    installed,
+    interpreters,
+    operators,
+    precision,
+    processes,
+)
+from levelfield.plan.blocks import blocks, cases
+from levelfield.plan.names import default_models, known, names_of_backends, names_of_models
+from levelfield.plan.placement import DeviceRequest, Placement, on_cpu, place
+from levelfield.plan.profiles import PROFILES
+from levelfield.plan.types import Plan, Selection, why_absent
+from levelfield.prepare.own_model import store, support
+from levelfield.prepare.own_weights import store as own_weights
+from levelfield.record import notices
+from levelfield.record.references import is_cuda_build
+from levelfield.record.schema import Arm, Run, Warning_
+from levelfield.scenarios import Scenario
+from levelfield.zoo import models as zoo
+
+
+def make(
+    selection: Selection,
+    *,
+    available: Sequence[int] | Topology | None = None,
+    here: Nvidia | None = None,
+) -> Plan:
+    """Turn a selection into a plan.
+
+    Parameters
+    ----------
+    selection
+        What the user typed.
+    available
+        CPUs this process may use, or how they are arranged; asked from the kernel where None.
+    here
+        NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used.
+
+    Raises
+    ------
+    LevelfieldError
+        Unknown names (with the close matches), and selections that cannot be.
+    """
+    all_names = (*names_of_backends(), *registry.names_on_gpus_only())
+    if selection.own is not None:
+        all_names = support.readers(all_names, selection.own)
+    twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
+    if twice is not None:
+        raise LevelfieldError(
+            f"{twice} is named twice.", fix=f"Name it once; --control {twice} measures it a second time."
+        )
+    backends = selection.backends or all_names
+    requested = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
+    missing: tuple[Warning_, ...] = ()
+    if not selection.locked and not selection.backends:
+        requested, missing = installed.only(requested, exported=selection.own is None)
+    placement = _place(selection, requested, here, named=bool(selection.backends))
+    arms = tuple({arm.id: arm for arm in placement.arms}.values())
+    if selection.pythons and not selection.backends:
+        arms, missing = interpreters.fitting(arms, selection.pythons)
+    placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
+    return _assemble(selection, placement, available)
+
+
+def pair(
+    selection: Selection,
+    first: str,
+    second: str,
+    *,
+    available: Sequence[int] | Topology | None = None,
+    here: Nvidia | None = None,
+) -> Plan:
+    """Plan blocks of exactly two arms, which may be the same thing twice.
+
+    Scenarios in which the launch is the turn get as many launches as the others, so that they too can be decided.
+
+    Parameters
+    ----------
+    selection
+        Everything but the backends.
+    first, second
+        Arms, as `plan.arms` reads them.
+    available, here
+        As in `make`.
+
+    Raises
+    ------
+    LevelfieldError
+        As in `make`.
+    """
+    read = (arm_names.parse(first), arm_names.parse(second))
+    return several(selection, read, available=available, here=here)
+
+
+def several(
+    selection: Selection,
+    arms: Sequence[Arm],
+    *,
+    available: Sequence[int] | Topology | None = None,
+    here: Nvidia | None = None,
+) -> Plan:
+    """Plan blocks of exactly these arms, which may be the same thing more than once.
+
+    Parameters
+    ----------
+    selection
+        Everything but the backends.
+    arms
+        In their order.
+    available, here
+        As in `make`.
+
+    Raises
+    ------
+    LevelfieldError
+        As in `make`.
+    """
+    named = arms
+    placement = _place(selection, tuple(arms), here, named=True)
+    arms = arm_names.numbered(placement.arms)
+    placement = msgspec.structs.replace(placement, arms=arms)
+    made = _assemble(msgspec.structs.replace(selection, control="none"), placement, available)
+    # Of a framework and a runtime that reads finished models, one can train: no pair.
+    blocks = tuple(block for block in made.blocks if len(block.arms) == len(arms))
+    if not blocks:
+        raise LevelfieldError(
+            f"Of {' and '.join(arm.id for arm in named)} only one can do that.", fix="Ask for another scenario."
+        )
+    reasons = [[why for arm in block.arms if (why := why_absent(block.case, arm))] for block in blocks]
+    if all(reasons):
+        raise LevelfieldError(
+            f"There is nothing that {' and '.join(arm.id for arm in named)} both do. {reasons[0][0]}",
+            fix="Ask for what both do, or compare other backends.",
+        )
+    made = msgspec.structs.replace(
+        made,
+        blocks=blocks,
+        scenarios=tuple(dict.fromkeys(block.case.scenario for block in blocks)),
+        training_batches=made.training_batches if any(block.case.trains for block in blocks) else {},
+    )
+    return with_launches(made, max(made.profile.generations, made.profile.launches_alone))
+
+
+def of_record(run: Run) -> Plan:
+    """Return the plan that a record began with, to resume it or to run it again.
+
+    Raises
+    ------
+    LevelfieldError
+        The record is of a profile that is not known here, or of a user's own file that is not here.
+    """
+    settings = run.settings
+    return Plan(
+        profile=PROFILES[known("profile", [settings.profile], PROFILES)[0]],
+        blocks=tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks),
+        models=settings.models,
+        backends=settings.backends,
+        scenarios=tuple(dict.fromkeys(block.case.scenario for block in run.blocks)),
+        precisions=settings.precisions,
+        batches=settings.batches,
+        threads=settings.thread_counts or (settings.threads,),
+        processes=settings.process_counts or (1,),
+        cpus=settings.cpus,
+        cpus_requested=settings.cpus_requested,
+        gpu=settings.gpu,
+        training_batches=settings.training_batches,
+        decoding_batches=settings.decoding_batches,
+        own=store.find_recorded(settings.own) if settings.own is not None else None,
+        own_weights=tuple(map(own_weights.find_recorded, settings.own_weights)),
+    )
+
+
+def with_launches(plan: Plan, launches: int | None) -> Plan:
+    """Return a plan in which every block has a least number of generations.
+
+    Parameters
+    ----------
+    plan
+        A plan; blocks with more generations keep them.
+    launches
+        The least number; None: the plan is returned as it is.
+    """
+    if launches is None:
+        return plan
+    return msgspec.structs.replace(
+        plan,
+        blocks=tuple(
+            msgspec.structs.replace(block, planned_generations=max(block.planned_generations, launches))
+            for block in plan.blocks
+        ),
+    )
+
+
+def with_timed_launches(plan: Plan, launches: int) -> Plan:
+    """Return a plan in which every block of timed windows has exactly so many generations.
+
+    Parameters
+    ----------
+    plan
+        A plan; its other blocks keep their generations.
+    launches
+        Generations to begin with, where more may follow.
+    """
+    blocks = tuple(
+        msgspec.structs.replace(block, planned_generations=launches) if block.case.timed else block
+        for block in plan.blocks
+    )
+    return msgspec.structs.replace(plan, blocks=blocks)
+
+
+def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
+    """Decide which arms compute on a GPU; the driver is asked only where one may be used, and `here` does not say."""
+    gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
+    request = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
+    if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
+        return on_cpu(arms, request)
+    return place(arms, request, here or driver.nvidia())
+
+
+def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | Topology | None) -> Plan:
+    """Make the plan of arms that have been placed; what the user did not name comes from the profile."""
+    arms = placement.arms
+    profile = PROFILES[known("profile", [selection.profile], PROFILES)[0]]
+    scenarios = known("scenario", selection.scenarios, registered.NAMES) or profile.scenarios
+    given = {each.model for each in selection.own_weights}
+    others = {*zoo.operators(), *zoo.answering(), *given}
+    known("model", [name for name in selection.models if name not in others], names_of_models())
+    models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
+    if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
+        scenarios = ("operators",)
+    models = operators.beside(models, scenarios)
+    precisions = selection.precisions
+    if (own := selection.own) is not None:
+        support.check(own, selection.models, arms)
+        models, scenarios = (own.model,), support.scenarios(own, selection.scenarios, profile.scenarios)
+        precisions = support.precisions(own, selection.precisions)
+    requested = [registered.get(name) for name in scenarios]
+    _check_device(requested, placement)
+    precisions = precision.chosen(precisions, arms, placement.device)
+    precision.check_fp32(requested, precisions)
+    if own is None:
+        precision.check_quantized(models, precisions)
+        definitions.check(models, arms)
+    arranged = _arranged(available)
+    pool = cpu_pinning.pool(selection.cpus, arranged)
+    together = processes.counts(selection, scenarios, placement.device)
+    threads = processes.threads(selection, together, pool)
+    sizes = batches.by_scenario(selection, profile, models, requested, arms, precisions, placement.device)
+    left_out: tuple[Warning_, ...] = ()
+    if "training" in sizes:
+        sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
+    depths = decoding.models_of(selection, profile.name, models, requested, arms, placement.device)
+    cached = next((sizes[each.name] for each in requested if each.decodes), {})
+    decoding.check_room({name: cached[name] for name in depths}, worker_memory.limit_bytes())
+    measured = cases(
+        scenarios,
+        models,
+        precisions,
+        threads,
+        sizes,
+        placement.device,
+        together,
+        depths,
+        decoding.kv_caches_of(selection, requested, arms),
+        trained=precision.trained(arms, precisions, placement.device),
+    )
+    return Plan(
+        profile=profile,
+        blocks=blocks(measured, arms, selection, profile),
+        models=models,
+        backends=tuple(dict.fromkeys(msgspec.structs.replace(arm, ordinal=1).id for arm in arms)),
+        scenarios=tuple(dict.fromkeys(case.scenario for case in measured)),
+        precisions=precisions,
+        batches=next((sizes[each.name] for each in requested if each.batched), {}),
+        threads=threads,
+        processes=together,
+        cpus=tuple(sorted(pool.cpus[: max(threads) * max(together)])),
+        cpus_requested=selection.cpus,
+        training_batches=sizes.get("training", {}),
+        decoding_batches={name: cached[name] for name in depths},
+        gpu=placement.gpu,
+        warnings=(
+            *placement.warnings,
+            *left_out,
+            *(notices.cuda_build(arm.id) for arm in arms if is_cuda_build(arm.variant, arm.version)),
+            *notices.of_cpus(len(arranged.allowed), arranged.quota),
+        ),
+        own=own,
+        own_weights=selection.own_weights,
+    )
+
+
+def _models_of(scenarios: Sequence[str]) -> tuple[str, ...]:
+    """Return the models of a run that names none: decoders and operators only where their scenarios are named."""
+    decodes = [bool(registered.get(name).decodes) for name in scenarios]
+    single = [registered.get(name).operators for name in scenarios]
+    some = () if all(one or other for one, other in zip(decodes, single, strict=True)) else default_models()
+    return some + (decoding.decoders() if any(decodes) else ()) + (zoo.operators() if any(single) else ())
+
+
+def _arranged(available: Sequence[int] | Topology | None) -> Topology:
+    if available is None:
+        return topology.read()
+    return available if isinstance(available, Topology) else topology.unknown(available)
+
+
+def _check_device(requested: Sequence[Scenario], placement: Placement) -> None:
+    on_device = next((each.name for each in requested if each.on_device), None)
+    if placement.gpu is None and on_device is not None:
+        raise LevelfieldError(
+            f"{on_device} keeps inputs and outputs on a GPU, and none is used.",
+            fix="Ask for latency or throughput, or for a GPU with --gpu 0.",
+        )

@@ -1,0 +1,115 @@
+"""A container that decodes pictures and splits texts: what reads strangers' files is not the supervisor itself.
+
+It is given contents, never a folder, and has no network. What it answers is checked as every worker's answer is.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
+from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.prepare.evaluation.vocabulary import Vocabulary
+from levelfield.record.schema import Image
+from levelfield.worker.messages import DecodePictures, PicturesDecoded, Pieces, Tokenize, Tokenized
+
+IMAGE = "preprocessor"
+SHORTER, SIDE = 256, 224
+"""Pixels: of the shorter side, and of the square that is cut out, as torchvision's evaluation has them."""
+MEMORY_BYTES = 4 << 30
+TIMEOUT_S = 300.0
+
+
+class Preprocessor:
+    """A preprocessor that is up."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self.versions: dict[str, str] = {}
+        """Of what decoded and split, once it has."""
+
+    def decode(self, files: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+        """Return the middle squares of picture files, and for each why it cannot be read, or an empty text.
+
+        Parameters
+        ----------
+        files
+            Contents.
+
+        Returns
+        -------
+        ndarray of uint8, shape (files, 224, 224, 3), and tuple of str
+
+        Raises
+        ------
+        WorkerError
+            It gives no usable answer.
+        """
+        reply = self._worker.ask(DecodePictures(tuple(files), SHORTER, SIDE), PicturesDecoded, TIMEOUT_S)
+        shape = (len(files), SIDE, SIDE, 3)
+        if len(reply.pixels) != int(np.prod(shape)) or len(reply.reasons) != len(files):
+            raise WorkerError("protocol", "The preprocessor answered with other pictures than it was given.")
+        self.versions |= reply.versions
+        return np.frombuffer(reply.pixels, np.uint8).reshape(shape), reply.reasons
+
+    def tokenize(self, vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Pieces, ...]:
+        """Return texts in pieces of a vocabulary.
+
+        Parameters
+        ----------
+        vocabulary, texts
+            What to split, and into what.
+
+        Raises
+        ------
+        WorkerError
+            It gives no usable answer.
+        """
+        request = Tokenize(vocabulary.content, vocabulary.lowercase, tuple(texts))
+        reply = self._worker.ask(request, Tokenized, TIMEOUT_S)
+        numbers = vocabulary.content.count("\n") + 1
+        for text, pieces in zip(texts, reply.pieces, strict=False):
+            whole = len(pieces.ids) == len(pieces.starts) == len(pieces.ends)
+            if not whole or max(pieces.ids, default=0) >= numbers or max(pieces.ends, default=0) > len(text):
+                raise WorkerError("protocol", "The preprocessor answered with pieces that are not of the text.")
+        if len(reply.pieces) != len(texts):
+            raise WorkerError("protocol", "The preprocessor answered with other texts than it was given.")
+        self.versions |= reply.versions
+        return reply.pieces
+
+
+@contextlib.contextmanager
+def opened(launcher: Launcher, image: Image, artifacts: Path) -> Iterator[Preprocessor]:
+    """Start a preprocessor, and end it.
+
+    Parameters
+    ----------
+    launcher, image
+        Where it runs, and the image that was prepared for it.
+    artifacts
+        Folder that it may read; it reads nothing there.
+
+    Raises
+    ------
+    LevelfieldError
+        It could not be started, or gave no usable answer.
+    """
+    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    spec = LaunchSpec(
+        name=IMAGE, image=image, threads=len(cpus), cpus=cpus, memory_bytes=MEMORY_BYTES, artifacts=artifacts
+    )
+    try:
+        worker = launcher.launch(spec)
+        try:
+            worker.await_ready(READY_TIMEOUT_S)
+            yield Preprocessor(worker)
+        finally:
+            worker.stop()
+    except WorkerError as error:
+        fix = "Leave --data out, or run with --launcher docker."
+        raise LevelfieldError(f"The data set could not be prepared: {error.message}", fix=fix) from error

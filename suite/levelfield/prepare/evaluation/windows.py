@@ -1,0 +1,129 @@
+"""What BERT takes of texts: one or two in pieces, with special pieces around them, filled up to a fixed length.
+
+A long text beside a question is given in windows that overlap, as BERT's published code for SQuAD does (`run_squad.py`
+of google-research/bert): every window begins 128 pieces after the one before it, and a piece that stands in several
+counts in the one where it has the most on both sides.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+STRIDE = 128
+"""Pieces from the beginning of a window to that of the next."""
+LONGEST_QUESTION = 64
+"""Pieces of a question; the rest is left out."""
+
+
+class Special(msgspec.Struct, frozen=True):
+    """Numbers of the special pieces in a vocabulary."""
+
+    pad: int
+    cls: int
+    sep: int
+
+
+class Window(msgspec.Struct, frozen=True):
+    """One part of a text, which is given beside a question."""
+
+    first: int
+    """Number of its first piece in the text."""
+    count: int
+    begins: int
+    """Where its first piece stands in the input."""
+    counts: tuple[bool, ...]
+    """For each piece, whether no other window has more around it."""
+
+
+def record(
+    dtype: np.dtype[Any], special: Special, first: Sequence[int], second: Sequence[int] | None
+) -> npt.NDArray[Any]:
+    """Return a record of one or two texts: [CLS] first [SEP] second [SEP], filled up with [PAD].
+
+    Parameters
+    ----------
+    dtype
+        Type of the record (`worker.items.record_of`); it says how long an input is.
+    special
+        Numbers of the special pieces.
+    first, second
+        Numbers of the pieces, no more than there is room for; None: there is no second text.
+    """
+    made = np.zeros((), dtype)
+    ids = [special.cls, *first, special.sep]
+    both = ids if second is None else [*ids, *second, special.sep]
+    made["input_ids"] = special.pad
+    made["input_ids"][: len(both)] = both
+    made["token_type_ids"][len(ids) : len(both)] = 1
+    made["attention_mask"][: len(both)] = 1
+    return made
+
+
+def shortened(first: Sequence[int], second: Sequence[int], room: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return two texts that fit: the longer one loses its last piece, again and again.
+
+    Parameters
+    ----------
+    first, second
+        Pieces.
+    room
+        Pieces that both may have together.
+    """
+    left, right = len(first), len(second)
+    while left + right > room:
+        if left > right:
+            left -= 1
+        else:
+            right -= 1
+    return first[:left], second[:right]
+
+
+def over(question: int, text: int, length: int) -> tuple[Window, ...]:
+    """Return the windows over a text that stands beside a question.
+
+    Parameters
+    ----------
+    question, text
+        Pieces that both have.
+    length
+        Of an input, with its special pieces.
+
+    Raises
+    ------
+    ValueError
+        There is no room for the text.
+    """
+    room = length - question - 3
+    if room < 1:
+        raise ValueError(f"A question of {question} pieces leaves no room in {length}.")
+    spans = []
+    start = 0
+    while True:
+        count = min(text - start, room)
+        spans.append((start, count))
+        if start + count >= text:
+            break
+        start += min(count, STRIDE)
+    return tuple(
+        Window(
+            first,
+            count,
+            question + 2,
+            tuple(_fullest(spans, position) == number for position in range(first, first + count)),
+        )
+        for number, (first, count) in enumerate(spans)
+    )
+
+
+def _fullest(spans: Sequence[tuple[int, int]], position: int) -> int:
+    """Return the window in which a piece has the most around it: the smaller side counts, and a little the length."""
+    scores = [
+        min(position - first, first + count - 1 - position) + 0.01 * count
+        if first <= position < first + count
+        else -1.0
+        for first, count in spans
+    ]
+    return scores.index(max(scores))

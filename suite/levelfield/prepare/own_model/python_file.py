@@ -1,0 +1,182 @@
+"""A network of a user's own as Python: kept by its content, looked at, and never run here.
+
+The file is parsed, to find its function and the framework that it imports. It is run by workers in containers alone.
+"""
+
+import ast
+import hashlib
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from levelfield.errors import LevelfieldError, printable
+from levelfield.paths import cache_folder
+from levelfield.record.files import write_atomically
+from levelfield.record.schema import Artifact, OwnFile
+from levelfield.safety import untrusted
+from levelfield.zoo.spec import Own
+
+MOST_BYTES = 1 << 20
+FRAMEWORKS = ("torch", "jax", "tensorflow")
+FILE = "network.py"
+DIGITS = 8
+"""Of a digest, in a name."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_EXAMPLE = "--module FILE.py:FUNCTION"
+
+
+def keep(text: str) -> OwnFile:
+    """Keep a copy of a file, and say what will be measured.
+
+    Parameters
+    ----------
+    text
+        `FILE.py:FUNCTION`.
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot be read, is no Python, lacks the function, or imports no framework or several.
+    """
+    path, _, function = text.rpartition(":")
+    if not path or not _NAME.fullmatch(function):
+        raise LevelfieldError(f"{_shown(text)} names no function of a file.", fix=f"Write {_EXAMPLE}.")
+    shown = _shown(Path(path).name)
+    try:
+        content = untrusted.read_plain(Path(path), MOST_BYTES)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{shown} cannot be read: {error.strerror or error}.", fix="Name a Python file that is there."
+        ) from error
+    described = _described(shown, content, function)
+    target = _file(described.sha256)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(target, content)
+    untrusted.limit_access(target, Path(path).stat().st_mode)
+    target.parent.chmod(0o755)
+    return described
+
+
+def find_recorded(known: OwnFile) -> OwnFile:
+    """Find the copy of a file that a record names, and look at it anew.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not here; or it differs from what the record declares.
+    """
+    if not _SHA256.fullmatch(known.sha256) or not _NAME.fullmatch(known.function):
+        raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
+    try:
+        content = _file(known.sha256).read_bytes()
+    except OSError as error:
+        raise LevelfieldError(
+            f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
+            fix="Give it with --module FILE.py:FUNCTION: the file itself decides, not its name.",
+        ) from error
+    if _described(known.file, content, known.function) != known:
+        raise LevelfieldError(
+            f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
+        )
+    return known
+
+
+def description(model: OwnFile, root: str) -> Own:
+    """Return the description that a worker needs.
+
+    Parameters
+    ----------
+    model
+        The file, as the run's settings describe it.
+    root
+        Folder of artifacts, as the worker sees it.
+    """
+    return Own(inputs=(), python=f"{root}/own/{model.sha256}/{FILE}", function=model.function)
+
+
+def artifact(model: OwnFile) -> Artifact:
+    """Return what the user gave as the record names it: by its own SHA-256, as `sha256sum` prints it."""
+    return Artifact(model.file, model.sha256, model.size_bytes)
+
+
+def check_isolated(model: OwnFile | None, launchers: Iterator[str]) -> None:
+    """Refuse to run a user's Python anywhere but in containers.
+
+    Parameters
+    ----------
+    model
+        The user's own file; None: there is none.
+    launchers
+        Kinds of launchers of all workers.
+
+    Raises
+    ------
+    LevelfieldError
+        It is Python, and some worker would not be in a container.
+    """
+    if model is not None and model.function and any(kind != "docker" for kind in launchers):
+        raise LevelfieldError(
+            f"{model.file} is a program, and is run in containers alone: without network, on a read-only system.",
+            fix="Start a container engine, and leave --launcher out.",
+        )
+
+
+def _file(sha256: str) -> Path:
+    return cache_folder("artifacts") / "own" / sha256 / FILE
+
+
+def _shown(text: str) -> str:
+    return printable(text.encode(errors="replace").decode())[:120]
+
+
+def _described(shown: str, content: bytes, function: str) -> OwnFile:
+    sha256 = hashlib.sha256(content).hexdigest()
+    stem = re.sub(r"[^A-Za-z0-9_]+", "-", Path(shown).stem).strip("-")[:40] or "network"
+    return OwnFile(
+        model=f"{stem}-{function}-{sha256[:DIGITS]}",
+        file=shown,
+        sha256=sha256,
+        size_bytes=len(content),
+        inputs=(),
+        outputs=(),
+        precision="fp32",
+        opset=0,
+        function=function,
+        framework=_framework(shown, content, function),
+    )
+
+
+def _framework(shown: str, content: bytes, function: str) -> str:
+    """Parse a file, and return the framework that it imports."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # its author's, and not this command's
+            tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise LevelfieldError(f"{shown} is no Python that can be read{where}.", fix="Try python3 FILE.py.") from error
+    functions = [each.name for each in tree.body if isinstance(each, ast.FunctionDef)]
+    if function not in functions:
+        there = ", ".join(functions[:8]) or "none"
+        raise LevelfieldError(
+            f"{shown} defines no function {function}: there is {there}.",
+            fix=f"Name one that takes no arguments and returns the network and its inputs: {_EXAMPLE}.",
+        )
+    imported = {name.partition(".")[0] for name in _imports(tree)}
+    found = [name for name in FRAMEWORKS if name in imported]
+    if len(found) != 1:
+        what = " and ".join(found) or f"none of {', '.join(FRAMEWORKS)}"
+        raise LevelfieldError(
+            f"{shown} imports {what}, and has to import exactly one of them.", fix="Split the file in two."
+        )
+    return found[0]
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Import):
+            yield from (alias.name for alias in each.names)
+        elif isinstance(each, ast.ImportFrom) and each.module is not None and not each.level:
+            yield each.module

@@ -1,0 +1,329 @@
+"""Reference of a user's own file: ONNX Runtime's answer with all of its graph optimisations off.
+
+Nobody has a float64 definition of a user's model. Run as the file has it, operator after operator, ONNX Runtime is the
+nearest there is to what ONNX says the file means: what is fused, folded, laid out anew or lowered in precision by those
+that are measured (ONNX Runtime with its optimisations among them) is then a difference, and is seen. It computes in
+float32 itself, so that a mistake of that one kernel would be everybody's reference: equal means *the same as ONNX
+Runtime's plain kernels*, not *right*.
+
+The tolerance of fp32 is ten times that of this tool's own models: the reference rounds too, and how a stranger's
+network magnifies rounding is not known. It is less than half of the smallest real mistake that was tried on those
+models (GELU by tanh, 2.2e-4). Lower precisions have the tolerances that they always have (`zoo.parity`).
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from levelfield.errors import LevelfieldError, printable
+from levelfield.images.wheels import Progress
+from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
+from levelfield.launchers.worker import WorkerError
+from levelfield.prepare.own_model import store
+from levelfield.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
+from levelfield.worker.messages import Load, Loaded, Output, Task, Verified, Verify
+from levelfield.zoo import honesty, own_inputs, parity, weights
+
+IMAGE = "onnxruntime"
+SETTINGS = {"graph": "off"}
+TIMEOUT_S = 900.0
+"""Without its optimisations it may be many times slower than those that are measured."""
+ITEMS = 2
+"""Items compared at the least: two calls where a call is one item."""
+TOLERANCE = 1e-4
+"""Of fp32."""
+_PREFIX = re.compile(r"^(\w+: )?(\[ONNXRuntimeError\] : \d+ : \w+ : )?")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One output of the file."""
+
+    name: str
+    values: npt.NDArray[np.float64]
+    exact: bool
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A user's file, and its reference."""
+
+    model: OwnFile
+    answers: dict[int, tuple[Answer, ...]]
+    """By batch."""
+    inputs_sha256: dict[int, str]
+    """Digest of one call's inputs, by batch."""
+    artifacts: tuple[Artifact, ...]
+
+
+def count_of(batch: int) -> int:
+    """Return how many items are compared: whole batches."""
+    return -(-max(batch, ITEMS) // batch) * batch
+
+
+def compute(
+    model: OwnFile, batches: Iterable[int], *, image: Image, launcher: Launcher, spec: LaunchSpec, progress: Progress
+) -> Reference:
+    """Let ONNX Runtime answer for every batch, in one launch.
+
+    Parameters
+    ----------
+    model, batches
+        The file, and the batches that cases have.
+    image
+        ONNX Runtime's, for the CPU.
+    launcher, spec
+        Where, and with which CPUs and memory.
+    progress
+        Called with a short line whenever a step begins.
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot run the file, or answers with what nothing can be compared with.
+    """
+    progress(f"asking ONNX Runtime, with its optimisations off, for the answers of {model.file}")
+    worker_paths = launcher.worker_paths(spec)
+    described = store.description(model, worker_paths.artifacts)
+    here = store.description(model, str(spec.artifacts))
+    answers: dict[int, tuple[Answer, ...]] = {}
+    made: list[Artifact] = []
+    files = {batch: store.prepared(model, batch) for batch in batches}  # a launcher may copy what is there, and no more
+    try:
+        worker = launcher.launch(spec)
+        try:
+            worker.await_ready(READY_TIMEOUT_S)
+            for batch, onnx in files.items():
+                task = Task(
+                    backend=IMAGE,
+                    model=model.model,
+                    batch=batch,
+                    threads=spec.threads,
+                    file_path=f"{worker_paths.artifacts}/{onnx.path}",
+                    file_sha256=onnx.sha256,
+                    settings=SETTINGS,
+                    own=described,
+                )
+                loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
+                verified = worker.ask(Verify(count_of(batch)), Verified, TIMEOUT_S)
+                answers[batch] = _usable(model, verified.outputs)
+                made.append(_artifact(model, batch, verified, loaded, image))
+        finally:
+            worker.stop()
+    except WorkerError as error:
+        said = _PREFIX.sub("", printable(error.message)).rstrip(".")
+        said = re.sub(r"\S*/model\.onnx", model.file, said)
+        raise LevelfieldError(
+            f"ONNX Runtime, which computes the reference without optimisations, cannot run {model.file}: {said}.",
+            fix="Look at the file with onnx.checker.check_model; where the inputs are the reason, give it some of its "
+            "own with --input NAME=FILE.npy.",
+        ) from error
+    return Reference(
+        model=model,
+        answers=answers,
+        inputs_sha256={batch: weights.sha256(own_inputs.make(here, 0, batch)) for batch in answers},
+        artifacts=(*store.artifacts(model), *made),
+    )
+
+
+def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, progress: Progress) -> Reference:
+    """Let the first arm answer for a network in Python: its answer is what all others are held against.
+
+    Parameters
+    ----------
+    model
+        The file.
+    arm
+        The first arm.
+    launcher, spec
+        Where, from which image, and with which CPUs and memory.
+    progress
+        Called with a short line whenever a step begins.
+
+    Raises
+    ------
+    LevelfieldError
+        It does not answer, or with what nothing can be compared with.
+    """
+    progress(f"asking {arm.id} for the answers of {model.file}")
+    worker_paths = launcher.worker_paths(spec)
+    task = Task(
+        backend=arm.backend,
+        model=model.model,
+        batch=1,
+        threads=spec.threads,
+        settings=arm.settings,
+        own=store.description(model, worker_paths.artifacts),
+    )
+    try:
+        worker = launcher.launch(spec)
+        try:
+            worker.await_ready(READY_TIMEOUT_S)
+            loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
+            verified = worker.ask(Verify(count_of(1), ask_computed=False), Verified, TIMEOUT_S)
+        finally:
+            worker.stop()
+    except WorkerError as error:
+        said = printable(error.message).rstrip(".")
+        raise LevelfieldError(
+            f"{model.function} of {model.file} did not answer in {arm.id}: {said}.",
+            fix="It has to return the network and its inputs; it runs in a container with that framework and NumPy, "
+            "and no other file of yours.",
+        ) from error
+    answers = [(output, _array(output)) for output in verified.outputs]
+    usable = [
+        Answer(str(number), values, output.exact)
+        for number, (output, values) in enumerate(answers)
+        if values is not None and np.isfinite(values).all()
+    ]
+    if not usable or len(usable) < len(answers):
+        raise LevelfieldError(
+            f"{model.function} of {model.file} answers with NaN, infinity or nothing, and nothing can be compared with "
+            "that.",
+            fix="Give it inputs that it answers.",
+        )
+    made = Artifact(
+        name=f"{model.model} reference",
+        sha256=_digest(verified.outputs),
+        size_bytes=sum(len(output.values) for output in verified.outputs),
+        made_by={"arm": arm.id, model.framework: loaded.version},
+    )
+    return Reference(model, {1: tuple(usable)}, {1: loaded.inputs_sha256}, (*store.artifacts(model), made))
+
+
+def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
+    """Compare a worker's outputs with the reference, each by itself; the result is that of the worst.
+
+    The centred error is reported and does not decide: to inputs that mean nothing to it, a network may answer alike.
+
+    Parameters
+    ----------
+    verified
+        What the worker says; not trusted in anything.
+    reference
+        The reference's answers.
+    precision
+        That of the case.
+    items
+        How many were compared.
+    """
+    tolerance = tolerance_of(precision)
+    given = [_array(output) for output in verified.outputs]
+    reason, worst = "", None
+    if len(given) != len(reference):
+        reason = f"It has {len(given)} outputs where the reference has {len(reference)}."
+    for found, expected in zip(given, reference, strict=False):
+        if found is None or found.shape != expected.values.shape:
+            shape = found.shape if found is not None else "that it has no numbers for"
+            reason = reason or (
+                f"The output {expected.name} has the shape {shape} where the reference has {expected.values.shape}."
+            )
+            continue
+        if not found.size:
+            continue
+        errors = parity.compare(found, expected.values)
+        if worst is None or errors.relative_l2 > worst.relative_l2:
+            worst = errors
+        reason = reason or _reason(found, expected, errors, tolerance)
+    flat = np.concatenate([each.reshape(-1) for each in given if each is not None] or [np.empty(0)])
+    finite = worst is not None and worst.finite
+    absent = Absent(reason or "not comparable")
+
+    def known(error: float | None) -> float | Absent:
+        return error if error is not None and math.isfinite(error) else absent
+
+    result = Parity(
+        equal=not reason and worst is not None,
+        relative_error=known(worst.relative_l2 if worst else None),
+        centred_error=known(worst.centred_relative_l2 if worst else None),
+        max_abs_error=worst.max_abs if worst and finite else absent,
+        tolerance=tolerance,
+        inputs=items,
+        projection=parity.project(flat) if finite and np.isfinite(flat).all() else (),
+        output_sha256=_digest(verified.outputs),
+        reason=reason or ("" if worst is not None else "All of its outputs are empty."),
+        cosine=worst.cosine if worst and worst.cosine is not None else absent,
+        top_1=Absent("what a user's own file answers is not known to be classes"),
+        rounding_error=Absent("there is no float64 reference of a user's own file"),
+    )
+    if worst is None or not finite:
+        return result
+    finding = honesty.judge(precision, worst.relative_l2, {}, verified.computed)
+    return msgspec.structs.replace(
+        result,
+        equal=result.equal and finding.holds,
+        reason=result.reason or finding.reason,
+        computed_in=finding.computed_in,
+        emulated=finding.emulated,
+    )
+
+
+def tolerance_of(precision: str) -> float:
+    """Return the largest relative error that counts as equal."""
+    return TOLERANCE if precision == honesty.FP32 else parity.TOLERANCES[precision]
+
+
+def _reason(found: npt.NDArray[np.float64], expected: Answer, errors: parity.Errors, tolerance: float) -> str:
+    if not errors.finite:
+        return f"The output {expected.name} holds NaN or infinity."
+    if expected.exact:
+        other = int((found != expected.values).sum())
+        return f"Of the output {expected.name}, {other} of {found.size} whole numbers are others." if other else ""
+    if errors.relative_l2 > tolerance:
+        return (
+            f"The relative error of the output {expected.name} is {errors.relative_l2:.1e}, over the tolerance of "
+            f"{tolerance:.0e}."
+        )
+    return ""
+
+
+def _usable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
+    """Return the reference's answers, where something can be compared with them."""
+    found = []
+    for name, output in zip(model.outputs, outputs, strict=False):
+        values = _array(output)
+        if values is None or not np.isfinite(values).all():
+            raise LevelfieldError(
+                f"To seeded inputs {model.file} answers with NaN or infinity ({name}), and nothing can be compared "
+                "with that.",
+                fix="Give it inputs of its own: --input NAME=FILE.npy.",
+            )
+        found.append(Answer(name, values, output.exact))
+    if len(found) != len(model.outputs) or not any(each.values.size for each in found):
+        raise LevelfieldError(
+            f"To seeded inputs {model.file} answers with nothing.",
+            fix="Give it inputs of its own: --input NAME=FILE.npy.",
+        )
+    return tuple(found)
+
+
+def _artifact(model: OwnFile, batch: int, verified: Verified, loaded: Loaded, image: Image) -> Artifact:
+    return Artifact(
+        name=f"{model.model} batch {batch} reference",
+        sha256=_digest(verified.outputs),
+        size_bytes=sum(len(output.values) for output in verified.outputs),
+        made_by={
+            "onnxruntime": loaded.version,
+            "graph optimisation": loaded.settings.get("graph optimisation", ""),
+            "lock": image.lock_sha256[:16] or image.tag,
+        },
+    )
+
+
+def _array(output: Output) -> npt.NDArray[np.float64] | None:
+    """Return an output's values; None where it says another shape than it has values for."""
+    dtype: np.dtype[Any] = np.dtype(output.dtype)
+    if min(output.shape, default=0) < 0 or math.prod(output.shape) * dtype.itemsize != len(output.values):
+        return None
+    return np.frombuffer(output.values, dtype=dtype).astype(np.float64).reshape(output.shape)
+
+
+def _digest(outputs: tuple[Output, ...]) -> str:
+    digest = hashlib.sha256()
+    for output in outputs:
+        digest.update(f"{output.dtype} {output.shape}\n".encode() + output.values)
+    return digest.hexdigest()

@@ -1,0 +1,90 @@
+"""From the options on a user's own file to what is measured."""
+
+from collections import Counter
+from pathlib import Path
+
+from levelfield.errors import LevelfieldError
+from levelfield.prepare.own_model import python_file, store
+from levelfield.record.schema import OwnFile
+
+
+def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tuple[str, str], ...]) -> OwnFile | None:
+    """Keep and read the file; None where there is none.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sizes, values
+        Pairs of a dimension and its size, and of an input and the file with its values.
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot be measured; or something was said of a file, and none was given.
+    """
+    if path is None:
+        if sizes or values:
+            option = "--dim" if sizes else "--input"
+            raise LevelfieldError(
+                f"{option} is about a file of your own, and none was given.", fix="Add --model FILE.onnx."
+            )
+        return None
+    for option, pairs in (("--dim", sizes), ("--input", values)):
+        for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
+            raise LevelfieldError(f"{option} was given twice for {twice}.", fix="Once is enough.")
+    return store.read(path, {name: int(size) for name, size in sizes}, {name: Path(file) for name, file in values})
+
+
+def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
+    """Keep the file that a record names, so that it is found by its digest.
+
+    Parameters
+    ----------
+    path
+        The file that the user gives; data that it keeps in files beside it is kept too.
+    recorded
+        The record's description of the file; None: the run was of the tool's own models.
+
+    Raises
+    ------
+    LevelfieldError
+        It is another file, or the record names none.
+    """
+    if recorded is None:
+        raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
+    if recorded.function:
+        raise LevelfieldError(f"The report is of a network in Python, {recorded.file}.", fix="Give it with --module.")
+    found = store.keep(path)
+    if (found.sha256, found.beside) != (recorded.sha256, recorded.beside):
+        raise LevelfieldError(
+            f"{path.name} is not the file that was measured: its SHA-256 is {found.sha256[:16]}…, and the report's "
+            f"{recorded.sha256[:16]}….",
+            fix=f"Ask its author for {recorded.file}.",
+        )
+
+
+def keep_recorded_module(text: str, recorded: OwnFile | None) -> None:
+    """Keep the Python file that a record names, so that it is found by its digest.
+
+    Parameters
+    ----------
+    text
+        `FILE.py:FUNCTION`, as the user gives it.
+    recorded
+        The record's description of the file; None: the run was of the tool's own models.
+
+    Raises
+    ------
+    LevelfieldError
+        It is another file or function, or the record names none.
+    """
+    if recorded is None or not recorded.function:
+        raise LevelfieldError("The report is not of a network in Python.", fix="Leave --module out.")
+    found = python_file.keep(text)
+    if (found.sha256, found.function) != (recorded.sha256, recorded.function):
+        raise LevelfieldError(
+            f"{found.file}:{found.function} (SHA-256 {found.sha256[:16]}…) is not what was measured: that is "
+            f"{recorded.function} of the file {recorded.sha256[:16]}….",
+            fix=f"Ask its author for {recorded.file}.",
+        )

@@ -1,0 +1,308 @@
+"""Copies of users' own files, by their content: in `artifacts/own/` of the cache, and found there again by digest.
+
+A record names a file by its digest alone. What is found for a digest is read anew: what a record says about a file's
+inputs is not believed.
+"""
+
+import hashlib
+import mmap
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from levelfield.backends.protobuf import MalformedError
+from levelfield.errors import LevelfieldError, printable
+from levelfield.paths import cache_folder, temporary_folder
+from levelfield.prepare.artifacts import ModelFile
+from levelfield.prepare.own_model import describe, onnx_format, python_file
+from levelfield.prepare.own_model.describe import Content
+from levelfield.record.schema import Artifact, OwnFile
+from levelfield.safety import untrusted
+from levelfield.worker.files import digest_of, files_in
+from levelfield.zoo import own_inputs
+from levelfield.zoo.spec import Own, OwnInput
+
+MODEL = "model.onnx"
+MAX_BYTES = (2 << 30) - 1
+"""Protocol Buffers end here: a longer file is none."""
+MAX_VALUES_BYTES = 4 << 30
+_CHUNK = 1 << 22
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LFS = b"version https://git-lfs.github.com/"
+
+
+def read(path: Path, dimensions: Mapping[str, int], values: Mapping[str, Path]) -> OwnFile:
+    """Keep a copy of a user's file and of the values given with it, and say what will be measured.
+
+    Parameters
+    ----------
+    path
+        The file.
+    dimensions
+        Sizes for dimensions without one.
+    values
+        Input to `.npy` file.
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot be read, is no ONNX model, or is one that cannot be measured.
+    """
+    content = keep(path)
+    given = {name: _keep_values(file) for name, file in values.items()}
+    return _described(content, dimensions, given)
+
+
+def find_recorded(known: OwnFile) -> OwnFile:
+    """Find the copy of a file that a record names, and read it anew.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not here; or it differs from what the record declares.
+    """
+    if known.function:
+        return python_file.find_recorded(known)
+    content = _content(known)
+    given = {each.name: each.sha256 for each in known.inputs if each.sha256}
+    for sha256 in (known.sha256, *known.beside.values(), *given.values()):
+        if not _SHA256.fullmatch(sha256):
+            raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
+    if not (_folder(content) / MODEL).is_file():
+        raise LevelfieldError(
+            f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
+            fix="Give it with --model PATH: the file itself decides, not its name.",
+        )
+    for sha256 in given.values():
+        if not _values_file(sha256).is_file():
+            raise LevelfieldError(
+                f"The run gave {known.file} values of its own (SHA-256 {sha256[:16]}…), which are not here.",
+                fix="Give them once with `levelfield bench --model PATH --input NAME=FILE.npy`.",
+            )
+    found = _described(content, known.dimensions, given)
+    if found != known:
+        raise LevelfieldError(
+            f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
+        )
+    return found
+
+
+def keep(path: Path) -> Content:
+    """Copy a file, and those beside it that it names, into the cache.
+
+    Raises
+    ------
+    LevelfieldError
+        It cannot be read, is too long, or is no ONNX model.
+    """
+    root = cache_folder("artifacts") / "own"
+    root.mkdir(exist_ok=True)
+    with temporary_folder("own") as outer:
+        draft = outer / "draft"
+        draft.mkdir()
+        sha256, size_bytes = _copy(path, draft / MODEL, MAX_BYTES)
+        graph = _graph(draft / MODEL, _shown(path))
+        beside = {name: _copy_beside(path, name, draft) for name in graph.beside}
+        size_bytes += sum((draft / name).stat().st_size for name in beside)
+        content = Content(_shown(path), sha256, size_bytes, beside)
+        draft.chmod(0o755)
+        target = _folder(content)
+        if not (target / MODEL).is_file():
+            shutil.rmtree(target, ignore_errors=True)
+            draft.replace(target)
+    return content
+
+
+def prepared(model: OwnFile, batch: int) -> ModelFile:
+    """Return the file as workers get it: the copy, with all its dimensions as long as one call has them.
+
+    Parameters
+    ----------
+    model
+        What `read` or `find_recorded` returned.
+    batch
+        Items in a call.
+    """
+    original = _folder(_content(model))
+    sides = describe.shapes(model, batch)
+    folder = original
+    if model.batched or model.dimensions:
+        key = "_".join(f"{name}={size}" for name, size in sorted(sides.items()))
+        folder = original / f"sized-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+        _write_sized(original, folder, sides, tuple(model.beside))
+    found = files_in(folder)
+    sha256 = digest_of(found)
+    return ModelFile(
+        path=f"{folder.relative_to(cache_folder('artifacts'))}/{MODEL}",
+        sha256=sha256,
+        artifact=Artifact(
+            name=f"{model.model} batch {batch} onnx",
+            sha256=sha256,
+            size_bytes=sum((folder / name).stat().st_size for name in found),
+            made_by={"from": model.sha256, "opset": str(model.opset)},
+        ),
+    )
+
+
+def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
+    """Return what the user gave as the record names it: every file by its own SHA-256, as `sha256sum` prints it."""
+    if model.function:
+        return (python_file.artifact(model),)
+    folder = _folder(_content(model))
+    files = [(model.file, model.sha256, folder / MODEL)]
+    files += [(name, sha256, folder / name) for name, sha256 in model.beside.items()]
+    files += [
+        (f"values of {each.name}", each.sha256, _values_file(each.sha256)) for each in model.inputs if each.sha256
+    ]
+    return tuple(Artifact(name, sha256, path.stat().st_size) for name, sha256, path in files)
+
+
+def description(model: OwnFile, root: str) -> Own:
+    """Return the description of a user's own file that a worker needs.
+
+    Parameters
+    ----------
+    model
+        The file, as the run's settings describe it.
+    root
+        Folder of artifacts, as the worker sees it; the paths of inputs are below it.
+    """
+    if model.function:
+        return python_file.description(model, root)
+    return Own(
+        tuple(
+            OwnInput(
+                name=each.name,
+                dtype=each.dtype,
+                shape=each.shape,
+                batched=each.batched,
+                path=f"{root}/own/{each.sha256}.npy" if each.sha256 else None,
+            )
+            for each in model.inputs
+        )
+    )
+
+
+def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[str, str]) -> OwnFile:
+    found = describe.describe(content, _graph(_folder(content) / MODEL, content.name), dimensions, values)
+    for each in description(found, str(cache_folder("artifacts"))).inputs:
+        if each.path is not None:
+            try:
+                own_inputs.read(Path(each.path), each)
+            except ValueError as error:
+                raise LevelfieldError(
+                    f"The values that were given for {each.name} cannot be taken: {error}",
+                    fix="Write them with numpy.save, one array in a file.",
+                ) from error
+    return found
+
+
+def _graph(path: Path, name: str) -> onnx_format.Graph:
+    """Read what a file declares; whatever is wrong with it is one sentence."""
+    with path.open("rb") as file:
+        start = file.read(len(_LFS))
+    if start == _LFS:
+        raise LevelfieldError(f"{name} is a pointer of Git LFS, not the file itself.", fix="Fetch it: git lfs pull.")
+    try:
+        with _mapped(path) as whole:
+            return onnx_format.read_graph(whole)
+    except MalformedError as error:
+        raise LevelfieldError(
+            f"{name} is not an ONNX model, or a damaged one: {str(error)[0].lower()}{str(error)[1:]}".rstrip(".") + ".",
+            fix="Export it again, or look at it with onnx.checker.check_model.",
+        ) from error
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[memoryview]:
+    if not path.stat().st_size:
+        yield memoryview(b"")
+        return
+    with path.open("rb") as file:
+        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    yield memoryview(whole)  # closed with the last view of it
+
+
+def _copy(source: Path, target: Path, most_bytes: int, *, inside: Path | None = None) -> tuple[str, int]:
+    """Copy a plain file; return its SHA-256 and its size."""
+    try:
+        opened = untrusted.open_plain(source, inside=inside)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{_shown(source)} cannot be read: {error.strerror or error}.", fix="Name an ONNX file that is there."
+        ) from error
+    with opened as file, target.open("wb") as copy:
+        status = os.fstat(file.fileno())
+        if status.st_size > most_bytes:
+            raise LevelfieldError(
+                f"{_shown(source)} is longer than {most_bytes} bytes, the most that such a file may have.",
+                fix="Save it with its weights in a file beside it: onnx.save_model(…, save_as_external_data=True).",
+            )
+        digest, size_bytes = hashlib.sha256(), 0
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            copy.write(chunk)
+            size_bytes += len(chunk)
+    untrusted.limit_access(target, status.st_mode)
+    return digest.hexdigest(), size_bytes
+
+
+def _copy_beside(path: Path, name: str, draft: Path) -> str:
+    """Copy a file with weights that must lie beside the model, and nowhere else; return its SHA-256."""
+    if Path(name).name != name or name in {MODEL, ".", ".."} or "\\" in name or "\0" in name or name.startswith("."):
+        raise LevelfieldError(
+            f"{_shown(path)} keeps weights in {name!r}, and only files in its own folder are read, not called {MODEL}.",
+            fix="Save it again as one file: onnx.save_model(onnx.load(…), …).",
+        )
+    source = path.with_name(name)
+    if not source.exists():
+        raise LevelfieldError(
+            f"{_shown(path)} keeps weights in {name}, which is not beside it.",
+            fix="Put it there, or save the model again as one file: onnx.save_model(onnx.load(…), …).",
+        )
+    return _copy(source, draft / name, 1 << 40, inside=path.parent)[0]
+
+
+def _write_sized(original: Path, folder: Path, sides: Mapping[str, tuple[int, ...]], beside: tuple[str, ...]) -> None:
+    """Write the file with these shapes of its inputs, and links to the weights beside it."""
+    if (folder / MODEL).is_file():
+        return
+    with temporary_folder("own") as outer:
+        draft = outer / "draft"
+        draft.mkdir()
+        with _mapped(original / MODEL) as whole, (draft / MODEL).open("wb") as file:
+            file.writelines(onnx_format.fixed(whole, sides))
+        untrusted.limit_access(draft / MODEL, (original / MODEL).stat().st_mode)
+        for name in beside:
+            (draft / name).hardlink_to(original / name)
+        draft.chmod(0o755)
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.replace(folder)
+
+
+def _keep_values(path: Path) -> str:
+    """Copy a file of values into the cache; return its SHA-256."""
+    with temporary_folder("own") as folder:
+        sha256, _ = _copy(path, folder / "values", MAX_VALUES_BYTES)
+        (folder / "values").replace(_values_file(sha256))
+    return sha256
+
+
+def _shown(path: Path) -> str:
+    """Return a file's name as a record may hold it: bytes that are no text, and signs that are none, are replaced."""
+    return printable(path.name.encode(errors="replace").decode())
+
+
+def _values_file(sha256: str) -> Path:
+    return cache_folder("artifacts") / "own" / f"{sha256}.npy"
+
+
+def _content(model: OwnFile) -> Content:
+    return Content(model.file, model.sha256, model.size_bytes, model.beside)
+
+
+def _folder(content: Content) -> Path:
+    return cache_folder("artifacts") / "own" / content.identity

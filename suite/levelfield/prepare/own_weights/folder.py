@@ -1,0 +1,215 @@
+"""A folder as the transformers library saves a network: its configuration, and its tensors in one file or several.
+
+Only safetensors files are read. Files that hold pickled objects are refused: to read one is to run what it says.
+"""
+
+import hashlib
+import os
+from io import BufferedReader
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from levelfield.errors import LevelfieldError, printable
+from levelfield.prepare.own_weights.safetensors_format import FLOATING, Mapped, Stored
+from levelfield.safety import untrusted
+
+CONFIG = "config.json"
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+MOST_CONFIG_BYTES = 1 << 20
+MOST_INDEX_BYTES = 64 << 20
+MOST_SHARDS = 1000
+_PICKLED = (
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+    "model.bin",
+    "model.pt",
+    "model.pth",
+    "tf_model.h5",
+    "flax_model.msgpack",
+)
+_CONVERT = 'convert it where you trust it: AutoModel.from_pretrained("FOLDER").save_pretrained("NEW")'
+_AGAIN = "Save it again with save_pretrained, or fetch the folder again."
+_LFS = b"version https://git-lfs"
+
+
+class Folder(msgspec.Struct, frozen=True):
+    """What is in a folder."""
+
+    name: str
+    """Its own, without where it lies."""
+    config: bytes
+    files: dict[str, str]
+    """Name to SHA-256."""
+    size_bytes: int
+    mode: int
+    """Permissions that all its files of tensors give."""
+    tensors: dict[str, tuple[str, Mapped]]
+    """Name of a tensor to the file that holds it."""
+
+    def stored(self, name: str) -> Stored:
+        """Return what is said of a tensor."""
+        return self.tensors[name][1].tensors[name]
+
+    def file_of(self, name: str) -> str:
+        """Return the file that a tensor is in."""
+        return self.tensors[name][0]
+
+    def read(self, name: str) -> npt.NDArray[np.float32]:
+        """Return a tensor as float32.
+
+        Raises
+        ------
+        LevelfieldError
+            It is of another type, or a value of it is no number.
+        """
+        file, mapped = self.tensors[name]
+        dtype = mapped.tensors[name].dtype
+        if dtype not in FLOATING:
+            raise LevelfieldError(
+                f"{file} holds {shown(name)} as {shown(dtype)}: {', '.join(FLOATING)} are read.",
+                fix="Save the network in one of these types: model.float().save_pretrained(…).",
+            )
+        found = mapped.read(name)
+        if not np.isfinite(found).all():
+            raise LevelfieldError(
+                f"{shown(name)} in {file} holds values that are infinite or no number.",
+                fix="Nothing could be compared. Give a network that answers.",
+            )
+        return found
+
+
+def read(path: Path) -> Folder:
+    """Read what a folder declares; its tensors stay in their files.
+
+    Parameters
+    ----------
+    path
+        The folder.
+
+    Raises
+    ------
+    LevelfieldError
+        A file is missing, damaged, pickled, or lies elsewhere.
+    """
+    if not _is_folder(path):
+        raise LevelfieldError(
+            f"{shown(path.name)} is not a folder.",
+            fix=f"Name a folder with {CONFIG} and {SINGLE}, as save_pretrained writes it.",
+        )
+    if not (path / CONFIG).exists():
+        raise LevelfieldError(
+            f"{shown(path.name)} has no {CONFIG}, which says how large the network is.",
+            fix="Name the folder that save_pretrained wrote, or a snapshot of the hub's cache.",
+        )
+    config, config_sha256 = _small(path, CONFIG, MOST_CONFIG_BYTES)
+    files, placed = {CONFIG: config_sha256}, dict[str, str]()
+    size_bytes, mode = len(config), 0o777
+    if (path / INDEX).exists() and not (path / SINGLE).exists():
+        index, files[INDEX] = _small(path, INDEX, MOST_INDEX_BYTES)
+        size_bytes += len(index)
+        placed = _placed(index)
+        shards = tuple(dict.fromkeys(placed.values()))
+    else:
+        _require_safetensors(path)
+        shards = (SINGLE,)
+    tensors: dict[str, tuple[str, Mapped]] = {}
+    for shard in shards:
+        mapped, files[shard], status = _open(path, shard)
+        size_bytes, mode = size_bytes + status.st_size, mode & status.st_mode
+        wanted = mapped.tensors if not placed else [name for name, file in placed.items() if file == shard]
+        for name in wanted:
+            if name not in mapped.tensors:
+                raise LevelfieldError(f"{INDEX} says that {shard} holds {shown(name)}, and it does not.", fix=_AGAIN)
+            tensors[name] = shard, mapped
+    return Folder(shown(path.name or path.resolve().name), config, files, size_bytes, mode, tensors)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long for any file
+        return False
+
+
+def shown(text: str) -> str:
+    """Return a stranger's text as a message or a record may hold it: short, and of characters that are signs."""
+    return printable(text.encode(errors="replace").decode())[:120]
+
+
+def _require_safetensors(path: Path) -> None:
+    if (path / SINGLE).exists() or (path / SINGLE).is_symlink():
+        return
+    pickled = next((name for name in _PICKLED if (path / name).exists()), None)
+    if pickled is not None:
+        raise LevelfieldError(
+            f"{shown(path.name)} holds {pickled}, and only {SINGLE} is read: a pickled file can run any program.",
+            fix=f"{_CONVERT[0].upper()}{_CONVERT[1:]}.",
+        )
+    raise LevelfieldError(
+        f"{shown(path.name)} holds neither {SINGLE} nor {INDEX}.", fix="Save the network there with save_pretrained."
+    )
+
+
+def _placed(index: bytes) -> dict[str, str]:
+    """Return the file of each tensor, as an index says it; only files in the folder itself are files of it."""
+    try:
+        found = msgspec.json.decode(index, type=dict[str, msgspec.Raw])
+        placed = msgspec.json.decode(found["weight_map"], type=dict[str, str])
+    except (msgspec.MsgspecError, KeyError, UnicodeDecodeError, RecursionError) as error:
+        raise LevelfieldError(f"{INDEX} cannot be read: it has no weight_map of names.", fix=_AGAIN) from error
+    shards = set(placed.values())
+    for shard in sorted(shards):
+        if not shard or Path(shard).name != shard or "\\" in shard or "\0" in shard or shard.startswith("."):
+            raise LevelfieldError(
+                f"{INDEX} names a file outside of the folder, {shown(shard)!r}: only files in the folder are read.",
+                fix="Do not use this folder unless you know who wrote it, and why.",
+            )
+        if not shard.endswith(".safetensors"):
+            raise LevelfieldError(
+                f"{INDEX} names {shown(shard)}, which is not a safetensors file.",
+                fix=f"{_CONVERT[0].upper()}{_CONVERT[1:]}.",
+            )
+    if not placed or len(shards) > MOST_SHARDS:
+        raise LevelfieldError(f"{INDEX} names {len(shards):,} files of tensors.", fix=_AGAIN)
+    return placed
+
+
+def _opened(path: Path, name: str) -> BufferedReader:
+    try:
+        return untrusted.open_plain(path / name, inside=path)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{name} of {shown(path.name)} cannot be read: {error.strerror or error}.",
+            fix="Put the file itself there, or fetch the folder again.",
+        ) from error
+
+
+def _small(path: Path, name: str, most_bytes: int) -> tuple[bytes, str]:
+    with _opened(path, name) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise LevelfieldError(f"{name} of {shown(path.name)} is longer than {most_bytes:,} bytes.", fix=_AGAIN)
+    return content, hashlib.sha256(content).hexdigest()
+
+
+def _open(path: Path, name: str) -> tuple[Mapped, str, os.stat_result]:
+    """Map a file of tensors; return it with its SHA-256 and what the file system says of it."""
+    with _opened(path, name) as file:
+        if file.peek(len(_LFS)).startswith(_LFS):
+            raise LevelfieldError(
+                f"{name} is a pointer of Git LFS, not the file itself.", fix="Fetch it: git lfs pull."
+            )
+        try:
+            mapped = Mapped(file)
+        except ValueError as error:
+            raise LevelfieldError(
+                f"{name} of {shown(path.name)} is no safetensors file, or a damaged one: {shown(str(error))}.",
+                fix=_AGAIN,
+            ) from error
+        file.seek(0)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return mapped, sha256, os.fstat(file.fileno())

@@ -1,0 +1,269 @@
+"""Weights of users' own, kept in the form in which workers read them: in `artifacts/weights/`, by their names.
+
+A record names a folder by its digest alone. Beside the weights lies a description; what a record says otherwise is not
+believed.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from levelfield.errors import LevelfieldError
+from levelfield.paths import cache_folder
+from levelfield.prepare.own_weights import folder as folders
+from levelfield.prepare.own_weights.families import FAMILIES, WITH_HEAD
+from levelfield.prepare.own_weights.families.types import Declared, Family
+from levelfield.prepare.own_weights.folder import CONFIG, Folder, shown
+from levelfield.record.files import write_atomically
+from levelfield.record.schema import Artifact, OwnWeights
+from levelfield.safety import untrusted
+from levelfield.worker.files import digest_of
+from levelfield.zoo import models, own_weights, weights
+from levelfield.zoo.spec import Model, Parameter
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ...]:
+    """Read a folder and keep its weights as workers read them.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    models_named
+        Models that take weights of this family, where they are among them; else the usual one takes them.
+
+    Returns
+    -------
+    tuple of OwnWeights
+        What will be measured.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder is not readable, or holds no network that has a definition here.
+    """
+    found = folders.read(path)
+    family = _family(found)
+    headed = WITH_HEAD.get(family.model_type)
+    if headed is not None and not set(headed.models).isdisjoint(models_named):
+        family = headed
+    declared, config = _declared(family, found)
+    taking = [name for name in family.models if name in models_named] or family.models[:1]
+    return tuple(_keep(found, family, declared, config, name) for name in taking)
+
+
+def _keep(found: Folder, family: Family, declared: Declared, config: dict[str, str], taking: str) -> OwnWeights:
+    sha256 = digest_of(found.files)
+    name = own_weights.name_of(taking, sha256, declared.sizes)
+    try:
+        model = models.get(name)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise _strange(found, str(error)) from error
+    placed = _placed(family, declared, model, found)
+    described = OwnWeights(
+        model=name,
+        family=family.model_type,
+        sha256=sha256,
+        files=found.files,
+        size_bytes=found.size_bytes,
+        dtypes=tuple(sorted({found.stored(each).dtype for each in placed.values()})),
+        config=config,
+    )
+    if _known(name) != described or not _whole(model):
+        target = file_of(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _description(name).unlink(missing_ok=True)
+        weights.write(model, target, _tensors(model, placed, found))
+        untrusted.limit_access(target, found.mode)
+        write_atomically(_description(name), msgspec.json.encode(described))
+    return described
+
+
+def find_recorded(recorded: OwnWeights) -> OwnWeights:
+    """Find the weights that a record names.
+
+    Raises
+    ------
+    LevelfieldError
+        They are not here; or the record says otherwise of them than their folder did.
+    """
+    if not _SHA256.fullmatch(recorded.sha256) or not models.has_own_weights(recorded.model):
+        raise LevelfieldError("The record names weights by something that is no digest.", exit_code=1)
+    known = _known(recorded.model)
+    if known is None or known.sha256 != recorded.sha256 or not _whole(_model(recorded)):
+        raise LevelfieldError(
+            f"The run measured weights of its author's own (a folder with SHA-256 {recorded.sha256[:16]}…), which are "
+            "not here.",
+            fix="Give them with --weights FOLDER: the content decides, not the name.",
+        )
+    if known != recorded:
+        raise LevelfieldError(
+            "The record says otherwise of the weights than their folder did.", fix="It was changed by hand."
+        )
+    return known
+
+
+def load(model: Model, root: Path) -> weights.Arrays:
+    """Map weights that are kept into memory.
+
+    Parameters
+    ----------
+    model
+        The network.
+    root
+        Folder of artifacts.
+
+    Raises
+    ------
+    LevelfieldError
+        They are not there any more.
+    """
+    try:
+        return weights.load(root / path_of(model.name), model)
+    except (OSError, ValueError) as error:
+        raise LevelfieldError(
+            f"The weights of {model.name} are not in the cache any more.", fix="Give them again with --weights FOLDER."
+        ) from error
+
+
+def artifact(described: OwnWeights) -> Artifact:
+    """Return what the user gave as the record names it: by the digest of the files that were read."""
+    return Artifact(f"folder of {described.model}", described.sha256, described.size_bytes)
+
+
+def file_of(name: str) -> Path:
+    """Return where the weights of a network are kept, whether they are there or not.
+
+    Parameters
+    ----------
+    name
+        Of the network.
+    """
+    return cache_folder("artifacts") / path_of(name)
+
+
+def path_of(name: str) -> str:
+    """Return the same under the artifacts folder."""
+    return f"weights/{name}.f32"
+
+
+def _model(recorded: OwnWeights) -> Model:
+    try:
+        return models.get(recorded.model)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise LevelfieldError("The record names sizes that no network has.", exit_code=1) from error
+
+
+def _description(name: str) -> Path:
+    return file_of(name).with_suffix(".json")
+
+
+def _known(name: str) -> OwnWeights | None:
+    """Return the description of what is kept under a name; None where nothing is."""
+    try:
+        return msgspec.json.decode(_description(name).read_bytes(), type=OwnWeights)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _whole(model: Model) -> bool:
+    try:
+        weights.load(file_of(model.name), model)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _family(found: Folder) -> Family:
+    try:
+        model_type = msgspec.json.decode(found.config, type=_Kind).model_type
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _strange(found, str(error)) from error
+    family = FAMILIES.get(model_type)
+    if family is None:
+        there = ", ".join(f"{each.title} ({name})" for name, each in FAMILIES.items())
+        raise LevelfieldError(
+            f"{CONFIG} of {found.name} is of the family {shown(model_type) or 'unknown'!r}, which has no definition "
+            f"here: there are {there}.",
+            fix="Export the network to ONNX and measure it with --model FILE.onnx, or as Python with --module.",
+        )
+    return family
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    model_type: str = ""
+
+
+def _declared(family: Family, found: Folder) -> tuple[Declared, dict[str, str]]:
+    """Return what a configuration says, and its fields as a record holds them."""
+    try:
+        config = msgspec.json.decode(found.config, type=family.config)
+        declared = family.declare(config, {name: found.stored(name).shape for name in found.tensors})
+        msgspec.convert(msgspec.to_builtins(declared.sizes), type(declared.sizes))  # checks the bounds
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise _strange(found, str(error)) from error
+    fields = {name: msgspec.to_builtins(value) for name, value in msgspec.structs.asdict(config).items()}
+    return declared, {name: shown(str(value)) for name, value in fields.items()}
+
+
+def _strange(found: Folder, why: str) -> LevelfieldError:
+    return LevelfieldError(
+        f"{CONFIG} of {found.name} describes no network that has a definition here: {shown(why)}.",
+        fix="Compare it with what save_pretrained writes, or export the network to ONNX and use --model FILE.onnx.",
+    )
+
+
+def _placed(family: Family, declared: Declared, model: Model, found: Folder) -> dict[str, str]:
+    """Return the name in the folder of every tensor of the network; every one has to be there, and no others."""
+    placed: dict[str, str] = {}
+    for parameter in model.parameters:
+        candidates = family.names(declared.sizes, parameter.name)
+        tied = declared.tied.get(parameter.name)
+        if tied is not None:
+            candidates = (*candidates, *family.names(declared.sizes, tied))
+        theirs = next((each for each in candidates if each in found.tensors), None)
+        if theirs is None:
+            raise LevelfieldError(
+                f"{found.name} holds no tensor {candidates[0]}, which {family.title} needs.",
+                fix=f"Save the whole network with save_pretrained, or correct {CONFIG}.",
+            )
+        _check_shape(parameter, theirs, found)
+        placed[parameter.name] = theirs
+    left = set(found.tensors) - set(placed.values())
+    strange = sorted(name for name in left if not _is_unused(family, name))
+    if strange:
+        raise LevelfieldError(
+            f"{found.file_of(strange[0])} holds {shown(strange[0])}, which {family.title} has no place for: it is "
+            "another network.",
+            fix="Export it to ONNX and measure it with --model FILE.onnx.",
+        )
+    return placed
+
+
+def _is_unused(family: Family, name: str) -> bool:
+    return name.startswith(family.unused) or name.endswith(family.unused_ends)
+
+
+def _check_shape(parameter: Parameter, theirs: str, found: Folder) -> None:
+    shape = found.stored(theirs).shape
+    if shape != parameter.shape:
+        raise LevelfieldError(
+            f"{found.file_of(theirs)} holds {theirs} of shape {_shape(shape)}, and {CONFIG} says "
+            f"{_shape(parameter.shape)}.",
+            fix="Bring the two together: they are of different networks.",
+        )
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape)) or "one number"
+
+
+def _tensors(model: Model, placed: dict[str, str], found: Folder) -> Iterator[npt.NDArray[np.float32]]:
+    for parameter in model.parameters:
+        yield np.ascontiguousarray(found.read(placed[parameter.name]))

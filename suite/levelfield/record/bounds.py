@@ -1,0 +1,84 @@
+"""Bounds on a record: one beyond them is refused, since it would take hours to analyse.
+
+A run refuses what would lead there when a worker reports it (`launchers.credible`).
+"""
+
+from levelfield.errors import LevelfieldError
+from levelfield.record.files import DAMAGED, MAX_BYTES, MAX_VALUES
+from levelfield.record.schema import Block, Run
+
+MAX_BLOCKS = 2_000
+MAX_RESULTS = 20_000
+"""Blocks times arms."""
+MAX_WINDOWS = 300_000
+MAX_ROUNDS = 2_000
+"""Rounds of one generation: the test for a steady state compares the windows of a launch with one another."""
+MAX_ROUND_ARMS = 5_000_000
+"""Generations × distinct rounds × arms of a block: how large the array of its windows is."""
+LONGEST_S = 366 * 86_400.0
+"""Longest duration that an option accepts: a year."""
+SEED_BITS = 63
+"""Size of a seed: it fits into the record's integers."""
+MAX_FACTS = 1_000_000
+"""Distributions, libraries, settings and facts of the machine together: a launch has some forty, and a `full` run has
+some three thousand launches in one precision."""
+
+MAX_LAUNCH_FACTS = 10_000
+"""Of these, of one launch."""
+MAX_WINDOW_CALLS = 1_000_000
+"""Timed calls of one window, and calls before it: what a worker is asked for at the most."""
+MAX_CALLS = 40_000_000
+"""Calls that the windows of a page stand for: eight bytes of memory each."""
+REPORTED = {"bytes": MAX_BYTES // 5 * 2, "values": MAX_VALUES // 5 * 2, "facts": MAX_FACTS // 5 * 2}
+"""What workers may report before each arm is held to its share of as much again: a fifth is left for all else."""
+MAX_ANSWERS = 3_000_000
+"""To all data sets, by all arms: all of ImageNet's validation set by seven arms in three precisions is a million."""
+
+
+def check(run: Run, name: str) -> None:
+    """Refuse a record that is larger than any run.
+
+    Parameters
+    ----------
+    run
+        A decoded record.
+    name
+        Name of the record in messages, such as its file.
+
+    Raises
+    ------
+    LevelfieldError
+        A limit is exceeded; the message says which.
+    """
+    _most(len(run.blocks), MAX_BLOCKS, "cases", name)
+    _most(sum(len(block.arms) for block in run.blocks), MAX_RESULTS, "results", name)
+    _most(sum(map(_windows, run.blocks)), MAX_WINDOWS, "windows", name)
+    for block in run.blocks:
+        _most(max((len(each.rounds) for each in block.generations), default=0), MAX_ROUNDS, "rounds", name)
+        rounds = {round_.index for generation in block.generations for round_ in generation.rounds}
+        arms = {turn.arm for each in block.generations for round_ in each.rounds for turn in round_.turns}
+        _most(len(block.generations) * len(rounds) * max(len(arms), len(block.arms)), MAX_ROUND_ARMS, "places", name)
+    facts = sum(sum(map(len, each.values())) + len(each) for each in (run.machine,))
+    facts += len(run.warnings) + len(run.artifacts)
+    facts += sum(len(image.distributions) + len(image.plugins) + len(image.layers) + 1 for image in run.images)
+    launches = [
+        len(launch.libraries) + len(launch.settings) + len(launch.environment)
+        for block in run.blocks
+        for generation in block.generations
+        for launch in generation.launches
+    ]
+    _most(max(launches, default=0), MAX_LAUNCH_FACTS, "facts of one launch", name)
+    _most(facts + sum(launches), MAX_FACTS, "facts", name)
+    _most(sum(len(each.answers) + len(each.scores) for each in run.accuracies), MAX_ANSWERS, "answers", name)
+    _most(len(run.accuracies), MAX_RESULTS, "arms that answered", name)
+
+
+def _windows(block: Block) -> int:
+    return sum(len(launch.warmup) for each in block.generations for launch in each.launches) + sum(
+        len(round_.turns) for each in block.generations for round_ in each.rounds
+    )
+
+
+def _most(count: int, most: int, what: str, name: str) -> None:
+    if count > most:
+        raise LevelfieldError(f"{name} holds {count:,} {what}, and a run has no more than {most:,}.", fix=DAMAGED)

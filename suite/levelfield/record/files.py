@@ -1,0 +1,341 @@
+"""Reading and writing `run.json`: bounded, checked against the schema, and written atomically."""
+
+import math
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
+from levelfield.safety import untrusted
+
+MAX_BYTES = 512 * 1024 * 1024
+"""Largest record that is read. A full run on a fast machine has some tens of megabytes."""
+MAX_VALUES = 50_000_000
+"""Most values that a record may have: each takes some forty bytes of memory once it is read."""
+LEAST_AMOUNT, HIGHEST_AMOUNT = 1e-9, 1e10
+"""Of a price: what can be typed."""
+MAX_CURRENCY_CHARS = 8
+LEAST_LATENCY_MS, MOST_LATENCY_MS = 0.001, 3_600_000.0
+"""Of a latency target: what can be typed."""
+DAMAGED = "The file was changed or damaged."
+NAME = "run.json"
+JOURNAL = "journal.jsonl"
+
+
+def write(run: Run, folder: Path) -> Path:
+    """Write the record into `folder`, atomically.
+
+    Parameters
+    ----------
+    run
+        The record.
+    folder
+        An existing folder; an existing record is replaced.
+
+    Returns
+    -------
+    Path
+        The file, `NAME` in `folder`.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder is read-only, or the disk is full.
+    """
+    target = folder / NAME
+    write_atomically(target, msgspec.json.encode(run) + b"\n")
+    return target
+
+
+def runs_in(reports: Path) -> list[Path]:
+    """Return the folders under `reports` that hold a record, by name.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder cannot be read.
+    """
+    try:
+        return sorted(
+            entry for entry in reports.iterdir() if not entry.name.startswith(".") and (entry / NAME).exists()
+        )
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise LevelfieldError(
+            f"The folder {reports} cannot be read: {error.strerror or error}.", fix="Name another one with --reports."
+        ) from error
+
+
+def write_atomically(target: Path, content: bytes) -> None:
+    """Write a temporary file, flush it to disk and rename it: a reader sees the old file or the new one.
+
+    Parameters
+    ----------
+    target
+        A file in an existing folder.
+    content
+        The whole content.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder is read-only, or the disk is full.
+    """
+    temporary: str | None = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise LevelfieldError(
+            f"{target} cannot be written: {error.strerror or error}.",
+            fix="Free space on that disk, or choose a folder you can write with --reports.",
+        ) from error
+
+
+def read(path: Path) -> Run:
+    """Read a record from a file, or from the `run.json` of a folder.
+
+    Records are untrusted input: the file is bounded in size and number of values, decoded against the schema, and
+    checked for consistency (`check`). Nothing in it is evaluated.
+
+    Raises
+    ------
+    LevelfieldError
+        The file is missing, too large, not JSON, of a newer schema, does not follow the schema (the message names the
+        field), or is inconsistent.
+    """
+    file = file_of(path)
+    run = decode(content_of(file), str(file))
+    check(run, str(file))
+    return run
+
+
+def file_of(path: Path) -> Path:
+    """Return the record's file for a folder or for the file itself."""
+    return path / NAME if path.is_dir() else path
+
+
+def content_of(file: Path) -> bytes:
+    """Return the bytes of a record's file, never more than `MAX_BYTES`.
+
+    Raises
+    ------
+    LevelfieldError
+        Missing, not a plain file, or too long.
+    """
+    try:
+        return untrusted.read_plain(file, MAX_BYTES)
+    except untrusted.TooLargeError as error:
+        raise LevelfieldError(
+            f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
+            fix="It is not a record of Levelfield, or it was damaged.",
+        ) from error
+    except OSError as error:
+        raise LevelfieldError(
+            f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its run.json."
+        ) from error
+
+
+class _Version(msgspec.Struct):
+    schema: int
+
+
+_NOT_JSON = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError)
+"""Errors of decoding; the last two are Python's, for text that is not UTF-8 and numbers of thousands of digits."""
+
+
+def decode(content: bytes, name: str) -> Run:
+    """Decode a record's JSON, whose content is not trusted.
+
+    Parameters
+    ----------
+    content
+        The JSON.
+    name
+        Name of the record in messages, such as its file.
+
+    Raises
+    ------
+    LevelfieldError
+        It is not JSON, has a schema of a newer version, does not follow the schema, or holds more than `MAX_VALUES`
+        values or numbers that no record has.
+    """
+    if content.count(b",") >= MAX_VALUES:
+        raise LevelfieldError(
+            f"{name} holds more than {MAX_VALUES:,} values, the most that a record may have.",
+            fix="It is not a record of Levelfield, or it was damaged.",
+        )
+    try:
+        version = msgspec.json.decode(content, type=_Version).schema
+    except _NOT_JSON as error:
+        raise LevelfieldError(
+            f"{name} is not a record: {_short(error)}.", fix="Name a run.json that Levelfield wrote."
+        ) from error
+    if version > SCHEMA:
+        raise LevelfieldError(
+            f"{name} has schema {min(version, INT_LIMIT)}; this Levelfield reads up to {SCHEMA}.",
+            fix="Install a newer Levelfield.",
+        )
+    if version < 1:
+        raise LevelfieldError(f"{name} has schema {max(version, -INT_LIMIT)}, which never was.", fix=DAMAGED)
+    try:
+        run = msgspec.json.decode(content, type=Run)
+    except _NOT_JSON as error:
+        raise LevelfieldError(
+            f"{name} does not follow the schema: {_short(error)}.",
+            fix="The file was changed or damaged, or a newer Levelfield wrote it.",
+        ) from error
+    _refuse_numbers(run, name)
+    return run
+
+
+def _short(error: BaseException) -> str:
+    """Return an error's text as one short line: it may quote the file."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def _refuse_numbers(run: Run, name: str) -> None:
+    """Refuse infinite numbers, to which `1e999` decodes, and integers of more than 64 bits.
+
+    By the schema all values of an array have one type, so the first value decides whether to check the others.
+    """
+    stack: list[Any] = [run]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is float:
+            if not math.isfinite(item):
+                raise LevelfieldError(f"{name} holds a number that is not finite.", fix=DAMAGED)
+        elif kind is int:
+            if not -INT_LIMIT <= item < INT_LIMIT:
+                raise LevelfieldError(f"{name} holds a number that is too large to be true.", fix=DAMAGED)
+        elif kind is tuple:
+            if item and type(item[0]) not in (int, str):  # of integers, the types bound each
+                stack += item
+        elif kind is dict:
+            stack += item.values()
+        elif kind not in _NO_NUMBERS:
+            stack += [held for field in item.__struct_fields__ if type(held := getattr(item, field)) not in _NO_NUMBERS]
+
+
+_NO_NUMBERS = frozenset({str, bool, type(None)})
+
+
+MAX_ATTEMPTS = 8
+"""How often the window of an arm is taken in one round: a run takes it no more often."""
+MAX_POLLS = 1_000
+"""Probes while one window waits: a run waits for fewer."""
+
+
+def check(run: Run, name: str) -> None:
+    """Refuse a record that follows the schema and is inconsistent.
+
+    Parameters
+    ----------
+    run
+        A decoded record.
+    name
+        Name of the record in messages, such as its file.
+
+    Raises
+    ------
+    LevelfieldError
+        The margin is not between 0 and 1, a price or a latency target cannot be, the counts of a calibration contradict
+        each other, a batch or a number of threads or processes is below one, a
+        depth is missing or of no use, a cache grows where there is none, or something is not unique that must be.
+    """
+    if not 0 < run.settings.margin < 1:
+        raise _impossible(name, f"a margin of {run.settings.margin}")
+    price = run.settings.price
+    if price is not None and not (
+        LEAST_AMOUNT <= price.per_hour <= HIGHEST_AMOUNT and len(price.currency) <= MAX_CURRENCY_CHARS
+    ):
+        raise _impossible(name, f"a price of {price.per_hour:g} an hour")
+    target = run.settings.latency_target_ms
+    if target is not None and not LEAST_LATENCY_MS <= target <= MOST_LATENCY_MS:
+        raise _impossible(name, f"a latency target of {target:g} ms")
+    known = run.calibrated
+    if known is not None and not (0 <= known.different <= known.runs and 0 <= known.same <= known.runs > 0):
+        raise _impossible(name, f"a calibration with {known.different} and {known.same} of {known.runs} runs")
+    if any(draw.ratio <= 0 for draw in run.earlier_controls):
+        raise _impossible(name, "an earlier control with a ratio below zero")
+    _check_answers(run, name)
+    _once((block.case.id for block in run.blocks), name, "cases")
+    for block in run.blocks:
+        if block.case.batch < 1 or block.case.threads < 1:
+            raise _impossible(name, f"a batch of {block.case.batch} on {block.case.threads} threads")
+        if block.case.processes < 1:
+            raise _impossible(name, f"a training in {block.case.processes} processes")
+        if block.case.depth < 0 or bool(block.case.depth) != bool(block.case.definition.decodes):
+            raise _impossible(name, f"{block.case.scenario} at a depth of {block.case.depth}")
+        if block.case.growing_cache and not block.case.depth:
+            raise _impossible(name, f"{block.case.scenario} with a growing cache")
+        _once((arm.id for arm in block.arms), name, "arms of a case")
+        _once((generation.index for generation in block.generations), name, "generations of a case")
+        _once((left.arm for left in block.left), name, "arms that left a case")
+        if not {left.arm for left in block.left} <= {arm.id for arm in block.arms}:
+            raise _impossible(name, "an arm that left a case in which it was not")
+        _check_generations(block, name)
+
+
+def _check_answers(run: Run, name: str) -> None:
+    """Refuse answers to a data set that are more or fewer than its items, or judged by what it is not judged by."""
+    sets = {(each.task, each.model): each for each in run.data_sets}
+    _once((f"{each.task} {each.model}" for each in run.data_sets), name, "data sets")
+    for known in run.data_sets:
+        if any(series and len(series) != len(known.items) for series in (known.labels, known.scores)):
+            raise _impossible(name, f"a data set of {len(known.items)} items with other labels")
+    for found in run.accuracies:
+        asked = sets.get((found.task, found.model))
+        if asked is None:
+            raise _impossible(name, f"answers to {found.task}, which it does not hold")
+        series = (found.answers, found.scores, *found.right.values(), *found.shares.values())
+        if any(each and len(each) != len(asked.items) for each in series):
+            raise _impossible(name, f"other answers than the {len(asked.items)} items of {asked.task}")
+        if found.failure is None and not (found.answers or found.scores):
+            raise _impossible(name, f"an arm that answered nothing of {asked.task}")
+    _once(
+        (f"{each.task} {each.model} {each.precision} {each.arm}" for each in run.accuracies), name, "answers of an arm"
+    )
+
+
+def _check_generations(block: Block, name: str) -> None:
+    for generation in block.generations:
+        _once((launch.arm for launch in generation.launches), name, "launches of a generation")
+        _once((round_.index for round_ in generation.rounds), name, "rounds of a generation")
+        for round_ in generation.rounds:
+            _once((turn.arm for turn in round_.turns if turn.probed_after is None), name, "turns of a round")
+            most = max(Counter(turn.arm for turn in round_.turns).values(), default=0)
+            if most > MAX_ATTEMPTS:
+                raise _impossible(name, f"a window that was taken {most} times")
+            if any(len(turn.polled_ns) > MAX_POLLS for turn in round_.turns):
+                raise _impossible(name, f"more than {MAX_POLLS} probes before a window")
+
+
+def _once(values: Iterable[str | int], name: str, what: str) -> None:
+    if any(count > 1 for count in Counter(values).values()):
+        raise _impossible(name, f"two {what} of one name")
+
+
+def _impossible(name: str, what: str) -> LevelfieldError:
+    return LevelfieldError(f"{name} tells of {what}, which no run has.", fix=DAMAGED)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a record, generated from the types."""
+    return msgspec.json.schema(Run)

@@ -1,0 +1,71 @@
+"""Tables and intervals as Markdown has them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from levelfield.report import units
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table.
+
+    Parameters
+    ----------
+    headings : sequence of str
+        One for each column; a colon at its end aligns the column to the right, and is not shown.
+    rows : iterable of sequence of str
+        Cells, as many as there are headings.
+
+    Yields
+    ------
+    str
+        A line.
+
+    Examples
+    --------
+    >>> list(table(["case", "ratio:"], [["mlp", "1.02"]]))
+    ['| case | ratio |', '|---|---:|', '| mlp | 1.02 |']
+    """
+    yield f"| {' | '.join(heading.removesuffix(':') for heading in headings)} |"
+    yield f"|{'|'.join('---:' if heading.endswith(':') else '---' for heading in headings)}|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def interval(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    form: Callable[[float], str],
+    *,
+    unit: str = "",
+    to: str = "–",
+) -> str:
+    """Return an estimate with its interval, where there is one.
+
+    Parameters
+    ----------
+    value, low, high : float or None
+        The estimate, and its interval.
+    form : callable
+        Writes a number.
+    unit : str
+        What follows the estimate alone.
+    to : str
+        Between both ends.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> interval(14.7, 14.5, 14.9, "{:.1f}".format, unit=" ms")
+    '14.7 ms (14.5–14.9)'
+    >>> interval(1.02, None, None, "{:.2f}".format)
+    '1.02'
+    """
+    if value is None:
+        return units.NO_VALUE
+    if low is None or high is None:
+        return f"{form(value)}{unit}"
+    return f"{form(value)}{unit} ({form(low)}{to}{form(high)})"

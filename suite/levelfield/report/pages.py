@@ -1,0 +1,101 @@
+"""What every page of ours has in common: templates that escape, and a policy that forbids all but our own."""
+
+import base64
+import hashlib
+from datetime import datetime
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from levelfield.report import names
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def templates(folder: Path) -> jinja2.Environment:
+    """Return the templates of a folder: every text is escaped, and an undefined name is an error."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"moment": _moment, "unbroken": _unbroken}
+    return environment
+
+
+def _moment(text: str) -> str:
+    """`21 November 2026, 10:15 UTC` for an ISO 8601 moment; other text as it is."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{when.day} {when:%B %Y, %H:%M} UTC"
+
+
+def _unbroken(text: str) -> str:
+    """Keep names such as `ResNet-50` and intervals such as `20.9–21.8` on one line: no break after a hyphen or dash."""
+    return text.replace("-", "-\u2060").replace("–", "–\u2060")
+
+
+def style(*further: Path) -> str:
+    """Return a page's style sheet: the colours of backends, what all pages have, and what this one has of its own."""
+    sheets = (path.read_text(encoding="utf-8") for path in (TEMPLATES / "page.css", *further))
+    return "\n".join((names.colour_styles(), *sheets))
+
+
+def policy(style: str, *, script: str = "", images: str = "data:") -> str:
+    """Return a page's Content-Security-Policy: its own style sheet and script, named by their hashes, and no other.
+
+    Parameters
+    ----------
+    style, script
+        The very texts of its elements; empty: it has no script.
+    images
+        Where pictures may come from.
+    """
+    scripts = f" script-src 'sha256-{_hash(script)}';" if script else ""
+    return (
+        f"default-src 'none'; style-src 'sha256-{_hash(style)}';{scripts} img-src {images}; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def render(template: jinja2.Template, *, style: str, script: str = "", images: str = "data:", **values: object) -> str:
+    """Return a page, with its style sheet, its script and the policy that names both.
+
+    Parameters
+    ----------
+    template
+        It writes `style`, `script` and `policy` where they belong.
+    style, script, images
+        As in `policy`; our own texts, which are not escaped.
+    values
+        What else the template uses.
+    """
+    return template.render(
+        style=Markup(style),  # noqa: S704  (our own files)
+        script=Markup(script),  # noqa: S704  (our own files)
+        policy=policy(style, script=script, images=images),
+        **values,
+    )
+
+
+def data_block(content: bytes) -> Markup:
+    """Make JSON fit for a script element of type application/json, out of which no text can break.
+
+    Parameters
+    ----------
+    content
+        JSON in UTF-8.
+    """
+    text = content.decode()
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  (all signs with a meaning in HTML are written as JSON escapes)
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,574 @@
+"""The verdicts in words, the same in the terminal and on the page."""
+
+import math
+from collections.abc import Sequence
+
+from levelfield.analysis import disturbances
+from levelfield.analysis.time_spent import COUNTED, TimeSpent
+from levelfield.analysis.types import (
+    Analysis,
+    BlockAnalysis,
+    ConvergenceBlock,
+    Counts,
+    Estimate,
+    LoadGenBlock,
+    RankedBlock,
+    RankedRow,
+    Row,
+    TimedBlock,
+)
+from levelfield.record.schema import Absent, Case, Imported, Run, Settings
+from levelfield.report import names, separation, units
+from levelfield.report.separation import IN_THESE_MINUTES, Relation
+from levelfield.statistics import windows
+from levelfield.statistics.proportions import Proportion, proportion
+
+ONE_BY_ONE = "Each call is of one item: its items a second are 1 ÷ latency, and no throughput."
+
+
+def overall(analysis: Analysis) -> str:
+    """Return the main result in one sentence: the fastest arm, model by model.
+
+    It is on latency, or on throughput where latency was not measured, or of what else was timed, or on trainings to a
+    target where nothing was timed.
+    """
+    chosen = _main(analysis)
+    if not chosen:
+        return _without_timing(analysis)
+    groups: dict[str, list[str]] = {}
+    for block in chosen:
+        if block.also_first:
+            groups.setdefault(_leading(block), []).append(f"{_where(block, chosen)} ({_widest(block)})")
+        elif block.best is not None:
+            top = f"trains to {goal(block)} fastest" if isinstance(block, ConvergenceBlock) else "is fastest"
+            groups.setdefault(f"{block.best} {_sole_leader(block, top)}", []).append(_where(block, chosen))
+    if not groups:
+        reason = chosen[0].unranked_reason
+        return f"{parity(analysis)} Nothing is ranked: {reason}."
+    clauses = [f"{who} on {join(places)}" for who, places in groups.items()]
+    missing = [_where(block, chosen) for block in chosen if block.best is None]
+    if missing:
+        clauses.append(f"{join(missing)} {'is' if len(missing) == 1 else 'are'} not ranked")
+    return "; ".join(clauses) + "."
+
+
+def _without_timing(analysis: Analysis) -> str:
+    if not analysis.status.answers:
+        return "Nothing was measured."
+    if any(block.best is not None for block in analysis.loadgen):
+        return " ".join(loadgen(block, analysis.loadgen) for block in analysis.loadgen if block.best is not None)
+    if analysis.loadgen:
+        return f"{parity(analysis)} Nothing is ranked: {analysis.loadgen[0].unranked_reason}."
+    return f"{parity(analysis)} No speed was measured."
+
+
+def _main(analysis: Analysis) -> Sequence[TimedBlock | ConvergenceBlock]:
+    """Return the blocks that the main result is on."""
+    timed = analysis.timed
+    by_scenario = ([block for block in timed if block.case.scenario == name] for name in ("latency", "throughput"))
+    return next(filter(None, by_scenario), timed) or analysis.convergence
+
+
+def margins(analysis: Analysis) -> str:
+    """Return how far behind the leading arms the next one is that is shown to be slower, case by case where few."""
+    chosen = [block for block in _main(analysis) if block.best is not None]
+    behind = []
+    for block in chosen:
+        first = {block.best, *block.also_first}
+        slower = (row for row in block.rows if separation.relation(row) is Relation.FASTER and row.arm not in first)
+        row = next(slower, None)
+        if row is not None and row.ratio is not None:
+            behind.append((row, row.ratio, _where(block, chosen)))
+    if not behind:
+        return "By how much: no arm is shown to be behind the others."
+    if len(behind) > _MOST_NAMED:
+        least, most = (pick(ratio.value for _, ratio, _ in behind) for pick in (min, max))
+        ends = [units.behind(Estimate(value))[0] for value in (least, most)]
+        return f"By how much: the next slower arm takes {ends[0]} to {ends[1]}."
+    parts = [f"{row.arm} at {units.behind(ratio)[0]} on {where}" for row, ratio, where in behind]
+    return f"By how much: the next slower {'arm is' if len(parts) == 1 else 'arms are'} {join(parts)}."
+
+
+def trust(run: Run, analysis: Analysis) -> str:
+    """Return what speaks for a result and against it, in one line: answers, disturbed rounds, warnings.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
+    status = analysis.status
+    parts = [parity(analysis).rstrip(".")]
+    if analysis.timed and run.imported is None:
+        total = status.rounds + status.rounds_disturbed
+        parts.append(disturbed(analysis).rstrip(".") or f"0 of {total} rounds were disturbed")
+    parts.append(units.plural(len(analysis.warnings), "warning") if analysis.warnings else "no warnings")
+    return f"Can it be trusted? {'; '.join(parts)}."
+
+
+_MOST_NAMED = 4
+"""Most cases that are named one by one in a heading."""
+
+
+def _where(block: TimedBlock | ConvergenceBlock, among: Sequence[TimedBlock | ConvergenceBlock]) -> str:
+    """Return a block's name: its model, and what distinguishes it from others of the same model."""
+    case = block.case
+    others = [other.case for other in among if other.case.model == case.model and other is not block]
+    extras = [f"batch {case.batch}"] if any(other.batch != case.batch for other in others) else []
+    extras += precisions_apart(block, among)
+    return names.network(case) + (f" ({', '.join(extras)})" if extras else "")
+
+
+def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
+    """Return the name of a block's model: `ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where blocks of it differ.
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it.
+    """
+    extras = precisions_apart(block, among)
+    return names.network(block.case) + (f" ({', '.join(extras)})" if extras else "")
+
+
+def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
+    """Return precision, threads and processes of a block, each only where other blocks of the model differ in it.
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it.
+
+    Returns
+    -------
+    list of str
+        Such as `["bf16", "1 thread"]`; empty where nothing has to be said.
+    """
+    case = block.case
+    others = [other.case for other in among if other.case.model == case.model]
+    extras = [case.precision] if any(other.precision != case.precision for other in others) else []
+    extras += [units.plural(case.threads, "thread")] if any(other.threads != case.threads for other in others) else []
+    together = any(other.processes != case.processes for other in others)
+    return extras + ([units.plural(case.processes, "process", "processes")] if together else [])
+
+
+def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
+    """Return a block's verdict, with its numbers.
+
+    `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9) in these minutes, 15 % (12–18 %) faster than
+    tensorflow-xla.`
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it: what distinguishes it from them is named.
+    """
+    case = block.case
+    what = f", {names.scenario_title(case).lower()}" if case.depth else ""
+    where = ", ".join([f"{names.model(case.model)}{what}{names.batch(case)}", *precisions_apart(block, among)])
+    rows = {row.arm: row for row in block.rows}
+    if block.best is None:
+        return f"{where}{', training' if case.trains else ''}: not ranked ({block.unranked_reason})."
+    leaders = [rows[block.best], *(rows[arm] for arm in block.also_first)]
+    unit = f"{units.NBSP}{case.rate_unit}" if case.per_item else ""
+    costs = join([f"{cost(row, case)}{unit}" for row in leaders])
+    if block.also_first:
+        where = f"{'in training' if case.trains else 'on'} {where}"
+    else:
+        top = "trains fastest" if case.trains else "is fastest"
+        if case.per_item and not (case.trains or case.one_by_one):
+            top = "has the highest throughput"
+        where = f"{_sole_leader(block, top)} on {where}"
+    return _ranked(block, where, f"{costs} {IN_THESE_MINUTES}")
+
+
+def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ()) -> str:
+    """Return the verdict on trainings to a target, with its numbers.
+
+    `jax is first at 97.0 % on small MLP: 61.2 ms (55.0–68.1) of training in these minutes and 95 steps, 12 % (9.0–15 %)
+    faster than torch.`
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it: what distinguishes it from them is named.
+    """
+    where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
+    rows = {row.arm: row for row in block.rows}
+    if block.best is None:
+        return f"{where}, time to accuracy: not ranked ({block.unranked_reason})."
+    best = rows[block.best]
+    steps = f"{units.digits(best.steps.value)} steps" if best.steps is not None else "no steps"
+    cost = f"{units.time_with_interval(best.time_ns)} of training {IN_THESE_MINUTES} and {steps}"
+    if block.also_first:
+        return _ranked(block, f"in reaching {goal(block)} on {where}", f"{block.best} takes {cost}")
+    return _ranked(block, f"{_sole_leader(block, 'is first')} at {goal(block)} on {where}", cost)
+
+
+def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
+    """Return the verdict on a case that MLPerf LoadGen drove, with its numbers; it is no MLPerf result.
+
+    `openvino is fastest in LoadGen SingleStream on ResNet-50: 21.4 ms (20.9–21.9) at the 90th percentile in these
+    minutes, 12 % (9.0–15 %) faster than onnxruntime.`
+
+    Parameters
+    ----------
+    block, among
+        A block, and all blocks that are shown with it: what distinguishes it from them is named.
+    """
+    where = f"LoadGen {block.scenario} on {', '.join([names.network(block.case), *precisions_apart(block, among)])}"
+    rows = {row.arm: row for row in block.rows}
+    if block.best is None:
+        return f"{where}: not ranked ({block.unranked_reason})."
+    best = rows[block.best]
+    if best.per_second is not None:
+        target = f" within {units.time(block.target_ns)}" if block.target_ns is not None else ""
+        value = f"{units.rate_with_interval(best.per_second)}{units.NBSP}{block.case.rate_unit}{target}"
+    else:
+        share = "99th" if block.scenario == "MultiStream" else "90th"
+        value = f"{units.time_with_interval(best.value_ns)} at the {share} percentile"
+    cost = f"{value} {IN_THESE_MINUTES}"
+    if block.also_first:
+        return _ranked(block, f"in {where}", f"{block.best} has {cost}")
+    return _ranked(block, f"{_sole_leader(block, 'is fastest')} in {where}", cost)
+
+
+def _leading(block: RankedBlock) -> str:
+    """Return what may be said of the arms that share the first rank, where several do.
+
+    `openvino and onnxruntime are not separated`; `openvino and jax are equal, openvino and torch are not separated`.
+    """
+    clauses = []
+    for word in Relation:
+        others = [row.arm for row in block.rows if row.arm in block.also_first and separation.relation(row) is word]
+        if others and word is Relation.FASTER:  # the interval against the best is sharper than that of all pairs
+            clauses.append(f"{block.best} is {word} than {join(others)}")
+        elif others:
+            clauses.append(f"{join([str(block.best), *others])} are {word}")
+    return ", ".join(clauses)
+
+
+def _widest(block: RankedBlock) -> str:
+    """Return from where to where the arms that share the first rank may lie behind the best: `0.0–8.0 %`."""
+    ratios = [row.ratio for row in block.rows if row.arm in block.also_first and row.ratio is not None]
+    lows = [ratio.low for ratio in ratios if ratio.low is not None]
+    highs = [ratio.high for ratio in ratios if ratio.high is not None]
+    return units.percent_range(min(lows) - 1, max(highs) - 1) if lows and highs else ""
+
+
+def _sole_leader(block: RankedBlock, top: str) -> str:
+    """Return what may be said of an arm that has the first rank for itself: `top` only where the next one is slower."""
+    others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
+    if not others:
+        return "alone is ranked"
+    return top if separation.relation(others[0]) is Relation.FASTER else "leads"
+
+
+def _ranked(block: RankedBlock, where: str, cost: str) -> str:
+    """Return which arm leads a block that is ranked, at what cost, and by how much."""
+    first = {block.best, *block.also_first}
+    ranked = [row for row in block.rows if row.standing == "ranked"]
+    others = [row for row in ranked if row.arm in first and row.arm != block.best]
+    behind = next((row for row in ranked if row.arm not in first), None)
+    if others:
+        more = join([f"{row.arm} takes {_more(row)}" for row in others])
+        follows = f"; {behind.arm} follows with {_behind(behind)}" if behind is not None else ""
+        return f"{_leading(block)} {where}: {cost}; {more} more time than {block.best}{follows}."
+    text = f"{block.best} {where}: {cost}"
+    if behind is None:
+        return f"{text}; no other arm could be ranked."
+    match separation.relation(behind):
+        case Relation.FASTER if behind.ratio is not None and behind.ratio.value >= units.MULTIPLE_FROM:
+            value, bounds = units.behind(behind.ratio)
+            return f"{text}; {behind.arm} takes {value}{f' ({bounds})' if bounds else ''} the time."
+        case Relation.FASTER:
+            return f"{text}, {_more(behind)} {Relation.FASTER} than {behind.arm}."
+        case word:
+            return f"{text}; {behind.arm} follows with {_more(behind)} more time, {word}."
+
+
+def quantiles_absent(block: TimedBlock) -> str:
+    """Say why rows of a block lack upper quantiles; empty where none does."""
+    calls = [row.counts.calls for row in block.rows if row.median_ns is not None]
+    reason = windows.quantiles_absent(min(calls)) if calls else ""
+    if not reason:
+        return ""
+    return f"{reason[:1].upper()}{reason[1:]}: of fewer, not even the slowest bounds it from above (95 %)."
+
+
+def images(run: Run) -> str:
+    """Name what trainings to a target were on: `the digits`; in records of earlier versions also `own images 1a2b…`."""
+    own = run.settings.own_images
+    return "the digits" if own is None else f"own images {own.sha256[:12]}".rstrip()
+
+
+def title(case: Case) -> str:
+    """`ResNet-50, latency, batch 1`."""
+    return f"{names.model(case.model)}, {names.scenario_title(case).lower()}{names.batch(case)}"
+
+
+def goal(block: ConvergenceBlock) -> str:
+    """`97.0 %`: the accuracy that a block is trained to."""
+    return units.accuracy(block.target) if block.target is not None else "the target"
+
+
+def cost(row: Row, case: Case) -> str:
+    """Write what an arm is compared by: the time of a call, or items per second without the unit.
+
+    Parameters
+    ----------
+    row, case
+        A row, and the case that it answers.
+    """
+    return (units.rate_with_interval if case.per_item else units.time_with_interval)(row.compared(case))
+
+
+def _more(row: RankedRow) -> str:
+    """Say how much more time than the best an arm takes: `9.8 % (0.0–22 %)`."""
+    return units.slower(row.ratio) if row.ratio is not None else units.NO_VALUE
+
+
+def _behind(row: RankedRow) -> str:
+    """Say how far behind the best an arm is: `9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`."""
+    if row.ratio is None:
+        return units.NO_VALUE
+    value, bounds = units.behind(row.ratio)
+    return value.removeprefix("+") + (f" ({bounds})" if bounds else "")
+
+
+def join(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut off with an ellipsis where it is longer than so many characters.
+
+    Parameters
+    ----------
+    text, longest
+        A text, and the most characters that it may have.
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def where_measured(run: Run) -> str:
+    """Return the launcher of the workers, and the reason where the user did not choose it; or the tool of a file."""
+    if run.imported is not None:
+        return imported(run.imported)
+    settings = run.settings
+    where = {
+        "docker": "Measured in one pinned container per framework",
+        "venv": "Measured in virtual environments, not in containers",
+        "host": "Measured in the current interpreter, in neither containers nor locked environments",
+    }[settings.launcher]
+    reason = f": {settings.launcher_reason.rstrip('.')}" if settings.launcher_reason else ""
+    reasons: dict[str, list[str]] = {}
+    for image in run.images:
+        if image.unlocked:
+            reasons.setdefault(image.unlocked.rstrip(". "), []).append(image.name)
+    unlocked = "; ".join(f"{join(images)} ({why})" for why, images in reasons.items())
+    others = _other_launchers(run)
+    return f"{where}{reason}{others}." + (f" Not what a lock says: {unlocked}." if unlocked else "")
+
+
+def imported(file: Imported) -> str:
+    """Say that another tool measured a run, and what its file does not say."""
+    version = "" if isinstance(file.version, Absent) else f" {file.version}"
+    lacks = f" Not in the file: {'; '.join(file.unknown)}." if file.unknown else ""
+    left_out = f" Left out: {'; '.join(file.left_out[:_MOST_LEFT_OUT])}" if file.left_out else ""
+    more = len(file.left_out) - _MOST_LEFT_OUT
+    rest = f"; and {more} more." if more > 0 else "." if left_out else ""
+    return (
+        f"Imported from a file of {file.tool}{version}: Levelfield measured none of it and compared no output with a "
+        f"reference.{lacks}{left_out}{rest}"
+    )
+
+
+_MOST_LEFT_OUT = 5
+
+
+def timed_region(run: Run) -> str:
+    """Return where inputs and outputs of timed calls are, in host memory or on the GPU."""
+    timed = [block.case for block in run.blocks if block.case.timed]
+    there = [case for case in timed if case.stays_on_device]
+    on_device = "array in the GPU's memory in, completed array in the GPU's memory out"
+    if not there:
+        return run.settings.timed_region
+    if len(there) == len(timed):
+        return on_device
+    names = join([*dict.fromkeys(case.definition.title for case in there)])
+    return f"{run.settings.timed_region}; {names}: {on_device}"
+
+
+def _other_launchers(run: Run) -> str:
+    """Return the arms with another launcher than the run's: `; onnxruntime+launcher=venv in …`."""
+    launchers = {
+        "docker": "in containers",
+        "venv": "in virtual environments",
+        "host": "in the current interpreter",
+    }
+    arms = {arm.id: arm.launcher for block in run.blocks for arm in block.arms if arm.launcher}
+    found = {name: launcher for name, launcher in arms.items() if launcher != run.settings.launcher}
+    return "".join(f"; {name} {launchers[launcher]}" for name, launcher in found.items())
+
+
+def parity(analysis: Analysis) -> str:
+    """Say how many answers equal the reference: `All 21 answers are equal to the reference.`."""
+    status = analysis.status
+    if not status.answers_compared:
+        return "No answer was compared with the reference."
+    if status.answers_equal == status.answers:
+        return f"All {status.answers} answers are equal to the reference."
+    parts = [f"{status.answers_equal} of {status.answers} answers equal the reference"]
+    wrong, missing = status.answers_compared - status.answers_equal, status.answers - status.answers_compared
+    parts += [f"{wrong} {'does' if wrong == 1 else 'do'} not"] if wrong else []
+    parts += [f"{missing} {'was' if missing == 1 else 'were'} not compared"] if missing else []
+    return f"{', '.join(parts)}."
+
+
+def disturbed(analysis: Analysis) -> str:
+    """Say what became of the disturbed rounds; empty where there were none."""
+    status = analysis.status
+    if not status.rounds_disturbed:
+        return ""
+    total = status.rounds + status.rounds_disturbed
+    fate = disturbances.fate(status.rounds_disturbed, status.rounds_kept)
+    return f"{status.rounds_disturbed} of {total} rounds were disturbed from outside and {fate}."
+
+
+def precision(half_width: float) -> str:
+    """Say how narrow the intervals became by which the schedule decides when to stop (half-width, log scale)."""
+    return (
+        "Measuring stops when the 95 % interval of every ratio of two arms is narrow enough, or at the budget; at the "
+        f"end the widest was ±{units.percent(math.expm1(half_width))}."
+    )
+
+
+def crossed(block: RankedBlock) -> str:
+    """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is.
+
+    `tensorflow (+25 %) is not shown to be slower, onnxruntime (+11 %) is: the launches of tensorflow differ more, which
+    widens its interval.`
+    """
+    found = separation.crossed(block)
+    if found is None:
+        return ""
+    wide, slower = (
+        f"{row.arm} ({units.behind(Estimate(row.ratio.value))[0]})" for row in found if row.ratio is not None
+    )
+    return (
+        f"{wide} is not shown to be slower, {slower} is: the launches of {found[0].arm} differ more, which widens its "
+        "interval."
+    )
+
+
+def windows_left_out(counts: Counts) -> str:
+    """Return how many windows of an arm count nowhere, and why: `2 disturbed, 1 warming`."""
+    left_out = {
+        "disturbed": counts.windows_disturbed,
+        "warming": counts.windows_warming,
+        "failed": counts.windows_failed,
+    }
+    return ", ".join(f"{number} {why}" for why, number in left_out.items() if number) or "0"
+
+
+def launches(blocks: Sequence[TimedBlock]) -> str:
+    """Return how many launches the arms of these blocks had: `6`, or `5 to 6` where not all are equal."""
+    counts = [row.launches for block in blocks for row in block.rows]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return str(most) if fewest == most else f"{fewest} to {most}"
+
+
+def cases_together(analysis: Analysis) -> str:
+    """Say what several ranked cases of a run do to the level of each; empty where one is ranked at the most."""
+    ranked = sum(block.best is not None for block in (*analysis.timed, *analysis.convergence, *analysis.loadgen))
+    if ranked < 2:
+        return ""
+    return (
+        f"Each of the {ranked} cases is a question of its own, and they are not corrected for one another: in up to "
+        f"{100 * (1 - 0.95**ranked):.0f}{units.NBSP}% of runs a false claim is made in one of them or more."
+    )
+
+
+def ended(settings: Settings) -> str:
+    """Say what was allowed to end the measurement of a case."""
+    if settings.precision_target is not None:
+        return f"as soon as every ratio was known within ±{units.percent(settings.precision_target)}"
+    if settings.ends_on_verdict:
+        return "as soon as there was a verdict"
+    if settings.clock_seconds is not None:
+        return f"with the last pass over all cases that fits into {units.duration(settings.clock_seconds)}"
+    return "once the lead of the best was known" if settings.races else "a fixed number of generations"
+
+
+def identical(analysis: Analysis) -> str:
+    """Say what identical arms were called over this run and those before it; empty where none had a control."""
+    pooled = analysis.identical
+    if pooled is None:
+        return ""
+    ratio = pooled.ratio
+    over = "one comparison" if pooled.draws == 1 else f"{pooled.draws} comparisons, earlier runs included"
+    text = f"Identical arms on this machine ({over}): their ratio is {ratio.value:.3f}"
+    if ratio.low is not None and ratio.high is not None:
+        text += f" ({ratio.low:.3f}–{ratio.high:.3f})"
+    text += ", where the truth is 1"
+    if pooled.different is not None:
+        text += f"; called different in {_share(pooled.different)}"
+    return f"{text}."
+
+
+def calibrated(run: Run) -> str:
+    """Say what a calibration of this machine had shown, which earlier versions made; empty: there is none."""
+    known = run.calibrated
+    if known is None:
+        return ""
+    where = f"{known.backend}, {names.model(known.model)}"
+    text = (
+        f"This machine was calibrated on {known.finished[:10]}: identical arms ({where}) were called different in "
+        f"{_share(proportion(known.different, known.runs))} and shown to be the same within "
+        f"{units.percent(known.margin)} in {known.same}"
+    )
+    if known.minimum_detectable_effect is not None:
+        text += (
+            f"; {known.launches} launches an arm find a slowdown of {units.percent(known.minimum_detectable_effect)} "
+            "in 95 % of cases"
+        )
+    return f"{text}."
+
+
+def _share(found: Proportion) -> str:
+    """`0 of 40 (95 %: 0.0–8.8 %)`."""
+    return f"{found.successes} of {found.trials} (95 %: {100 * found.low:.1f}–{100 * found.high:.1f}{units.NBSP}%)"
+
+
+def supervisor(share: float | Absent) -> str:
+    """`0.21 % of a core`, or why it is not known."""
+    if isinstance(share, Absent):
+        return f"not known: {share.reason}"
+    return f"{100 * share:.2f} % of a core"
+
+
+def time_spent(spent: TimeSpent) -> str:
+    """Say how much of a run's time lies inside windows that count, and what took the most of the rest."""
+    rest = [part for part in spent.parts if part.what != COUNTED][:3]
+    named = join([f"{part.what} ({units.percent(part.share)})" for part in rest])
+    inside = f"Of {units.duration(spent.seconds)}, {units.percent(spent.counted_share)} lie inside windows that count."
+    return f"{inside} The most of the rest: {named}." if rest else inside
+
+
+LABELS = {
+    "smoke": "A smoke run: it shows that everything works and computes the same. It ranks nothing.",
+    "emulated": "The processor was emulated: no time in this report says anything about a real one.",
+    "injected": "An arm of this run was slowed down on purpose, to test the method. It is no result.",
+    "ab": "Two arms were compared with each other: the comparison shows what differs between them.",
+    "so-far": "A first ranking, of two backends: the images of the others were not there yet.",
+    "demonstration": "A demonstration: not to be cited as a result.",
+}
+
+
+def label(name: str) -> str:
+    """Say what a labelled run may not be used for."""
+    return LABELS.get(name, f"This run is labelled: {name}.")

@@ -1,0 +1,137 @@
+"""In which state of the machine a run measured, and what contention would do, in words."""
+
+from levelfield.analysis.types import Analysis, BlockStates, Estimate, RankedRow, Row, TimedBlock
+from levelfield.record.schema import Absent
+from levelfield.report import names, sentences, units
+
+SLOWED = 1.05
+"""Arms are not named where contention makes none of them slower by more."""
+
+
+def sentence(analysis: Analysis) -> str:
+    """Say in which state of the machine a run measured, and what contention would do; empty: it timed no windows.
+
+    `Measured while no neighbour was busy (90 % of 2 341 probes); when one is, onnxruntime takes up to 1.65× as long
+    (MLP, throughput), openvino 1.11×.`
+    """
+    found = analysis.states
+    if found is None:
+        return ""
+    if isinstance(found, Absent):
+        return f"The state of the machine during this run is not known: {found.reason.rstrip('.')}."
+    probes = units.plural(found.probes, "probe")
+    share = f"{units.percent(found.low_share)} of {probes}"
+    unlike = ", except where a case says otherwise" if _any_unlike(analysis) else ""
+    match found.knowledge:
+        case "contended throughout":
+            return (
+                f"Contended throughout: only {share} were calm, so all windows are used{unlike}; what the machine does "
+                "when calm is not known."
+            )
+        case "one state seen":
+            return (
+                f"Measured in the one state of the machine that {probes} saw{unlike}: neither whether a neighbour was "
+                "busy nor what contention would do is known."
+            )
+        case "two states seen" if _was_calm(analysis):
+            return f"Measured while no neighbour was busy ({share}){unlike}; {_contention(analysis)}."
+        case "two states seen":
+            return (
+                f"Measured whatever neighbours did ({share} were calm): no window was calm from before to after, so "
+                f"all are used{unlike}."
+            )
+
+
+def of_case(block: TimedBlock, analysis: Analysis) -> str:
+    """Say of a case what the run's sentence does not; empty where nothing is left to be said.
+
+    Parameters
+    ----------
+    block, analysis
+        A case with its rows, and the analysis that it is of.
+    """
+    return " ".join(filter(None, (_unlike(block, analysis), _starved(block), _differ(block))))
+
+
+def contended(row: RankedRow) -> str:
+    """Return the cell of a row for its ratio when the machine was contended: `2.20× (2.02–2.40)`; empty: none is known.
+
+    Parameters
+    ----------
+    row
+        Of a case that is timed in windows; other rows have none.
+    """
+    return units.times(row.contended) if isinstance(row, Row) and row.contended is not None else ""
+
+
+def has_contended(block: TimedBlock) -> bool:
+    """Return whether any row of a case has a ratio when contended."""
+    return any(row.contended is not None for row in block.rows)
+
+
+def not_calm(row: Row) -> str:
+    """Return the windows that were left out since the machine was not calm, as the page's script reads them."""
+    return " ".join(f"{generation}:{round_}:{attempt}" for generation, round_, attempt in row.not_calm)
+
+
+def _was_calm(analysis: Analysis) -> bool:
+    return any(block.states is not None and block.states.calm for block in analysis.timed)
+
+
+def _any_unlike(analysis: Analysis) -> bool:
+    return any(_unlike(block, analysis) or _starved(block) for block in analysis.timed)
+
+
+def _contention(analysis: Analysis) -> str:
+    """Say what contention does to the arm that it slows most, and to the one that it slows least, each at its worst."""
+    worst: dict[str, tuple[float, str]] = {}
+    for block in analysis.timed:
+        where = f"{sentences.named(block, analysis.timed)}, {names.scenario_title(block.case).lower()}"
+        for row in block.rows:
+            if row.slowed is not None and row.standing in {"ranked", "shown"}:
+                worst[row.arm] = max(worst.get(row.arm, (0.0, "")), (row.slowed, where))
+    if not worst:
+        return "what contention would do is not known"
+    by_factor = sorted(worst, key=worst.__getitem__)
+    (most, where), (least, _) = worst[by_factor[-1]], worst[by_factor[0]]
+    if most <= SLOWED:
+        return f"when one is, no arm takes more than {_multiple(max(most, 1.0))} as long"
+    other = f", {by_factor[0]} {_multiple(least)}" if len(worst) > 1 else ""
+    return f"when one is, {by_factor[-1]} takes up to {_multiple(most)} as long ({where}){other}"
+
+
+def _multiple(factor: float) -> str:
+    return units.times(Estimate(factor))
+
+
+def _unlike(block: TimedBlock, analysis: Analysis) -> str:
+    """Say in which state a case was measured where it is not the run's."""
+    states, of_run = block.states, analysis.states
+    if not isinstance(of_run, BlockStates):
+        return ""
+    if states is None:
+        return "The machine was not probed here."
+    if states.knowledge == of_run.knowledge and (states.calm or not _was_calm(analysis)):
+        return ""
+    match states.knowledge:
+        case "contended throughout":
+            return "Contended throughout: too few probes until then were calm, so all windows are used."
+        case "one state seen":
+            return "Only one state of the machine was seen until then: whether it was calm is not known."
+        case "two states seen":
+            calm = "Measured while the machine was calm."
+            return calm if states.calm else "No window was calm from before to after, so all are used."
+
+
+def _starved(block: TimedBlock) -> str:
+    if not any(row.windows_of == "all" for row in block.rows) or (block.states is not None and not block.states.calm):
+        return ""
+    return "Some arms were not measured in the calm state in enough launches, so all figures here are of all windows."
+
+
+def _differ(block: TimedBlock) -> str:
+    arms = list(block.states.ranks_differ) if block.states is not None else []
+    if not arms:
+        return ""
+    is_are = "is" if len(arms) == 1 else "are"
+    return f"When a neighbour is busy, {sentences.join(arms)} {is_are} faster than {block.best}."

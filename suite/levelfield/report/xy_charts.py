@@ -1,0 +1,268 @@
+"""Charts with two axes: speed against accuracy, speed-up against threads or processes, operators under a roofline.
+
+Positions are percents; y is from the top.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from levelfield.analysis.precision import Level, Tradeoff
+from levelfield.analysis.scaling import Curve, Scaling
+from levelfield.analysis.types import ArmRow, CaseUse, Row
+from levelfield.record.schema import Absent
+from levelfield.report import axes, names, units
+from levelfield.report.axes import Tick
+
+SHAPES = ("circle", "square", "triangle", "diamond", "cross")
+"""Of the precisions of a chart, in the order of the run: the colour of a mark is that of its backend."""
+_AIR = 0.06
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A point with a shape; `low` and `high` are the ends of its interval on the vertical axis."""
+
+    x: float
+    y: float
+    backend: str
+    standing: str
+    label: str
+    shape: str = SHAPES[0]
+    low: float | None = None
+    high: float | None = None
+
+
+class Path(msgspec.Struct, frozen=True):
+    """A line through the points of one arm."""
+
+    backend: str
+    points: tuple[tuple[float, float], ...]
+
+
+class Plane(msgspec.Struct, frozen=True):
+    """A chart; the templates draw it."""
+
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+    x_label: str
+    y_label: str
+    spots: tuple[Spot, ...]
+    paths: tuple[Path, ...]
+    arms: tuple[tuple[str, str], ...]
+    """Arm and backend, for the legend."""
+    shapes: tuple[tuple[str, str], ...] = ()
+    """Shape, and its meaning."""
+    ideal: tuple[tuple[float, float], ...] = ()
+    """Points of a dashed line: the target, the speed-up of threads and processes that cost nothing, or the ceilings."""
+
+    @property
+    def summary(self) -> str:
+        """The chart in words."""
+        return "; ".join(spot.label for spot in self.spots)
+
+
+def tradeoff(found: Tradeoff) -> Plane | None:
+    """Return a chart of items a second (to the right: faster) against the relative error (down: nearer the reference).
+
+    None where fewer than two answers have both.
+    """
+    plotted = [
+        (level, rate, error) for level in found.levels if (rate := _rate(level.row)) and (error := _error(level))
+    ]
+    if len(plotted) < 2:
+        return None
+    rates = [rate for _, rate, _ in plotted]
+    scale = units.scale_count(max(rates))
+    x = axes.make(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
+    y, y_ticks = _decades([error for _, _, error in plotted])
+    shape_of = dict(zip(found.precisions, SHAPES, strict=False))
+    spots = {
+        (level.row.arm, level.precision): Spot(
+            x=x.at(rate),
+            y=y(math.log10(error)),
+            shape=shape_of.get(level.precision, SHAPES[-1]),
+            backend=level.row.backend,
+            standing=level.row.standing,
+            label=f"{level.row.arm}, {level.precision}: {units.rate(rate)} items/s, error {units.error(error)}",
+        )
+        for level, rate, error in plotted
+    }
+    arms = legend(level.row for level, _, _ in plotted)
+    return Plane(
+        x_ticks=x.ticks,
+        y_ticks=y_ticks,
+        x_label=f"{x.label}{', logarithmic' if x.log else ''} · {x.better}",
+        y_label="relative error, logarithmic · lower is better",
+        spots=tuple(spots.values()),
+        paths=tuple(
+            path_of(spots[arm, precision] for precision in found.precisions if (arm, precision) in spots)
+            for arm, _ in arms
+        ),
+        arms=arms,
+        shapes=tuple((shape_of.get(precision, SHAPES[-1]), precision) for precision in found.precisions),
+    )
+
+
+def roofline(found: Sequence[CaseUse]) -> Plane | None:
+    """Return a chart of what the fastest arm of each operator computes a second, against what it computes for a byte.
+
+    The dashed line is the lower of the two measured ceilings: of what memory delivers, and of matrix products. From a
+    mark down to the slowest arm that is equal runs its whisker.
+
+    Parameters
+    ----------
+    found
+        Operators that do arithmetic, measured with one number of threads.
+
+    Returns
+    -------
+    Plane or None
+        None where fewer than two have a time.
+
+    References
+    ----------
+    S. Williams, A. Waterman, D. Patterson (2009). Roofline: an insightful visual performance model for multicore
+    architectures. Communications of the ACM 52(4).
+    """
+    plotted = [use for use in found if use.work.macs]
+    if len(plotted) < 2:
+        return None
+    intensity = [2 * use.work.macs / (use.work.weight_bytes + use.work.activation_bytes) for use in plotted]
+    fastest = [min(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
+    slowest = [max(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
+    flops, bytes_per_s = (ceiling.per_s for ceiling in (plotted[0].ceilings.flops, plotted[0].ceilings.bytes))
+    x = axes.make(intensity, 1.0, "FLOP for each byte that is moved once", "")
+    y, y_ticks = _decades([*(each.flops_per_s.value for each in (*fastest, *slowest)), flops], unit="FLOP/s")
+    kinds = tuple(dict.fromkeys(_kind(use) for use in plotted))
+    shape_of = dict(zip(kinds, SHAPES, strict=False))
+    ends = (x.low, min(max(flops / bytes_per_s, x.low), x.high), x.high)
+    return Plane(
+        x_ticks=x.ticks,
+        y_ticks=y_ticks,
+        x_label=f"{x.label}{', logarithmic' if x.log else ''}",
+        y_label="FLOP/s, logarithmic · higher is better",
+        spots=tuple(
+            Spot(
+                x=x.at(at),
+                y=y(math.log10(best.flops_per_s.value)),
+                backend=best.backend,
+                standing="ranked",
+                label=f"{names.model(use.case.model)}: {best.arm} {units.amount(best.flops_per_s.value, 'FLOP/s')}, "
+                f"{worst.arm} {units.amount(worst.flops_per_s.value, 'FLOP/s')}",
+                shape=shape_of.get(_kind(use), SHAPES[-1]),
+                low=y(math.log10(worst.flops_per_s.value)),
+                high=y(math.log10(best.flops_per_s.value)),
+            )
+            for use, at, best, worst in zip(plotted, intensity, fastest, slowest, strict=True)
+        ),
+        paths=(),
+        arms=tuple(dict.fromkeys((each.arm, each.backend) for each in fastest)),
+        shapes=tuple((shape_of.get(kind, SHAPES[-1]), kind) for kind in kinds),
+        ideal=tuple((x.at(at), y(math.log10(min(flops, at * bytes_per_s)))) for at in ends),
+    )
+
+
+def _kind(use: CaseUse) -> str:
+    """Return what kind of operator it is: `matrix product`, `convolution`, `attention`."""
+    kind = next(iter(use.work.macs_by_kind), "").partition(" ")[0]
+    return "matrix product" if kind == "dense" else kind
+
+
+def _decades(values: Sequence[float], unit: str = "") -> tuple[Callable[[float], float], tuple[Tick, ...]]:
+    """Return the position on a logarithmic axis by the power of ten, from the top, and ticks at whole decades."""
+    low = math.floor(math.log10(min(values)))
+    high = max(math.ceil(math.log10(max(values)) + 1e-9), low + 1)
+
+    def y(exponent: float) -> float:
+        share = (exponent - low) / (high - low)
+        return round(100 * (1 - _AIR - (1 - 2 * _AIR) * share), 2)
+
+    exponents = range(low, high + 1, math.ceil((high - low) / 6))
+    return y, tuple(
+        Tick(label=units.amount(10.0**exponent, unit) if unit else units.power(exponent), at=y(exponent))
+        for exponent in exponents
+    )
+
+
+def scaling(found: Scaling) -> Plane | None:
+    """Return a chart of every arm's speed-up against its threads or processes, with the ideal speed-up.
+
+    None where no arm has one.
+    """
+    curves = [(curve, points) for curve in found.curves if len(points := _points(curve)) > 1]
+    if not curves:
+        return None
+    fewest, most = found.counts[0], found.counts[-1]
+    top = max(most / fewest, *(high or value for _, points in curves for _, value, _, high in points)) * 1.04
+    bottom = min(1.0, *(value if low is None else low for _, points in curves for _, value, low, _ in points)) * 0.96
+
+    def x(number: int) -> float:
+        return round(4 + 92 * (number - fewest) / (most - fewest), 2)
+
+    def y(speed_up: float) -> float:
+        return round(100 * (top - speed_up) / (top - bottom), 2)
+
+    spots = [
+        [
+            Spot(
+                x=x(number),
+                y=y(value),
+                backend=curve.backend,
+                standing="ranked",
+                label=f"{curve.arm}, {units.plural(number, found.one, found.over)}: {value:.2f} times",
+                low=None if low is None else y(low),
+                high=None if high is None else y(high),
+            )
+            for number, value, low, high in points
+        ]
+        for curve, points in curves
+    ]
+    return Plane(
+        x_ticks=tuple(Tick(label=str(number), at=x(number)) for number in found.counts),
+        y_ticks=tuple(Tick(label=f"{value:g}×", at=y(value)) for value in _steps_of(bottom, top)),
+        x_label=found.over,
+        y_label=f"speed-up over {units.plural(fewest, found.one, found.over)} · higher is better",
+        spots=tuple(itertools.chain.from_iterable(spots)),
+        paths=tuple(map(path_of, spots)),
+        arms=legend(curve for curve, _ in curves),
+        ideal=((x(fewest), y(1.0)), (x(most), y(most / fewest))),
+    )
+
+
+def _points(curve: Curve) -> list[tuple[int, float, float | None, float | None]]:
+    return [
+        (point.count, point.speed_up.value, point.speed_up.low, point.speed_up.high)
+        for point in curve.points
+        if point.speed_up is not None
+    ]
+
+
+def _steps_of(bottom: float, top: float) -> list[float]:
+    """Return some five round values between the two."""
+    least = (top - bottom) / 6
+    nice = (each for each in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 1e4) if each >= least)
+    step = next(nice, None) or 10.0 ** math.ceil(math.log10(least))
+    first = math.ceil(bottom / step)
+    return [index * step for index in range(first, math.floor(top / step) + 1)]
+
+
+def legend(rows: Iterable[ArmRow | Curve]) -> tuple[tuple[str, str], ...]:
+    """Return each arm once, with its backend."""
+    return tuple(dict.fromkeys((row.arm, row.backend) for row in rows))
+
+
+def path_of(spots: Iterable[Spot]) -> Path:
+    """Join the points of one arm, in the given order."""
+    found = list(spots)
+    return Path(found[0].backend, tuple((spot.x, spot.y) for spot in found))
+
+
+def _rate(row: Row) -> float | None:
+    return row.items_per_second.value if row.items_per_second is not None else None
+
+
+def _error(level: Level) -> float | None:
+    error = level.row.parity.relative_error if level.row.parity is not None else None
+    return None if error is None or isinstance(error, Absent) or error <= 0 else error

@@ -1,0 +1,479 @@
+"""The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
+
+import random
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from levelfield import analysis, plan
+from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
+from levelfield.errors import LevelfieldError
+from levelfield.images.base import Source
+from levelfield.launchers import owned_folders
+from levelfield.launchers.choice import choose, launchers_by_name
+from levelfield.launchers.protocol import Launcher
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.prepare.evaluation import tasks
+from levelfield.record import files, journal
+from levelfield.record.bounds import SEED_BITS
+from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
+from levelfield.record.schema import Image, Run
+from levelfield.report.progress import opened
+from levelfield.run import first_ranking
+from levelfield.run.first_ranking import needed
+from levelfield.run.options import Options
+from levelfield.run.results import show_result
+from levelfield.run.start import check_same, start_run
+from levelfield.safety import terminals
+from levelfield.schedule import evaluation, roofline, scratch
+from levelfield.schedule.launch_groups import remaining_passes
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.run import RunInProgress, Undecided
+from levelfield.share import signing
+
+INCONCLUSIVE = 3
+OF_AN_UPGRADE = ("levelfield", "upgrade", "next")
+"""First words of the command that records of an upgrade's runs hold."""
+
+REPORT_S = 10.0
+"""Time that a run until a given time keeps for its report."""
+MIN_PAIRS = 2
+"""Fewest runs a side that can take turns."""
+_WORST_FIRST = (1, 2, INCONCLUSIVE)
+"""Exit codes of several runs: something failed; nothing could be measured; something was not decided."""
+
+
+class Done(NamedTuple):
+    """What a command measured."""
+
+    exit_code: int
+    """Of several runs, the worst."""
+    folders: tuple[Path, ...]
+
+
+def run_bench(options: Options, console: Console) -> Done:
+    """Run a benchmark, repeat it, or resume one.
+
+    Parameters
+    ----------
+    options
+        What to measure, and how.
+    console
+        Where to print.
+
+    Returns
+    -------
+    Done
+        Exit code and folders of the runs.
+
+    Raises
+    ------
+    LevelfieldError
+        Nothing could be measured (once something was, the record and the report are written first); or a run is to be
+        resumed and repeated at once, or resumed with other outputs of other tools.
+    """
+    if options.alternate and (options.repeat < MIN_PAIRS or not options.selection.backends):
+        raise LevelfieldError(
+            "--alternate makes runs of a second side in turns with those of --backends.",
+            fix="Name the first side with --backends, and how many runs of each with --repeat 5.",
+        )
+    if options.sign is not None:
+        signing.try_key(options.sign)
+    if options.until_seconds is not None:
+        options = _in_short(options)
+    if options.repeat > 1:
+        if options.resume is not None:
+            raise LevelfieldError(
+                "A run that is taken up again is one run.", fix="Leave --repeat out, and repeat it when it is done."
+            )
+        return _repeat(options, console)
+    until = time.monotonic() + options.until_seconds if options.until_seconds is not None else None
+    resumed = find(options.resume, options.reports) if options.resume is not None else None
+    chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
+    _check_target(options, chosen)
+    _check_loadgen(options, chosen)
+    if resumed is None and (options.so_far or until is not None):
+        launcher, _ = choose(options.launcher, base=options.base)
+        first = first_ranking.choose(chosen, launcher, options.base)
+        if first and until is None:
+            _rank_first(chosen, first, options, console)
+        elif first:
+            options = first_ranking.narrowed(options, chosen, first)
+            chosen = _planned(options)
+    folder = conduct(chosen, options, console, resumed=resumed, until=until)
+    return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
+
+
+def _planned(options: Options) -> plan.Plan:
+    """Plan what was asked for, and where no backend was named, of locks for the Pythons that environments can have."""
+    launcher, _ = choose(options.launcher, base=options.base)
+    return plan.make(plan.found_here(options.selection, launcher.kind))
+
+
+def _in_short(options: Options) -> Options:
+    """Return the options of a run that ends at a time: it measures latency, where nothing else was named."""
+    if options.budget_seconds is not None or options.resume is not None or options.repeat > 1:
+        raise LevelfieldError(
+            "--until is the end of one new run.", fix="Leave --budget, --resume and --repeat out, or --until."
+        )
+    scenarios = options.selection.scenarios or ("latency",)
+    return msgspec.structs.replace(options, selection=msgspec.structs.replace(options.selection, scenarios=scenarios))
+
+
+def _rank_first(chosen: plan.Plan, arms: tuple[str, ...], options: Options, console: Console) -> None:
+    """Measure two arms and show their ranking, before the images of the others are made."""
+    first = msgspec.structs.replace(
+        first_ranking.narrowed(options, chosen, arms), by_clock=False, budget_seconds=None, precision_target=None
+    )
+    console.print(f"First [bold]{escape(' and '.join(arms))}[/].")
+    folder = conduct(_planned(first), first, console)
+    console.print("[bold]So far[/]", highlight=False)
+    finish(folder, console)
+    console.print("[bold]All backends[/]", highlight=False)
+
+
+def _repeat(options: Options, console: Console) -> Done:
+    """Make whole runs, each with a schedule of its own; an interruption costs those that were still to come.
+
+    Runs of two sides take turns, two and two, in a random order: a step of the machine falls on both alike.
+    """
+    selections = [options.selection]
+    if options.alternate:
+        selections.append(msgspec.structs.replace(options.selection, backends=options.alternate))
+    chosen = [_planned(msgspec.structs.replace(options, selection=selection)) for selection in selections]
+    order = turns(options.repeat, options.seed) if options.alternate else [0] * options.repeat
+    codes: set[int] = set()
+    folders: list[Path] = []
+    made: list[list[str]] = [[] for _ in chosen]
+    for number, side in enumerate(order):
+        which = f": {', '.join(chosen[side].backends)}" if options.alternate else ""
+        console.print(f"[bold]Run {number + 1} of {len(order)}{escape(which)}[/]", highlight=False)
+        seed = options.seed
+        again = None if seed is None else (seed + number) % 2**SEED_BITS
+        own = msgspec.structs.replace(options, seed=again, selection=selections[side])
+        folder = conduct(chosen[side], own, console)
+        folders.append(folder)
+        made[side].append(folder.name)
+        codes.add(finish(folder, console, strict=options.strict, sign=options.sign))
+    for line in _what_next(made):
+        terminals.say(console, line)
+    return Done(next((code for code in _WORST_FIRST if code in codes), 0), tuple(folders))
+
+
+def turns(pairs: int, seed: int | None) -> list[int]:
+    """Draw the order in which runs of two sides are made.
+
+    Parameters
+    ----------
+    pairs
+        Runs of each side.
+    seed
+        None: drawn from the system.
+
+    Returns
+    -------
+    list of int
+        0 for the first side and 1 for the second. Each pair of runs holds one of either side; which comes first is
+        drawn, so that both orders occur equally often, or all but equally where `pairs` is odd.
+    """
+    drawn = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
+    odd = drawn.randrange(2)
+    firsts = [(number + odd) % 2 for number in range(pairs)]
+    drawn.shuffle(firsts)
+    return [side for first in firsts for side in (first, 1 - first)]
+
+
+def _what_next(made: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Say which runs were made, and the command that they are for."""
+    yield ""
+    if len(made) == 1:
+        yield f"The runs: {' '.join(made[0])}"
+        yield "Keep them as one side of a comparison: levelfield baseline set NAME, with these names behind it."
+        return
+    old, new = made
+    yield f"Old: {' '.join(old)}"
+    yield f"New: {' '.join(new)}"
+    more = "".join(f" --old {each}" for each in old[1:]) + "".join(f" --new {each}" for each in new[1:])
+    yield f"Compare them: levelfield compare {old[0]} {new[0]}{more}"
+
+
+def conduct(
+    chosen: plan.Plan,
+    options: Options,
+    console: Console,
+    *,
+    resumed: tuple[Path, Run] | None = None,
+    undecided: Undecided | None = None,
+    prepared: Callable[[Collection[Image]], None] | None = None,
+    begun: Callable[[Path], None] | None = None,
+    until: float | None = None,
+) -> Path:
+    """Make what a plan needs and measure it, or resume it.
+
+    Parameters
+    ----------
+    chosen
+        The plan.
+    options
+        How to measure. The selection is not used: it is in the plan already.
+    console
+        Where to show the progress.
+    resumed
+        Folder and record so far of the run to resume; None: a new one begins.
+    undecided
+        Says which cases have no verdict yet, for a run that ends on verdicts.
+    prepared
+        Called with the images of a new run before its folder is made; an error that it raises prevents the run.
+    begun
+        Called with the folder of a new run before anything is measured; an error that it raises ends the run.
+    until
+        When it has to end, as `time.monotonic` counts; None: as the options say.
+
+    Returns
+    -------
+    Path
+        The run's folder, which holds its journal.
+
+    Raises
+    ------
+    LevelfieldError
+        Nothing could be measured. Once something was, the record and the report are written first.
+    """
+    # A run goes on where it began: workers elsewhere would be other workers.
+    launcher, reason = choose(resumed[1].settings.launcher if resumed else options.launcher, base=options.base)
+    if reason:
+        console.print(
+            f"[bold yellow]{escape(reason)}[/] The same locked wheels run in virtual environments instead: without "
+            "pinned memory, without a network barrier, with this machine's own libraries underneath.",
+            highlight=False,
+        )
+    launchers = launchers_by_name((arm.launcher for arm in chosen.answering), launcher, base=options.base)
+    swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
+    owned_folders.sweep()
+    if swept:
+        console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
+    _writable(options.reports)
+    if resumed is None:
+        _say_cost(chosen, launcher, options.base, console)
+    data_sets = options.data_sets
+    if resumed is not None:
+        data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
+    with opened(console) as listener:
+        resources = prepare(
+            chosen,
+            launcher,
+            listener,
+            launchers=launchers,
+            target=resumed[1].settings.target if resumed else options.target,
+            data_sets=data_sets,
+            beside_data=options.beside_data,
+        )
+        try:
+            with resources.watch.phase("preparing"):
+                before = resumed[1].data_sets if resumed is not None else options.expected_data
+                tasks.check_same((each.data_set for each in resources.judged), before)
+                if resumed is None:
+                    if prepared is not None:
+                        prepared(resources.images.values())
+                    if until is not None:
+                        left_s = max(1.0, until - time.monotonic() - REPORT_S)
+                        options = msgspec.structs.replace(options, budget_seconds=round(left_s, 1))
+                    folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
+                    if begun is not None:
+                        begun(folder)
+                else:
+                    folder = resumed[0]
+                    _check_resume(resumed[1], chosen, resources.images.values())
+            with resources.watch.phase("roofline"):
+                roofline.probe(folder, resources, listener)
+            with resources.watch.phase("answering data sets"):
+                evaluation.evaluate(folder, resources, listener)
+            run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
+            _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
+        finally:
+            scratch.remove(resources.caches)
+    return folder
+
+
+def _measure(bench: RunInProgress, folder: Path, console: Console, go_on: str) -> None:
+    """Measure everything; if an error ends it early, the results so far are shown first."""
+    try:
+        bench.measure()
+    except KeyboardInterrupt:
+        finish(folder, console)
+        raise LevelfieldError("Interrupted; everything measured so far is kept.", fix=f"Go on with {go_on}.") from None
+    except (LevelfieldError, OSError):
+        _try_to_finish(folder, console)
+        raise
+
+
+def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path | None = None) -> int:
+    """Fold the journal, write record and report, and show the result.
+
+    Parameters
+    ----------
+    folder
+        The run's folder.
+    console
+        Where to print.
+    strict
+        Whether results that are not decided change the exit code to `INCONCLUSIVE`.
+    sign
+        SSH key that signs the run's statement; None: it is not signed.
+
+    Returns
+    -------
+    int
+        Exit code.
+
+    Raises
+    ------
+    LevelfieldError
+        It was interrupted: the measurements are kept, and the report can be written later.
+    """
+    try:
+        run = journal.fold(journal.read(folder / files.JOURNAL))
+        record = files.write(run, folder)
+        result = analysis.analyse(run)
+        show_result(record, run, result, console, measured=True, sign=sign)
+    except KeyboardInterrupt:
+        raise LevelfieldError(
+            "Interrupted while the report was written; everything measured is kept.",
+            fix=f"Write the report with: levelfield report {folder.name}.",
+        ) from None
+    if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
+        return INCONCLUSIVE
+    return result.exit_code
+
+
+def _undecided(block: BlockAnalysis) -> bool:
+    return isinstance(block, TimedBlock | ConvergenceBlock | LoadGenBlock) and bool(block.unranked_reason)
+
+
+def _try_to_finish(folder: Path, console: Console) -> None:
+    """Write what there is; a full disk must not hide the error that ended the run."""
+    try:
+        finish(folder, console)
+    except (LevelfieldError, OSError) as error:
+        console.print(escape(str(error)), highlight=False)
+
+
+def _check_target(options: Options, chosen: plan.Plan) -> None:
+    """Refuse a target that no case of the plan would use."""
+    if options.target is not None and not any(block.case.converges for block in chosen.blocks):
+        raise LevelfieldError(
+            "--target is for the scenario convergence, which this run does not hold.",
+            fix="Add --scenarios convergence, or leave --target out.",
+        )
+
+
+def _check_loadgen(options: Options, chosen: plan.Plan) -> None:
+    """Refuse a latency target, or a length of tests, that no case of the plan would use."""
+    driven = {block.case.definition.driven_as for block in chosen.blocks if block.case.definition.driven}
+    if options.latency_target_ms is not None and "Server" not in driven:
+        raise LevelfieldError(
+            "--latency-target is for the scenario loadgen-server, which this run does not hold.",
+            fix="Add --scenarios loadgen-server, or leave --latency-target out.",
+        )
+    if options.loadgen_test_s is not None and not driven:
+        raise LevelfieldError(
+            "--loadgen-test is for the scenarios of LoadGen, and this run holds none.",
+            fix="Add --scenarios loadgen-single-stream, or leave --loadgen-test out.",
+        )
+
+
+def _writable(reports: Path) -> None:
+    """Find out before hours of measuring that nothing can be kept."""
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+        probe = reports / ".levelfield-can-write"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise LevelfieldError(
+            f"Reports cannot be written to {reports}: {error.strerror or error}.",
+            fix="Choose another folder with --reports.",
+        ) from error
+
+
+def find(name: str, reports: Path) -> tuple[Path, Run]:
+    """Return the folder and the record so far of a run that can be resumed.
+
+    Parameters
+    ----------
+    name
+        Id of a run under `reports`, or a run's folder.
+    reports
+        Folder of run folders.
+
+    Raises
+    ------
+    LevelfieldError
+        There is no such run, nothing of it is left to measure, another process is measuring it, or it is the run of one
+        boot of an upgrade.
+    """
+    folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
+    if folder is None:
+        if any((path / files.NAME).is_file() for path in (reports / name, Path(name))):
+            raise _finished(name)
+        raise LevelfieldError(
+            f"There is no run {name!r} to go on with.",
+            fix=f"Name a folder under {reports} that holds a {files.JOURNAL}.",
+        )
+    with journal.Journal(folder / files.JOURNAL):  # refused at once, and not after images were built
+        run = journal.fold(journal.read(folder / files.JOURNAL))
+    if run.command[: len(OF_AN_UPGRADE)] == OF_AN_UPGRADE:
+        raise LevelfieldError(
+            f"The run {name!r} measures one boot of an upgrade, and must not hold windows of another boot.",
+            fix="Go on with it by `levelfield upgrade next`, which knows the boot in which it began.",
+        )
+    if run.finished and (folder / files.NAME).is_file() and not _something_left(run):
+        raise _finished(name)
+    return folder, run
+
+
+def _something_left(run: Run) -> bool:
+    """Return whether a run that ended has generations to go, or lacks a precision or a verdict that was asked."""
+    short = any(warning.code in {NOT_DECIDED, PRECISION_NOT_REACHED} for warning in run.warnings)
+    return bool(remaining_passes(run.blocks)) or short
+
+
+def _finished(name: str) -> LevelfieldError:
+    return LevelfieldError(f"The run {name!r} is finished.", fix="Begin another: bench without --resume.")
+
+
+def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
+    check_same(run.machine, fingerprint(chosen.cpus, identify="identity" in run.machine))
+    now = {(image.launcher, image.name, image.variant): image.tag for image in images}
+    for image in run.images:
+        found = now.get((image.launcher, image.name, image.variant))
+        if found is not None and found != image.tag:
+            raise LevelfieldError(
+                f"The image {image.name} is {found} now, and was {image.tag} when the run began.",
+                fix="Start a new run, and compare the two.",
+            )
+
+
+def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Source, console: Console) -> None:
+    """Say what the run will download, take on disk and last, before it begins."""
+    from levelfield.images.cost import estimate
+
+    console.print(
+        f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "
+        f"{len(chosen.cpus)} CPUs, profile {chosen.profile.name} ({escape(chosen.profile.says)}).",
+        highlight=False,
+    )
+    for warning in chosen.warnings:
+        console.print(f"[yellow]{escape(warning.message)}[/] {escape(warning.remedy)}", highlight=False)
+    places = needed(chosen, launcher)
+    for place, names in places.items():
+        prefix = f"{_PLACES[place]}: " if len(places) > 1 else ""
+        console.print(prefix + estimate(names, place, base).sentence(), highlight=False)
+
+
+_PLACES = {"docker": "Containers", "venv": "Virtual environments"}

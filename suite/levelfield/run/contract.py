@@ -1,0 +1,322 @@
+"""What a backend has to keep, checked on a real worker: for whoever writes one (docs/plugins.md).
+
+Every check says what was found. A backend that passes loads every precision that it says it has, answers as the
+reference does, keeps to its threads, frees what it loaded before, and refuses what it cannot do with a reason, after
+which its worker goes on.
+"""
+
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from levelfield import plan
+from levelfield.backends import precisions, registry
+from levelfield.backends.info import PRECISIONS, BackendInfo
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue
+from levelfield.launchers.protocol import Launcher, LaunchSpec
+from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.plan import Plan, Selection, arms
+from levelfield.plan.names import known
+from levelfield.record.schema import Absent, Arm, Case, Parity
+from levelfield.schedule import scratch
+from levelfield.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up
+from levelfield.schedule.listener import ProgressListener
+from levelfield.schedule.outcomes import Outcome, end_workers
+from levelfield.schedule.output_verification import verify_again
+from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import RunResources, cache_folder, task_for
+from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
+from levelfield.zoo import models
+
+LOADS = 4
+"""Times that a model is loaded again, after the first two, while memory is watched."""
+GROWTH_BYTES = 48 << 20
+"""By which a worker may grow in these loads, beside a tenth of the weights' size: allocators keep some."""
+WINDOW_NS = 500_000_000
+CPU_SHARE = 1.2
+"""Of the CPU time that its threads may use in a window: other threads of the process read the protocol."""
+MEASURE_TIMEOUT_S = 120.0
+
+_IMPORTS = """
+import sys
+from levelfield.backends import registry
+before = set(sys.modules)
+info = registry.get(sys.argv[1])
+print(",".join(name for name in info.imports if name in set(sys.modules) - before))
+"""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """The result of one check."""
+
+    name: str
+    state: Literal["passed", "failed", "not asked"]
+    detail: str
+    """What was found, in words."""
+
+
+def check(backend: str, model: str, launcher: Launcher, listener: ProgressListener) -> Iterator[Check]:
+    """Check a backend, one result after the other.
+
+    Parameters
+    ----------
+    backend
+        Its name.
+    model
+        A model of the zoo: a small one shows whether it works, one with large weights whether it frees them.
+    launcher
+        How to run its workers.
+    listener
+        Display of the progress.
+
+    Yields
+    ------
+    Check
+        One result; where nothing can follow from a failed one, it is the last.
+
+    Raises
+    ------
+    LevelfieldError
+        The backend or the model is not known, or cannot be planned.
+    """
+    chosen = _plan(backend, model, launcher)
+    info = registry.get(backend)
+    yield _imports(info)
+    if launcher.kind != "host":
+        yield from map(_lock, dict.fromkeys((info.image, *([info.format.image] if info.format is not None else []))))
+    resources = prepare(chosen, launcher, listener)
+    try:
+        for block in chosen.blocks:
+            yield from _launched(resources, block.case, info, chosen)
+    finally:
+        scratch.remove(resources.caches)
+
+
+def _plan(backend: str, model: str, launcher: Launcher) -> Plan:
+    arms.parse(backend)
+    known("model", [model], plan.names_of_models())
+    there = precisions.supported(backend)
+    wanted = tuple(name for name in there if name != "int8" or models.get(model).quantized)
+    if not wanted:
+        raise LevelfieldError(
+            f"{backend} does not compute {model} on a CPU, and the contract is checked there.",
+            fix="Choose another model with --model.",
+        )
+    return plan.make(
+        Selection(
+            profile="smoke",
+            models=(model,),
+            backends=(backend,),
+            scenarios=("latency",),
+            precisions=wanted,
+            threads=(1,),
+            control="none",
+            locked=launcher.kind != "host",
+        )
+    )
+
+
+def _imports(info: BackendInfo) -> Check:
+    """Check that what is known of the backend is known without its framework."""
+    name = "its entry imports no framework"
+    done = subprocess.run(
+        [sys.executable, "-c", _IMPORTS, info.name],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    found = done.stdout.strip()
+    if done.returncode:
+        return Check(name, "failed", done.stderr.strip()[-300:])
+    return Check(name, "failed" if found else "passed", found or f"none of {', '.join(info.imports)} is imported")
+
+
+def _lock(image: str) -> Check:
+    """Check that an image's lock has what every worker needs, in the versions that every other image has.
+
+    What the image's own requirements name (an old framework's NumPy) is its own.
+    """
+    name = f"the lock of {image}"
+    try:
+        versions = catalogue.lock(image).versions
+    except LevelfieldError as error:
+        return Check(name, "failed", f"{error.message} Run: levelfield lock {image}.")
+    shared = dict(line.split("==") for line in catalogue.of_workers(image))
+    wrong = [
+        f"{each} {versions.get(each, 'is missing')}" for each, wanted in shared.items() if versions.get(each) != wanted
+    ]
+    if wrong:
+        return Check(name, "failed", f"{', '.join(wrong)}; every image has {', '.join(map('=='.join, shared.items()))}")
+    return Check(name, "passed", f"{len(versions)} distributions")
+
+
+def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Plan) -> Iterator[Check]:
+    """Check one precision in one worker; what it refuses is asked in the first precision alone."""
+    (arm,) = next(block.arms for block in chosen.blocks if block.case == case)
+    where = case.precision
+    (outcome,) = bring_up(resources, case, [arm])
+    try:
+        launch, worker = outcome.launch, outcome.worker
+        if worker is None:
+            why = launch.failure.message if launch.failure is not None else "its worker is gone"
+            yield Check(f"{where}: it loads", "failed", why)
+            return
+        yield Check(f"{where}: it loads", "passed", f"{info.distribution} {launch.framework_version}")
+        yield _version(resources, outcome, info)
+        yield _equal(where, outcome)
+        verify_again(resources, case, outcome)
+        yield _still_equal(where, outcome)
+        if not worker.alive:
+            return
+        yield _settings(where, launch.settings)
+        yield _threads(where, worker, case)
+        task = task_for(resources, case, arm, resources.launcher_of(arm).worker_paths(_spec_of(resources, case, arm)))
+        if case == chosen.blocks[0].case:
+            yield from _refusals(info, worker, task)
+            yield from _bad_files(resources, info, worker, task)
+        yield _frees(where, worker, task, case.model)
+    finally:
+        end_workers([outcome])
+
+
+def _spec_of(resources: RunResources, case: Case, arm: Arm) -> LaunchSpec:
+    """Return what a launcher must know to say what a worker calls the folders."""
+    return LaunchSpec(
+        name="contract",
+        image=resources.image(arm),
+        threads=case.threads,
+        cpus=resources.cpus,
+        memory_bytes=resources.memory_bytes,
+        artifacts=resources.artifacts.root,
+        cache=cache_folder(resources, case, arm),
+    )
+
+
+def _version(resources: RunResources, outcome: Outcome, info: BackendInfo) -> Check:
+    name = "its version is that of its distribution"
+    image = resources.image(outcome.arm)
+    said = outcome.launch.framework_version or ""
+    if not image.lock_sha256:
+        return Check(name, "not asked", "no lock names it")
+    found = catalogue.lock(info.image).versions.get(info.distribution, "not in the lock")
+    same = said.partition("+")[0] == found.partition("+")[0]
+    return Check(name, "passed" if same else "failed", f"it says {said}; the lock of {info.image}: {found}")
+
+
+def _equal(where: str, outcome: Outcome) -> Check:
+    name, parity = f"{where}: it answers as the reference does", outcome.launch.parity
+    if parity is None:
+        failed = outcome.launch.failure
+        return Check(name, "failed", failed.message if failed is not None else "it was not compared")
+    return _judged(name, parity)
+
+
+def _still_equal(where: str, outcome: Outcome) -> Check:
+    name, parity = f"{where}: it answers so again", outcome.launch.parity_after
+    if parity is None:
+        return Check(name, "not asked", "it was not equal the first time")
+    return _judged(name, parity)
+
+
+def _judged(name: str, parity: Parity) -> Check:
+    error = parity.relative_error
+    said = error.reason if isinstance(error, Absent) else f"relative error {error:.2g}, allowed {parity.tolerance:.2g}"
+    return Check(name, "passed" if parity.equal else "failed", f"{said}. {parity.reason}".rstrip(" ."))
+
+
+def _settings(where: str, settings: Mapping[str, str]) -> Check:
+    name = f"{where}: it says what it was set to"
+    own = {key: value for key, value in settings.items() if key != "precision"}
+    said = ", ".join(f"{key}: {value}" for key, value in own.items())
+    return Check(
+        name, "passed" if "threads" in own else "failed", said or "nothing; it should say its threads at least"
+    )
+
+
+def _threads(where: str, worker: Worker, case: Case) -> Check:
+    name = f"{where}: it keeps to {case.threads} thread"
+    try:
+        used = worker.ask(Measure(window_ns=WINDOW_NS, rewarm_calls=2), Measured, MEASURE_TIMEOUT_S)
+    except WorkerError as error:
+        return Check(name, "failed", error.message)
+    share = (used.user_ns + used.system_ns) / max(1, used.window_ns + sum(used.rewarm_ns))
+    return Check(name, "passed" if share <= CPU_SHARE * case.threads else "failed", f"{share:.2f} CPUs were used")
+
+
+def _refusals(info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
+    """Check that what it does not do is refused as unsupported, with a reason, and the worker goes on."""
+    there = precisions.supported(info.name)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        (f"precision {each}", {"precision": each}) for each in PRECISIONS if each not in there
+    ]
+    asked += [("no thread at all", {"threads": 0}), ("a setting that there is not", {"settings": {"no-such": "on"}})]
+    asked += [("a device that it does not run on", {"device": "cuda"})] if "cuda" not in info.devices else []
+    for what, changes in asked:
+        yield _refused(f"it refuses {what}", worker, msgspec.structs.replace(task, **changes), unsupported=True)
+    yield _recovers("it goes on after refusals", worker, task)
+
+
+def _bad_files(resources: RunResources, info: BackendInfo, worker: Worker, task: Task) -> Iterator[Check]:
+    """Check what it does with a model file that is not there, and with one that is none."""
+    if info.file_format is None or task.file_path is None:
+        return
+    folder = resources.artifacts.root / f"contract-{secrets.token_hex(8)}"
+    seen = Path(task.file_path.removesuffix(_under(resources, task))) / folder.name
+    missing = msgspec.structs.replace(task, file_path=str(seen / info.file_format.file), file_sha256=None)
+    yield _refused("it refuses a file that is not there", worker, missing, unsupported=True)
+    folder.mkdir()
+    try:
+        folder.chmod(0o755)
+        (folder / info.file_format.file).write_bytes(secrets.token_bytes(4096))
+        yield _refused("it survives a file that is no model", worker, missing, unsupported=False)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    yield _recovers("it goes on after bad files", worker, task)
+
+
+def _under(resources: RunResources, task: Task) -> str:
+    """Return the end of a file's path that is under the artifacts folder."""
+    return next(file.path for file in resources.files.values() if (task.file_path or "").endswith(file.path))
+
+
+def _refused(name: str, worker: Worker, task: Task, *, unsupported: bool) -> Check:
+    try:
+        worker.ask(Load(task, launch_measured=False), Loaded, LOAD_TIMEOUT_S)
+    except WorkerError as error:
+        good = not error.gone and (error.kind == "unsupported" or not unsupported)
+        why = "" if good else f" ({error.kind}{', and its worker is gone' if error.gone else ''})"
+        return Check(name, "passed" if good else "failed", error.message + why)
+    return Check(name, "failed", "it loaded it")
+
+
+def _recovers(name: str, worker: Worker, task: Task) -> Check:
+    try:
+        worker.ask(Load(task, launch_measured=False), Loaded, LOAD_TIMEOUT_S)
+    except WorkerError as error:
+        return Check(name, "failed", error.message)
+    return Check(name, "passed", "it loads the model again")
+
+
+def _frees(where: str, worker: Worker, task: Task, model: str) -> Check:
+    """Load a model again and again; each time the one before must go."""
+    name = f"{where}: it frees what it loaded before"
+    rss: list[int] = []
+    try:
+        for number in range(2 + LOADS):
+            # The same task would not be loaded again; this differs in what the windows are called alone.
+            again = msgspec.structs.replace(task, scenario=("throughput", "latency")[number % 2])
+            worker.ask(Load(again, launch_measured=True), Loaded, LOAD_TIMEOUT_S)
+            rss.append(worker.ask(Probe(installed=False), Probed, PROBE_TIMEOUT_S).rss_bytes)
+    except WorkerError as error:
+        return Check(name, "failed", error.message)
+    grown, weights = rss[-1] - rss[1], 4 * models.get(model).parameter_count
+    said = f"{grown / 1e6:+.0f} MB after {LOADS} more loads of a model with {weights / 1e6:.0f} MB of weights"
+    return Check(name, "passed" if grown <= GROWTH_BYTES + weights // 10 else "failed", said)

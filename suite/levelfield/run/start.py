@@ -1,0 +1,244 @@
+"""A run's folder and the first line of its journal; and the check that a run is resumed where it began."""
+
+import functools
+import hashlib
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from levelfield.errors import LevelfieldError
+from levelfield.history import controls
+from levelfield.images import base
+from levelfield.machine.fingerprint import changed, fingerprint
+from levelfield.paths import package_root
+from levelfield.plan import Plan
+from levelfield.plan.decoding import call_of
+from levelfield.prepare.own_weights import store as own_weights
+from levelfield.record import files, notices
+from levelfield.record.bounds import SEED_BITS
+from levelfield.record.files import JOURNAL
+from levelfield.record.journal import Journal, Started
+from levelfield.record.schema import SCHEMA, Absent, Fingerprint, Run, Settings, Warning_, Work
+from levelfield.run.options import Options
+from levelfield.schedule.outcomes import utc_now
+from levelfield.schedule.resources import RunResources
+from levelfield.version import __version__
+from levelfield.zoo import flops, models
+from levelfield.zoo.operators import parts
+
+
+def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
+    """Write the run's folder and the first line of its journal.
+
+    What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
+
+    Parameters
+    ----------
+    plan
+        What is measured.
+    options
+        How it is measured; `reports` holds the run's folder, named by time, profile and four random hexadecimal digits.
+    resources
+        Images and files that were prepared for the plan.
+
+    Returns
+    -------
+    Path
+        The run's folder.
+
+    Raises
+    ------
+    LevelfieldError
+        The folder cannot be made.
+    """
+    now = utc_now()
+    machine = fingerprint(plan.cpus, identify=options.identify)
+    identity = f"{now.replace(':', '').replace('-', '')[:15].replace('T', '-')}-{plan.profile.name}"
+    run = Run(
+        schema=SCHEMA,
+        id=f"{identity}-{secrets.token_hex(2)}",
+        started=now,
+        tool_version=__version__,
+        tool_sha256=tool_sha256(),
+        command=options.command,
+        settings=Settings(
+            profile=plan.profile.name,
+            models=plan.models,
+            backends=plan.backends,
+            scenarios=plan.scenarios,
+            precisions=plan.precisions,
+            batches=plan.batches,
+            threads=max(plan.threads),
+            thread_counts=plan.threads if len(plan.threads) > 1 else (),
+            training_batches=plan.training_batches,
+            decoding_batches=plan.decoding_batches,
+            process_counts=plan.processes if max(plan.processes) > 1 else (),
+            depths=tuple(dict.fromkeys(block.case.depth for block in plan.blocks if block.case.depth)),
+            kv_caches=tuple(dict.fromkeys(block.case.kv_cache for block in plan.blocks if block.case.depth)),
+            cpus=plan.cpus,
+            generations=plan.profile.generations,
+            rounds=plan.profile.rounds,
+            budget_seconds=options.budget_seconds,
+            precision_target=options.precision_target,
+            ends_on_verdict=options.ends_on_verdict,
+            clock_seconds=_clock_seconds(plan, options),
+            margin=options.margin,
+            seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
+            launcher=resources.launcher.kind,
+            launcher_reason=options.launcher_reason,
+            gpu=plan.gpu,
+            worker_memory_bytes=resources.memory_bytes,
+            own=plan.own,
+            own_weights=plan.own_weights,
+            target=resources.target,
+            cpus_requested=plan.cpus_requested,
+            memory_nodes=_memory_nodes(plan, resources),
+            loadgen_test_s=options.loadgen_test_s,
+            latency_target_ms=options.latency_target_ms,
+            price=options.price,
+        ),
+        machine=machine,
+        images=tuple(resources.images.values()),
+        bases=base.recorded(resources.images.values(), options.base),
+        artifacts=(
+            *(resources.artifacts.weights_artifact(model) for model in plan.models if resources.own is None),
+            *map(own_weights.artifact, plan.own_weights),
+            *(resources.own.artifacts if resources.own is not None else ()),
+            *(file.artifact for file in resources.files.values()),
+            *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),
+            *([resources.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else ()),
+            *(resources.loadgen.artifacts if resources.loadgen is not None else ()),
+        ),
+        blocks=plan.blocks,
+        warnings=_known_beforehand(plan, options, resources, machine),
+        labels=(
+            *options.labels,
+            *plan.profile.labels,
+            *(["injected"] if plan.injected else []),
+            *(["emulated"] if resources.emulated else []),
+        ),
+        earlier_controls=controls.before(options.reports, machine),
+        work=_work(plan),
+        data_sets=tuple(each.data_set for each in resources.judged),
+    )
+    _readable(run)
+    folder = options.reports / run.id
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise LevelfieldError(
+            f"The folder {folder} cannot be made: {error.strerror}.", fix="Choose another one with --reports."
+        ) from error
+    with Journal(folder / JOURNAL) as journal:
+        journal.write(Started(run))
+    return folder
+
+
+def _clock_seconds(plan: Plan, options: Options) -> float | None:
+    """Return how long passes are made; None: something else ends the run."""
+    if (
+        plan.profile.clock_seconds is None
+        or not options.by_clock
+        or options.precision_target is not None
+        or options.ends_on_verdict
+    ):
+        return None
+    return plan.profile.clock_seconds if options.budget_seconds is None else options.budget_seconds
+
+
+def _readable(run: Run) -> None:
+    """Refuse a run that could not be read again, before anything is measured."""
+    try:
+        files.check(files.decode(msgspec.json.encode(run), "The record"), "The record")
+    except (LevelfieldError, UnicodeEncodeError) as error:
+        raise LevelfieldError(
+            f"No record could be kept of a run with these options ({error}).", fix="Give other values."
+        ) from error
+
+
+def _fed(plan: Plan) -> tuple[str, ...]:
+    """Return the models whose dataset is read."""
+    return tuple(dict.fromkeys(block.case.model for block in plan.blocks if block.case.definition.from_dataset))
+
+
+def _work(plan: Plan) -> tuple[Work, ...]:
+    """Count what a call of each model and batch computes and moves; of a user's own file nothing is known."""
+    if plan.own is not None:
+        return ()
+    counted = dict.fromkeys(
+        # Of `generate` a call is many steps of another depth each: `decode` says what bounds them.
+        (case.model, case.batch, call, case.question if call is not None else "")
+        for case in (block.case for block in plan.blocks)
+        if (call := call_of(case)) is None or call.steps == 1
+    )
+    measured = [name for name in dict.fromkeys(name for name, *_ in counted) if models.get(name).operator is not None]
+    return tuple(
+        Work(
+            model=name,
+            batch=batch,
+            **msgspec.structs.asdict(flops.count(models.get(name), batch, call)),
+            question=question,
+            operators=parts.of(name, measured) if call is None else {},
+        )
+        for name, batch, call, question in counted
+    )
+
+
+def _memory_nodes(plan: Plan, resources: RunResources) -> tuple[int, ...] | Absent:
+    """Return the NUMA nodes that memory is bound to, or why it is not."""
+    if resources.memory_unbound:
+        return Absent(resources.memory_unbound)
+    return resources.memory_nodes(plan.cpus) or Absent("no more than one NUMA node of this machine has memory")
+
+
+def _known_beforehand(
+    plan: Plan, options: Options, resources: RunResources, machine: Fingerprint
+) -> tuple[Warning_, ...]:
+    """Return what a reader must know whatever is measured."""
+    found = [*notices.of_machine(machine), *plan.warnings]
+    if options.launcher_reason:
+        found.append(notices.fell_back_to_venv(options.launcher_reason))
+    found += [notices.unlocked(image.name, image.unlocked) for image in resources.images.values() if image.unlocked]
+    if resources.memory_unbound:
+        found.append(notices.memory_not_bound(resources.memory_unbound))
+    if plan.injected:
+        found.append(notices.injected(plan.injected))
+    if resources.emulated:
+        found.append(notices.emulated_processor(resources.emulated))
+    if plan.profile.name == "smoke":
+        found.append(notices.smoke())
+    return tuple(found)
+
+
+@functools.cache
+def tool_sha256() -> str:
+    """Return the digest of what is in the wheel of this tool: its sources.
+
+    They are read once in a process: what is written to them later, it does not run.
+    """
+    digest, root = hashlib.sha256(), package_root()
+    for source in sorted(root.rglob("*.py")):
+        digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+def check_same(before: Fingerprint, now: Fingerprint) -> None:
+    """Refuse to resume a run on a machine that has changed since it began.
+
+    Parameters
+    ----------
+    before, now
+        Fingerprints at the beginning of the run and now.
+
+    Raises
+    ------
+    LevelfieldError
+        The fingerprints differ; the message names the facts that changed.
+    """
+    differences = changed(before, now)
+    if differences:
+        raise LevelfieldError(
+            f"This machine is not as it was when the run began ({'; '.join(differences[:5])}).",
+            fix="Start a new run, and compare the two.",
+        )

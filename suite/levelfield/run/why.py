@@ -1,0 +1,151 @@
+"""What made two arms of an `ab` differ: the operators whose time moved, from profiles of both arms in turns."""
+
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from levelfield import scenarios
+from levelfield.compare.ab.comparison import arms
+from levelfield.compare.types import Row, Verdict
+from levelfield.errors import printable
+from levelfield.launchers.choice import choose, launchers_by_name
+from levelfield.plan import of_record
+from levelfield.record.files import write_atomically
+from levelfield.report.progress import opened
+from levelfield.run.ab import AbResult
+from levelfield.run.explain.difference import Change, Difference, compare_profiles
+from levelfield.run.explain.measure import profile_pairs
+from levelfield.run.explain.request import ExplainRequest
+from levelfield.run.options import Options
+from levelfield.schedule import scratch
+from levelfield.schedule.preparation import prepare
+
+LAUNCHES = 7
+"""Of each arm of a case: means of more are trimmed, and trimmed differences of operators do not add up."""
+NAME = "operators.json"
+"""File beside the record."""
+MOST_ROWS = 10
+
+
+def explainable(found: AbResult) -> tuple[list[Row], str]:
+    """Return the cases of an `ab` whose operators can be compared, the largest difference first; and why others cannot.
+
+    Returns
+    -------
+    tuple of list of Row and str
+        Without rows, the text says why there are none.
+    """
+    old, new = arms(found.run)
+    different = [row for row in found.comparison.rows if row.verdict in {Verdict.SLOWER, Verdict.FASTER}]
+    if not different:
+        return [], "No case differs in time, so there is nothing to explain."
+    if old.backend != new.backend:
+        return [], f"The operators of {old.backend} and {new.backend} have no names in common."
+    if new.inject or old.inject:
+        return [], "An arm was slowed down on purpose: no operator is to blame."
+    profiled = [row for row in different if scenarios.get(row.case.scenario).profiled and row.case.device == "cpu"]
+    if not profiled:
+        return [], "Operators are profiled in latency, throughput and training on the CPU, and no such case differs."
+    return sorted(profiled, key=lambda row: abs(row.ratio.value - 1) if row.ratio else 0.0, reverse=True), ""
+
+
+def explain(found: AbResult, options: Options, console: Console, *, cases: int = 1) -> list[Difference]:
+    """Profile both arms of the cases that differ most, and write what was found beside the record.
+
+    Parameters
+    ----------
+    found
+        The finished `ab`.
+    options
+        As they were given to it: where workers run.
+    console
+        Where to show the progress, and why there is nothing to explain.
+    cases
+        How many cases are explained at the most.
+
+    Returns
+    -------
+    list of Difference
+        One for each case.
+
+    Raises
+    ------
+    LevelfieldError
+        An arm could not be launched, loaded or profiled.
+    """
+    rows, nothing = explainable(found)
+    if not rows:
+        console.print(escape(nothing), highlight=False)
+        return []
+    made = of_record(found.run)
+    launcher, _ = choose(found.run.settings.launcher, base=options.base)
+    launchers = launchers_by_name((arm.launcher for arm in made.answering), launcher, base=options.base)
+    pair = arms(found.run)
+    differences = []
+    with opened(console) as listener:
+        for row in rows[:cases]:
+            blocks = tuple(block for block in made.blocks if block.case == row.case)
+            plan = msgspec.structs.replace(made, blocks=blocks)
+            resources = prepare(plan, launcher, listener, launchers=launchers, judged=False)
+            old, new = (ExplainRequest(f"{arm.id}/{row.case.id}", arm, row.case, plan) for arm in pair)
+            try:
+                profiles = profile_pairs(old, new, resources, listener, launches=LAUNCHES)
+            finally:
+                scratch.remove(resources.caches)
+            differences.append(compare_profiles(row.case.id, pair[0].id, pair[1].id, profiles))
+    write_atomically(_file(found), msgspec.json.format(msgspec.json.encode(differences), indent=2) + b"\n")
+    return differences
+
+
+def _file(found: AbResult) -> Path:
+    return found.folder / NAME
+
+
+def show(differences: list[Difference], found: AbResult, console: Console) -> None:
+    """Print which operators differ.
+
+    Parameters
+    ----------
+    differences
+        What `explain` returned.
+    found
+        The `ab`.
+    console
+        Where to print.
+    """
+    for each in differences:
+        console.print(f"[bold]{escape(printable(each.case))}: operators of {escape(printable(each.new))}[/]")
+        table = Table()
+        table.add_column("operator", overflow="fold")
+        for heading in ("old µs", "new µs", "difference µs", ""):
+            table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+        for change in (each.call, *each.operators[:MOST_ROWS]):
+            table.add_row(escape(printable(change.name)), *_cells(change))
+        console.print(table)
+        console.print(escape(sentence(each)), highlight=False, soft_wrap=True)
+    if differences:
+        console.print(f"Operators: {escape(str(_file(found)))}", highlight=False, soft_wrap=True)
+
+
+def _cells(change: Change) -> tuple[str, str, str, str]:
+    interval = f"{change.difference_us:+,.0f} ({change.low_us:+,.0f} to {change.high_us:+,.0f})"
+    return f"{change.old_us:,.0f}", f"{change.new_us:,.0f}", interval, "differs" if change.differs else ""
+
+
+def sentence(found: Difference) -> str:
+    """Say which operators take longer or shorter, and how far that accounts for the difference of the call."""
+    moved = [change for change in found.operators if change.differs]
+    if moved:
+        names = ", ".join(f"{printable(each.name)} {each.difference_us:+,.0f} µs" for each in moved[:MOST_ROWS])
+        text = f"What differs: {names}."
+    else:
+        text = "No kind of operator was shown to differ."
+    if found.call.differs:
+        text += f" All operators together account for {found.accounted:.0%} of the call's difference."
+    return (
+        f"{text} {found.launches} launches of each arm in turns, by {printable(found.source)}, under which a call "
+        f"takes up to {found.slowdown:.2f} times as long; intervals at a false discovery rate of 1 %."
+    )

@@ -1,0 +1,350 @@
+"""Bring workers up: start, load, verify against the reference; several at the same time, each failure its own."""
+
+import functools
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from levelfield.launchers.protocol import READY_TIMEOUT_S, LaunchSpec, WorkerPaths
+from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
+from levelfield.plan import cpu_pinning
+from levelfield.plan.decoding import call_of
+from levelfield.plan.types import why_absent
+from levelfield.record import schema as record
+from levelfield.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
+from levelfield.schedule import hashed
+from levelfield.schedule.computed import remember_computed
+from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
+from levelfield.schedule.output_verification import verify_outputs
+from levelfield.schedule.resources import RunResources, cache_folder, task_for
+from levelfield.worker.messages import AllReduce, AllReduced, Load, Loaded, Probe, Probed
+from levelfield.zoo import models
+from levelfield.zoo.training import convergence, parity
+
+LOAD_TIMEOUT_S = 600.0
+"""The slowest honest load measured (seven compilers side by side on two cores) took about a minute."""
+PROBE_TIMEOUT_S = 60.0
+GRADIENT_BYTES = 4
+ALL_REDUCE_BYTES = 1 << 30
+"""About as many are summed in a launch, in no fewer than three sums and no more than the next number."""
+MOST_ALL_REDUCES = 20
+
+
+def bring_up(
+    resources: RunResources,
+    case: Case,
+    arms: Sequence[Arm],
+    *,
+    verify: bool = True,
+    launch_measured: bool = True,
+    running: Mapping[str, Outcome] = {},
+    expected_ns: Mapping[str, float] = {},
+    padding_bytes: Mapping[str, int] = {},
+) -> list[Outcome]:
+    """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
+
+    Parameters
+    ----------
+    resources, case, arms
+        Images and artifacts of the run, the case to load, and the arms to launch.
+    verify
+        Whether outputs are compared with the reference now. A worker that is reused for the model that it has loaded
+        already was compared before, and that result is kept.
+    launch_measured
+        Whether the launches are themselves what is measured; see `worker.messages.Load`.
+    running
+        Outcomes of an earlier case, by arm id, whose workers are reused.
+    expected_ns
+        How long an arm's import and load took last time, by arm id: the longest begin first.
+    padding_bytes
+        Length of the environment's padding in each launch, by arm id (`schedule.padding`); others get none. A
+        worker that is reused keeps its own.
+
+    Returns
+    -------
+    list of Outcome
+        In the order of `arms`; one without a worker has a failure in its launch.
+
+    Raises
+    ------
+    LevelfieldError
+        When the engine is gone.
+    """
+    outcomes: list[Outcome] = []
+    try:
+        for arm in arms:
+            earlier = running.get(arm.id)
+            if earlier is not None and earlier.worker is not None:
+                outcomes.append(_reuse(resources, case, earlier))
+            else:
+                outcomes.append(_to_launch(resources, case, arm, padding_bytes.get(arm.id, 0)))
+        _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
+        _end_disagreeing(resources, case, outcomes)
+        if verify:
+            with resources.watch.phase("verifying"):
+                for outcome in outcomes:
+                    if outcome.launch.parity is None:
+                        verify_outputs(resources, case, outcome)
+    except BaseException:
+        end_workers([*outcomes, *running.values()])
+        raise
+    return outcomes
+
+
+def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
+    cpus = cpu_pinning.pinned(case.threads * case.processes, resources.cpus, resources.topology)
+    return LaunchSpec(
+        name=f"{arm.id}/{case.id}",
+        image=resources.image(arm),
+        threads=case.threads,
+        cpus=cpu_pinning.in_shares(cpus, case.processes, resources.topology),
+        memory_nodes=resources.memory_nodes(cpus),
+        memory_bytes=resources.memory_bytes,
+        artifacts=resources.artifacts.root,
+        cache=cache_folder(resources, case, arm),
+        gpu=resources.gpu if case.device != "cpu" else "",
+        padding_bytes=padding_bytes,
+    )
+
+
+def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int) -> Outcome:
+    """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
+    reason = why_absent(case, arm)
+    if case.trains and not reason:
+        reason = parity.why_not(case.model, case.precision)
+    if reason:
+        absent = Failure(stage="load", kind="unsupported", message=reason)
+        return Outcome(arm, case, Launch(arm=arm.id, started=utc_now(), failure=absent))
+    cache = cache_folder(resources, case, arm)
+    cache.mkdir(parents=True, exist_ok=True)
+    os.utime(cache)  # it is in use
+    launch = Launch(arm=arm.id, started=utc_now(), environment_padding_bytes=padding_bytes, cache_warm=_is_warm(cache))
+    return Outcome(arm, case, launch)
+
+
+def _start(resources: RunResources, outcome: Outcome) -> None:
+    """Launch a worker and wait for its first line."""
+    outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
+    spec = _spec(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
+    try:
+        outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
+        outcome.worker.count_reports(functools.partial(resources.amounts.excess, outcome.arm.id))
+        outcome.worker.await_ready(READY_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "launch", error)
+
+
+def paths_of(resources: RunResources, outcome: Outcome) -> WorkerPaths:
+    """Return the folders of a run under the names that a worker sees them by.
+
+    Parameters
+    ----------
+    resources, outcome
+        Of the run, and whose worker.
+    """
+    return resources.launcher_of(outcome.arm).worker_paths(_spec(resources, outcome.case, outcome.arm))
+
+
+def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
+    """Let a worker that has answered another case answer this one too: its launch is the same, its record is not."""
+    launch = Launch(
+        arm=earlier.launch.arm,
+        started=earlier.launch.started,
+        environment_padding_bytes=earlier.launch.environment_padding_bytes,
+        served=(*earlier.launch.served, earlier.case.id),
+        cache_warm=earlier.launch.cache_warm and _is_warm(cache_folder(resources, case, earlier.arm)),
+    )
+    worker_paths = resources.launcher_of(earlier.arm).worker_paths(_spec(resources, case, earlier.arm))
+    if task_for(resources, earlier.case, earlier.arm, worker_paths) != task_for(
+        resources, case, earlier.arm, worker_paths
+    ):
+        return Outcome(earlier.arm, case, launch, earlier.worker)
+    launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
+    remember_computed(resources, case, earlier.arm, launch.computed)
+    return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
+
+
+def _is_warm(cache: Path) -> bool:
+    return any(cache.iterdir())
+
+
+def _load_all(
+    resources: RunResources,
+    case: Case,
+    outcomes: Sequence[Outcome],
+    expected_ns: Mapping[str, float],
+    *,
+    launch_measured: bool,
+) -> None:
+    """Keep as many loads going as there are CPUs, the longest first; loads are mostly one thread's work."""
+    queue = sorted(outcomes, key=lambda outcome: expected_ns.get(outcome.arm.id, math.inf), reverse=True)
+    loading: dict[Worker, tuple[Outcome, float]] = {}
+    while queue or loading:
+        while queue and len(loading) < case.threads:
+            outcome = queue.pop(0)
+            if not outcome.launch.served and outcome.launch.failure is None:
+                _start(resources, outcome)
+            _begin_load(resources, case, outcome, launch_measured=launch_measured)
+            if outcome.worker is not None:
+                loading[outcome.worker] = outcome, time.monotonic() + LOAD_TIMEOUT_S
+        if not loading:
+            continue
+        answered = wait_for_answers(list(loading), min(deadline for _, deadline in loading.values()))
+        for worker in answered:
+            _finish_load(loading.pop(worker)[0])
+        if not answered:
+            worker = min(loading, key=lambda each: loading[each][1])
+            fail(loading.pop(worker)[0], "load", worker.overdue(LOAD_TIMEOUT_S))
+
+
+def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, launch_measured: bool) -> None:
+    if outcome.worker is None:
+        return
+    worker_paths = paths_of(resources, outcome)
+    try:
+        task = task_for(resources, case, outcome.arm, worker_paths)
+        stamps = hashed.stamps(resources, case, outcome.arm)
+        outcome.hashed = stamps if launch_measured or not hashed.known(resources, case, outcome.arm, stamps) else None
+        outcome.worker.post(Load(task, launch_measured, outcome.hashed is not None))
+    except WorkerError as error:
+        fail(outcome, "load", error)
+
+
+def _finish_load(outcome: Outcome) -> None:
+    if outcome.worker is None:
+        return
+    try:
+        loaded = outcome.worker.collect(Loaded, LOAD_TIMEOUT_S)
+    except WorkerError as error:
+        fail(outcome, "load", error)
+        return
+    startup = Startup(
+        start_ns=0 if outcome.launch.served else outcome.worker.start_ns,
+        import_ns=loaded.import_ns,
+        weights_ns=loaded.weights_ns,
+        load_ns=loaded.load_ns,
+    )
+    if loaded.first_call_ns is not None:
+        startup = msgspec.structs.replace(startup, first_call_ns=loaded.first_call_ns)
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch,
+        startup=startup,
+        weights_sha256=loaded.weights_sha256,
+        inputs_sha256=loaded.inputs_sha256,
+        framework_version=loaded.version,
+        settings=loaded.settings,
+    )
+
+
+def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
+    if all(outcome.worker is None for outcome in outcomes):
+        return  # nobody holds anything, perhaps because what was to be held is gone
+    weights_sha256 = resources.weights_sha256.get(case.model, "")
+    if case.converges:
+        weights_sha256, inputs_sha256 = convergence.loaded_sha256(resources.goal(case.model))
+    elif (own := resources.own_of(case)) is not None:
+        inputs_sha256 = own.inputs_sha256[case.batch]
+    elif case.trains:
+        inputs_sha256 = resources.artifacts.training_batch_sha256(case.model, case.batch)
+    else:
+        from_dataset = case.definition.from_dataset
+        inputs_sha256 = resources.artifacts.inputs_sha256(
+            case.model, case.batch, from_dataset=from_dataset, call=call_of(case)
+        )
+    for outcome in outcomes:
+        launch = outcome.launch
+        if outcome.worker is None:
+            continue
+        if (file := resources.file_of(case, outcome.arm)) is not None:
+            launch = outcome.launch = msgspec.structs.replace(launch, onnx_sha256=file.sha256)
+        elif not launch.weights_sha256 and outcome.hashed is None:
+            launch = outcome.launch = msgspec.structs.replace(launch, weights_sha256=weights_sha256)
+        elif not require_same(outcome, "weights", launch.weights_sha256, weights_sha256):
+            continue
+        if require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256):
+            hashed.remember(resources, case, outcome.arm, outcome.hashed)
+
+
+def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool:
+    """Return whether a worker holds the weights or inputs of this run; one that does not is ended.
+
+    Parameters
+    ----------
+    outcome
+        Whose worker it is, and the case that it was loaded for.
+    what
+        What is compared: `weights`, `inputs` or `timed inputs`.
+    found, expected
+        Digest of what the worker holds, and of what this run has; hexadecimal.
+    """
+    if found != expected:
+        message = (
+            f"{outcome.arm.id} holds other {what} for {outcome.case.model} than this run ({found[:12]}…), so nothing "
+            "can be compared. Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please "
+            "report it."
+        )
+        fail(outcome, "load", WorkerError("protocol", message))
+    return found == expected
+
+
+def measure_all_reduce(outcome: Outcome) -> None:
+    """Ask a worker that trains with others how long their engine takes to sum a vector as long as all gradients.
+
+    Its figure stands beside those of the training and decides nothing: a worker that cannot say it keeps its results.
+
+    Parameters
+    ----------
+    outcome
+        Its launch is replaced; nothing is asked where it trains alone.
+    """
+    if outcome.case.processes == 1 or not outcome.case.trains or outcome.worker is None:
+        return
+    vector_bytes = GRADIENT_BYTES * sum(each.count for each in models.get(outcome.case.model).trained)
+    times = min(max(ALL_REDUCE_BYTES // vector_bytes, 3), MOST_ALL_REDUCES)
+    try:
+        request = AllReduce(vector_bytes // GRADIENT_BYTES, times)
+        summed = outcome.worker.ask(request, AllReduced, PROBE_TIMEOUT_S + times)
+    except WorkerError as error:
+        if error.gone:
+            fail(outcome, "stop", error)
+        outcome.launch = msgspec.structs.replace(outcome.launch, all_reduce=Absent(error.message))
+        return
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch, all_reduce=record.AllReduce(vector_bytes, summed.samples_ns)
+    )
+
+
+def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
+    """Ask a worker for its memory, libraries and environment, and keep them in its launch.
+
+    Parameters
+    ----------
+    outcome
+        Its launch is replaced. A worker that does not answer is ended, with a failure.
+    installed
+        Whether to ask for the installed distributions too.
+
+    Returns
+    -------
+    Probed or None
+        None where there is no worker, or it did not answer.
+    """
+    probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
+    if probed is None:
+        return None
+    outcome.launch = msgspec.structs.replace(
+        outcome.launch,
+        memory=Memory(
+            peak_rss_bytes=probed.peak_rss_bytes,
+            rss_bytes=probed.rss_bytes,
+            source=probed.peak_source,
+            device_bytes=probed.device_bytes,
+        ),
+        libraries=tuple(Library(**msgspec.structs.asdict(each)) for each in probed.libraries),
+        environment=probed.environment,
+    )
+    return probed

@@ -1,0 +1,127 @@
+"""The outcome of a launch: its record, and its worker while that is alive."""
+
+import contextlib
+import datetime as dt
+import random
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+from levelfield.launchers.worker import Worker, WorkerError
+from levelfield.record.schema import Arm, Case, Failure, Launch, Window
+from levelfield.safety.conversion import convert
+from levelfield.worker.messages import Reply, Request
+
+Stamps: TypeAlias = tuple[tuple[str, int, int, int], ...]
+"""Of each file: its name, inode, size in bytes, and when it was changed last, in nanoseconds."""
+
+
+class Outcome(msgspec.Struct):
+    """Outcome of one launch: its record, and its worker while that is alive."""
+
+    arm: Arm
+    case: Case
+    launch: Launch
+    worker: Worker | None = None
+    answered: Window | None = None
+    """The calls whose outputs were verified, timed."""
+    hashed: Stamps | None = None
+    """State of the files that its worker hashed; None: an earlier launch of the arm had hashed them."""
+
+
+_T = TypeVar("_T", bound=Reply)
+
+
+def ask(outcome: Outcome, stage: str, request: Request, kind: type[_T], timeout_s: float) -> _T | None:
+    """Ask a worker something; one that cannot answer is ended, and its launch has the failure.
+
+    Parameters
+    ----------
+    outcome
+        Whose worker is asked.
+    stage
+        Step of the launch, as in `fail`.
+    request, kind, timeout_s
+        The question, the type of the answer, and how long to wait for it.
+
+    Returns
+    -------
+    object of type `kind` or None
+        None where there is no worker, or it failed.
+    """
+    if outcome.worker is None:
+        return None
+    try:
+        return outcome.worker.ask(request, kind, timeout_s)
+    except WorkerError as error:
+        fail(outcome, stage, error)
+        return None
+
+
+def utc_now() -> str:
+    """Return the time in UTC, ISO 8601, to the second."""
+    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def fail(outcome: Outcome, stage: str, error: WorkerError) -> None:
+    """Record a failure; end the worker, since after a failed step its state is unknown.
+
+    Parameters
+    ----------
+    outcome
+        Its launch gets the failure.
+    stage
+        Step of the launch that failed, as `record.schema.Failure` names it.
+    error
+        What the worker reported, or why it was ended.
+    """
+    outcome.launch = msgspec.structs.replace(outcome.launch, failure=failure(stage, error))
+    if outcome.worker is not None:
+        outcome.worker.stop()
+        outcome.worker = None
+
+
+def failure(stage: str, error: WorkerError) -> Failure:
+    """Return a worker's error as the record keeps it.
+
+    Parameters
+    ----------
+    stage, error
+        As in `fail`.
+    """
+    return convert({"stage": stage, "kind": error.kind, "message": error.message, "detail": error.detail}, Failure)
+
+
+def end_workers(outcomes: Sequence[Outcome]) -> None:
+    """End every worker that is still alive: all are asked first, since frameworks take their time."""
+    for outcome in outcomes:
+        if outcome.worker is not None:
+            outcome.worker.dismiss()
+    for outcome in outcomes:
+        if outcome.worker is not None:
+            outcome.worker.stop()
+            outcome.worker = None
+
+
+@contextlib.contextmanager
+def ended_on_error(outcomes: Sequence[Outcome]) -> Iterator[None]:
+    """End all workers where an error or an interrupt leaves the block."""
+    try:
+        yield
+    except BaseException:
+        end_workers(outcomes)
+        raise
+
+
+def shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
+    """Return arms in random order: a function of their ids and the seed alone.
+
+    Parameters
+    ----------
+    arms, seed
+        In any order, and the seed of the schedule.
+    """
+    order = sorted(arms, key=lambda arm: arm.id)
+    random.Random(seed).shuffle(order)  # noqa: S311  (a schedule, not a secret)
+    return order

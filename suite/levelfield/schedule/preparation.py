@@ -1,0 +1,289 @@
+"""Before anything is measured: images, weights, ONNX files and reference outputs, all made or found."""
+
+import functools
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from levelfield.errors import LevelfieldError
+from levelfield.images import catalogue, engine
+from levelfield.launchers.credible import Amounts
+from levelfield.launchers.docker import DockerLauncher
+from levelfield.launchers.protocol import Launcher, LaunchSpec
+from levelfield.machine import devices, topology, worker_memory
+from levelfield.machine.fingerprint import fingerprint
+from levelfield.plan import CANARY, Plan
+from levelfield.plan.decoding import call_of
+from levelfield.plan.types import FileKey
+from levelfield.prepare import loadgen
+from levelfield.prepare.artifacts import Artifacts, ModelFile
+from levelfield.prepare.evaluation import preparing as evaluation
+from levelfield.prepare.evaluation.tasks import DataRequest
+from levelfield.prepare.loadgen import LoadGen
+from levelfield.prepare.own_model import python_file, reference, store
+from levelfield.record.schema import Arm, Case, Image, OwnFile
+from levelfield.schedule import parallel, scratch
+from levelfield.schedule.listener import ProgressListener
+from levelfield.schedule.output_verification import verify_count
+from levelfield.schedule.resources import RunResources
+from levelfield.schedule.time_spent import Stopwatch
+from levelfield.zoo import models, weights
+
+IMAGES_AT_ONCE = 2
+"""To make one waits for the network and the disk half of the time."""
+EXPORTS_AT_ONCE = 2
+"""An exporter computes in one thread for the most part."""
+
+
+def prepare(
+    plan: Plan,
+    launcher: Launcher,
+    listener: ProgressListener,
+    *,
+    judged: bool = True,
+    launchers: Mapping[str, Launcher] = {},
+    target: float | None = None,
+    data_sets: Sequence[DataRequest] = (),
+    beside_data: Sequence[Path] = (),
+) -> RunResources:
+    """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
+
+    Parameters
+    ----------
+    plan
+        Blocks, images and files of the run.
+    launcher
+        Of the canary, the exporter, and every arm that names no other.
+    launchers
+        Those that arms name.
+    target
+        Accuracy that is trained to; None: that of each network.
+    data_sets
+        Those that answers are judged on.
+    beside_data
+        Folders in which their vocabulary may be, where it is not beside them.
+    listener
+        Display of the progress.
+    judged
+        Whether outputs will be compared with references, which are then computed.
+    """
+    python_file.check_isolated(plan.own, (each.kind for each in (launcher, *launchers.values())))
+    watch = Stopwatch()
+    container = next((each for each in (launcher, *launchers.values()) if isinstance(each, DockerLauncher)), None)
+    emulated = container.emulates() if container is not None else ""
+    if emulated and plan.profile.name != "smoke":
+        raise LevelfieldError(
+            f"The processor of these images is emulated ({emulated}), so that no time says anything.",
+            fix="Use --profile smoke, which compares answers and ranks nothing.",
+        )
+    with watch.phase("preparing"):
+        gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
+        if gpu and container is not None:
+            listener.say("asking the engine for the GPU")
+            container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
+        arranged = topology.read()
+        nodes = arranged.memory_nodes(plan.cpus)
+        asked_of = (launcher, *launchers.values()) if nodes else ()
+        unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
+        artifacts = Artifacts(progress=listener.say)
+        images, files = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
+        zoo = plan.models if plan.own is None else ()
+        judged_sets = evaluation.prepare(
+            data_sets,
+            plan.models,
+            launcher=launcher,
+            artifacts=artifacts.root,
+            beside=beside_data,
+            progress=listener.say,
+        )
+        weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
+        return RunResources(
+            launcher=launcher,
+            images=images,
+            artifacts=artifacts,
+            files=files,
+            weights_sha256={
+                CANARY: weights.sha256(weights.make(models.get(CANARY))),
+                **weights_sha256,
+            },
+            cpus=plan.cpus,
+            topology=arranged,
+            memory_unbound=unbound,
+            memory_bytes=worker_memory.limit_bytes(arranged.least_memory_bytes(() if unbound else nodes)),
+            caches=_caches(plan),
+            gpu=gpu,
+            launchers=dict(launchers),
+            own=_own(plan, {"": launcher, **launchers}, images, listener),
+            judged=judged_sets,
+            target=target,
+            loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
+            emulated=emulated,
+            watch=watch,
+            amounts=Amounts(len({arm.id for block in plan.blocks for arm in block.arms})),
+        )
+
+
+def _caches(plan: Plan) -> Path:
+    """Return the folder of compile caches: empty where cold starts are measured, or a user's model is compiled."""
+    cold = any(block.case.definition.sample == "cold start" for block in plan.blocks)
+    return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
+
+
+def _loadgen(
+    plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
+) -> LoadGen | None:
+    """Take out LoadGen's library for every Python that workers run; None where no case is driven by it."""
+    if not any(block.case.definition.driven for block in plan.blocks):
+        return None
+    pythons = [
+        ".".join(platform.python_version_tuple()[:2])
+        if launchers[arm.launcher].kind == "host"
+        else catalogue.lock(arm.image, arm.variant, arm.version).python
+        for arm in plan.answering
+    ]
+    return loadgen.prepare(pythons, artifacts.root, listener.say)
+
+
+def _own(
+    plan: Plan,
+    launchers: Mapping[str, Launcher],
+    images: dict[tuple[str, str, str, str | None], Image],
+    listener: ProgressListener,
+) -> reference.Reference | None:
+    """Compute the reference of the user's own file."""
+    if plan.own is None:
+        return None
+    if plan.own.function:
+        return _first_arms(plan, plan.own, launchers, images, listener)
+    launcher = launchers[""]
+    image = images["", reference.IMAGE, "cpu", None]
+    spec = LaunchSpec(
+        name=f"reference of {plan.own.model}",
+        image=image,
+        threads=len(plan.cpus),
+        cpus=plan.cpus,
+        memory_bytes=worker_memory.limit_bytes(),
+        artifacts=Artifacts().root,
+    )
+    batches = [block.case.batch for block in plan.blocks]
+    return reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
+
+
+def _first_arms(
+    plan: Plan,
+    own: OwnFile,
+    launchers: Mapping[str, Launcher],
+    images: dict[tuple[str, str, str, str | None], Image],
+    listener: ProgressListener,
+) -> reference.Reference:
+    """Let the first arm answer: what a user's network in Python is held against is itself."""
+    arm = plan.blocks[0].arms[0]
+    spec = LaunchSpec(
+        name=f"reference of {own.model}",
+        image=images[arm.launcher, arm.image, arm.variant, arm.version],
+        threads=len(plan.cpus),
+        cpus=plan.cpus,
+        memory_bytes=worker_memory.limit_bytes(),
+        artifacts=Artifacts().root,
+    )
+    return reference.of_first(own, arm, launcher=launchers[arm.launcher], spec=spec, progress=listener.say)
+
+
+def _made(
+    plan: Plan,
+    launchers: Mapping[str, Launcher],
+    artifacts: Artifacts,
+    listener: ProgressListener,
+    *,
+    judged: bool,
+) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile]]:
+    """Make the model files, all images, and then weights and references.
+
+    The canary comes first: it is small, so that the base is made while the wheels of others are fetched. Of the others
+    the longest comes first, so that the last does not keep all waiting.
+    """
+    images: dict[tuple[str, str, str, str | None], Image] = {}
+    files: dict[FileKey, ModelFile] = {}
+
+    def image_of(place: str, name: str, variant: str, version: str | None) -> None:
+        images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
+
+    arms = (*plan.answering, canary_arm(), *_reference_arm(plan))
+    found = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
+    keys = sorted(found, key=lambda key: (key[1] != CANARY, -_wheel_bytes(launchers[key[0]], *key[1:])))
+    parallel.run(
+        [
+            lambda: files.update(_exports(plan, launchers[""], artifacts, listener)),
+            *(functools.partial(image_of, *key) for key in keys),
+            lambda: _references(plan, artifacts, judged=judged),
+        ],
+        at_once=IMAGES_AT_ONCE,
+    )
+    engine.wait_for_removals()
+    return {key: images[key] for key in found}, files
+
+
+def _references(plan: Plan, artifacts: Artifacts, *, judged: bool) -> None:
+    """Make the weights of the zoo's models, and where answers are judged what they are compared with."""
+    zoo = plan.models if plan.own is None else ()
+    for model in zoo:
+        artifacts.weights(model)
+    # In how many processes a model is trained makes no other reference.
+    asked = dict.fromkeys(msgspec.structs.replace(block.case, processes=1) for block in plan.blocks if zoo)
+    for case in (*asked, canary_case(len(plan.cpus))) if judged else ():
+        if case.trains:
+            artifacts.trajectory(case.model)
+            continue
+        if case.converges:  # each seed's is computed when its turn comes
+            continue
+        artifacts.reference(
+            case.model, verify_count(case), from_dataset=case.definition.from_dataset, call=call_of(case)
+        )
+        if case.precision != "fp32":
+            artifacts.rounding_error(case.model, case.precision, verify_count(case))
+
+
+def _wheel_bytes(launcher: Launcher, name: str, variant: str, version: str | None) -> float:
+    """Return what an image takes to fetch; where it is not known, the most."""
+    if launcher.kind == "host":
+        return 0.0
+    pins = catalogue.lock(name, variant, version).pins
+    return sum(pin.size_bytes for pin in pins) if all(pin.sized for pin in pins) else math.inf
+
+
+def _reference_arm(plan: Plan) -> tuple[Arm, ...]:
+    asked = plan.own is not None and not plan.own.function
+    return (Arm(reference.IMAGE, reference.IMAGE),) if asked else ()
+
+
+def _exports(
+    plan: Plan, launcher: Launcher, artifacts: Artifacts, listener: ProgressListener
+) -> dict[FileKey, ModelFile]:
+    if plan.own is not None:
+        return {key: store.prepared(plan.own, key.batch) for key in plan.files}
+    exporters = {name: launcher.prepare(name, "cpu", None, listener.say) for name in plan.exporters}
+    files: dict[FileKey, ModelFile] = {}
+
+    def export(key: FileKey) -> None:
+        files[key] = artifacts.exported(
+            key.model,
+            key.form,
+            key.batch,
+            exporter=exporters[key.format.image],
+            launcher=launcher,
+            file_format=key.format,
+        )
+
+    parallel.run([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)
+    return {key: files[key] for key in plan.files}
+
+
+def canary_arm() -> Arm:
+    return Arm(backend=CANARY, image=CANARY)
+
+
+def canary_case(threads: int) -> Case:
+    return Case(CANARY, "latency", "fp32", 1, threads)

@@ -1,0 +1,169 @@
+"""What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from levelfield.backends import registry
+from levelfield.launchers.credible import Amounts
+from levelfield.launchers.protocol import Launcher, WorkerPaths
+from levelfield.machine.topology import Topology
+from levelfield.plan.types import FileKey, file_key
+from levelfield.prepare.artifacts import Artifacts, ModelFile
+from levelfield.prepare.evaluation.preparing import Judged
+from levelfield.prepare.loadgen import LoadGen
+from levelfield.prepare.own_model import store
+from levelfield.prepare.own_model.reference import Reference
+from levelfield.record.schema import Arm, Case, Computed, Image, Parity
+from levelfield.schedule.outcomes import Stamps
+from levelfield.schedule.time_spent import Stopwatch
+from levelfield.worker.messages import Task
+from levelfield.zoo.training import convergence
+from levelfield.zoo.training.recipe import Goal
+
+
+class RunResources(msgspec.Struct, frozen=True):
+    """Everything that a run's workers need: their launchers, images, and the files that they read."""
+
+    launcher: Launcher
+    """Of all workers but those of arms that name another."""
+    images: dict[tuple[str, str, str, str | None], Image]
+    """By the launcher that an arm names (empty: the run's), name, variant and version."""
+    artifacts: Artifacts
+    files: dict[FileKey, ModelFile]
+    """Model files that workers read."""
+    weights_sha256: dict[str, str]
+    cpus: tuple[int, ...]
+    """Of the most threads and processes; a case with fewer has some of them (`plan.cpu_pinning.pinned`)."""
+    memory_bytes: int
+    caches: Path
+    """Compile caches of this run."""
+    topology: Topology = Topology()
+    """Of this machine."""
+    memory_unbound: str = ""
+    """Why no worker's memory is bound to NUMA nodes; empty: it is, where several nodes have memory."""
+    gpu: str = ""
+    """UUID of the GPU that is used; empty: none is. It is never recorded."""
+    launchers: dict[str, Launcher] = {}
+    """Those that arms name."""
+    own: Reference | None = None
+    """The user's own file, where one is measured."""
+    judged: tuple[Judged, ...] = ()
+    """Data sets that answers are judged on."""
+    target: float | None = None
+    """Accuracy that is trained to; None: that of each network."""
+    computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
+    """What arms were found to compute in, filled by `schedule.computed`."""
+    compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
+    """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
+    hashed: dict[tuple[str, str], Stamps] = msgspec.field(default_factory=dict)
+    """Files that a launch of an arm has hashed, by arm and path; filled by `schedule.hashed`."""
+    loadgen: LoadGen | None = None
+    """Libraries of MLPerf LoadGen; None: no case is driven by it."""
+    emulated: str = ""
+    """The processor that is emulated for the images, and this machine's; empty: none."""
+    watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
+    """Of this run's time."""
+    amounts: Amounts = msgspec.field(default_factory=lambda: Amounts(1))
+    """What workers have reported for the record."""
+
+    def memory_nodes(self, cpus: Sequence[int]) -> tuple[int, ...]:
+        """Return the NUMA nodes that the memory of a worker on these CPUs is bound to; empty: it is not bound."""
+        return () if self.memory_unbound else self.topology.memory_nodes(cpus)
+
+    def own_of(self, case: Case) -> Reference | None:
+        """Return the user's own file where a case is about it: the canary's are not."""
+        return self.own if self.own is not None and self.own.model.model == case.model else None
+
+    def goal(self, model: str) -> Goal:
+        """Return how a model's network is trained to a target; raises ValueError where it cannot be."""
+        return convergence.goal(model, target=self.target)
+
+    def file_of(self, case: Case, arm: Arm) -> ModelFile | None:
+        """Return the model file that an arm answers a case with; None: it computes a definition of its own.
+
+        Parameters
+        ----------
+        case, arm
+            What is asked, and what answers: the backend decides in which format and precision the file is.
+        """
+        key = file_key(case, arm)
+        return None if key is None else self.files[key]
+
+    def image(self, arm: Arm) -> Image:
+        return self.images[arm.launcher, arm.image, arm.variant, arm.version]
+
+    def launcher_of(self, arm: Arm) -> Launcher:
+        return self.launchers[arm.launcher] if arm.launcher else self.launcher
+
+
+def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
+    """Return the compile cache of an arm and model in its image: shared by its launches.
+
+    Parameters
+    ----------
+    resources
+        Holds the folder of all caches.
+    case, arm
+        Of the case, only model, precision and threads matter.
+    """
+    name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
+    image = resources.images.get((arm.launcher, arm.image, arm.variant, arm.version))
+    made = hashlib.sha256(image.tag.encode()).hexdigest()[:12] if image is not None else "none"
+    return resources.caches / f"{name}-{made}-{case.launched_for}-{case.precision}-t{case.threads}"
+
+
+def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: WorkerPaths) -> Task:
+    """Return the task that a worker loads.
+
+    Parameters
+    ----------
+    resources
+        Artifacts of the run.
+    case, arm
+        What is asked, and what answers.
+    worker_paths
+        The folders under the names that the worker sees them by.
+    """
+    reads, own = registry.get(arm.backend).reads, resources.own_of(case)
+    file = resources.file_of(case, arm)
+    weights = (
+        f"{worker_paths.artifacts}/{resources.artifacts.weights(case.model)}"
+        if reads == "native" and own is None
+        else None
+    )
+    if case.converges:
+        weights = None  # a seed's, made in the worker
+    return Task(
+        backend=arm.backend,
+        model=case.model,
+        batch=case.batch,
+        threads=case.threads,
+        scenario=_loaded_as(case),
+        precision=case.precision,
+        device=case.device,
+        weights_path=weights,
+        file_path=f"{worker_paths.artifacts}/{file.path}" if file else None,
+        file_sha256=file.sha256 if file else None,
+        cache_path=worker_paths.cache,
+        dataset_path=f"{worker_paths.artifacts}/{dataset}" if (dataset := _dataset(resources, case)) else None,
+        settings=arm.settings,
+        processes=case.processes,
+        depth=case.depth,
+        growing_cache=case.growing_cache,
+        own=store.description(own.model, worker_paths.artifacts) if own is not None else None,
+    )
+
+
+def _loaded_as(case: Case) -> str:
+    """Return the scenario that a worker loads for."""
+    if case.definition.operators and case.stays_on_device:
+        return "latency-device"
+    return case.definition.loaded_as or case.scenario
+
+
+def _dataset(resources: RunResources, case: Case) -> str:
+    """Return the file, under the artifacts folder, that a case's items come from; empty: from none."""
+    return resources.artifacts.dataset(case.model) if case.definition.from_dataset else ""

@@ -1,0 +1,283 @@
+"""A run in progress: pass after pass, until the plan, the clock, the asked precision or the verdicts end it."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from levelfield.analysis import launch_levels
+from levelfield.machine.fingerprint import changed, fingerprint
+from levelfield.plan.profiles import PROFILES
+from levelfield.record import journal as journals
+from levelfield.record import notices
+from levelfield.record.files import JOURNAL
+from levelfield.record.journal import Finished, Journal, Resumed, TimeSpent, Warned
+from levelfield.record.schema import Absent, Block, Fingerprint, Run, Warning_
+from levelfield.schedule import passes, scratch
+from levelfield.schedule.generations import Generations
+from levelfield.schedule.launch_groups import LaunchGroup, Pass, fitting, further_pass, remaining_passes
+from levelfield.schedule.listener import ProgressListener
+from levelfield.schedule.outcomes import utc_now
+from levelfield.schedule.passes import FIRST_LOOK_S
+from levelfield.schedule.resources import RunResources
+from levelfield.statistics.stopping import decide
+
+Undecided: TypeAlias = Callable[[Run], Mapping[str, str]]
+"""From a record so far to the cases that have no verdict yet, by id, with what is known of each."""
+
+
+class RunInProgress:
+    """One run in progress."""
+
+    def __init__(
+        self,
+        folder: Path,
+        resources: RunResources,
+        listener: ProgressListener,
+        *,
+        resumed: bool = False,
+        undecided: Undecided | None = None,
+    ) -> None:
+        self._folder = folder
+        self._journal = Journal(folder / JOURNAL)  # first: what is read then is written by nobody else
+        self._run = journals.fold(journals.read(folder / JOURNAL))
+        self._resources = resources
+        self._listener = listener
+        self._undecided = undecided
+        self._warned: set[Warning_] = set()
+        self._seconds: dict[str, float] = {}
+        """By case, what its last generation took."""
+        self._ended: dict[str, float] = {}
+        """By case, when its last generation ended."""
+        self._profile = PROFILES[self._run.settings.profile]
+        self._by_clock = self._run.settings.clock_seconds
+        self._clock = passes.clock(self._profile, self._run.settings, self._run.blocks)
+        self._pass_s = math.inf
+        """What the last pass took; before the first, nothing is known."""
+        self._paused_s = 0.0
+        """Of the last pass, what was waited; before a pass that is planned, a budget shortens it."""
+        self._passes = 0
+        """How many were begun."""
+        self._ahead: LaunchGroup = []
+        """What is planned and not made."""
+        self._left_out: set[str] = set()
+        """Cases that a budget has no time for, by id."""
+        self._unmade = 0
+        """Generations that were planned and had no time."""
+        self._planned = len(_entries(remaining_passes(self._run.blocks)))
+        self._share = 0.0
+        self._before_s = sum(s for phase, s in (self._run.time_spent_s or {}).items() if phase != "preparing")
+        """What was measured before this run went on."""
+        self._begun = time.monotonic()
+        self._generations = Generations(self._run, resources, self._journal, listener, self._warn)
+        if resumed:
+            self._journal.write(Resumed(utc_now()))
+
+    def measure(self) -> None:
+        """Make the planned passes that are not in the journal yet, and those that the settings ask for after them."""
+        try:
+            if self._make_planned():
+                while blocks := self._open_blocks():
+                    self._make(further_pass(blocks), closing=self._may_be_last(blocks))
+            else:
+                self._unmade += len(self._ahead)
+            if self._unmade:
+                self._warn(notices.budget_spent(self._clock.seconds, self._unmade))
+            share: float | Absent = self._generations.clock.share
+            if not self._generations.clock.elapsed_ns:
+                share = Absent("no window was measured")
+            with self._resources.watch.phase("finishing"):
+                differences = changed(self._run.machine, self._machine())
+            if differences:
+                self._warn(notices.machine_changed(differences))
+            self._journal.write(TimeSpent(self._resources.watch.take()))
+            self._journal.write(Finished(utc_now(), share))
+        finally:
+            self.close()
+
+    def _machine(self) -> Fingerprint:
+        return fingerprint(self._run.settings.cpus, identify="identity" in self._run.machine)
+
+    def close(self) -> None:
+        """End every worker and free what the run held; safe to call twice."""
+        try:
+            self._generations.close()
+        finally:
+            self._journal.close()
+            scratch.remove(self._resources.caches)
+
+    def _make_planned(self) -> bool:
+        """Make the planned passes; return whether there was time for all of them."""
+        blocks = self._run.blocks if self._by_clock is None else passes.completed(self._run.blocks)
+        todo = remaining_passes(blocks)
+        for number in range(len(todo)):
+            if number == 1:
+                todo[1:] = self._in_time(todo[1:])
+            self._ahead = _entries(todo[number:])
+            spent_s, each = self._spent_s(), todo[number]
+            if number and not self._clock.another(each.number, spent_s, self._pass_s - self._paused_s):
+                return False
+            closing = self._clock.may_be_last(each.number, spent_s, self._pass_s)
+            if not self._make(each, closing=closing, may_break=number == 0):
+                return False
+        return True
+
+    def _in_time(self, todo: Sequence[Pass]) -> list[Pass]:
+        """Return the passes with the cases alone that a budget has time for: of few launches, no case has a rank."""
+        budget_s = self._run.settings.budget_seconds
+        if self._by_clock is None or budget_s is None:
+            return list(todo)
+        kept = fitting(todo, self._seconds, budget_s - self._spent_s())
+        planned, entries = _entries(todo), _entries(kept)
+        if len(entries) < len(planned):
+            self._unmade = len(planned) - len(entries)
+            self._left_out = {block.case.id for block, _ in planned} - {block.case.id for block, _ in entries}
+            self._pass_s = sum(self._seconds[block.case.id] for block, _ in _entries(kept[:1]))
+        return kept
+
+    def _make(self, made: Pass, *, closing: bool, may_break: bool = False) -> bool:
+        """Make a pass.
+
+        Parameters
+        ----------
+        made
+            What it holds.
+        closing
+            Whether it may be the last: outputs are then compared once more after they were timed.
+        may_break
+            Whether a spent budget ends it, as long as no pass has shown how long one takes.
+
+        Returns
+        -------
+        bool
+            Whether it was made to its end.
+        """
+        began = time.monotonic()
+        self._passes = made.number + 1
+        self._paused_s = 0.0
+        budget_s, apart_s = self._run.settings.budget_seconds, self._apart_s(made)
+        for number, group in enumerate(made.groups):
+            if number and may_break and budget_s is not None and self._spent_s() > budget_s:
+                return False
+            self._paused_s += self._pause(group, apart_s)
+            self._measure(group, closing=closing)
+        self._pass_s = time.monotonic() - began
+        return True
+
+    def _apart_s(self, made: Pass) -> float:
+        groups = (sum(self._seconds.get(block.case.id, 0.0) for block, _ in group) for group in made.groups)
+        return passes.apart_s(
+            self._profile,
+            self._run.settings,
+            passes_left=max((block.planned_generations for block in self._run.blocks), default=0) - made.number,
+            spent_s=self._spent_s(),
+            longest_s=max(groups),
+            alone=len(made.groups) == 1,
+        )
+
+    def _pause(self, group: LaunchGroup, apart_s: float) -> float:
+        """Wait until the last generations of these cases ended so many seconds ago; return how long."""
+        ended = max(
+            (self._ended[block.case.id] for block, _ in group if block.case.id in self._ended), default=-math.inf
+        )
+        left_s = max(0.0, ended + apart_s - time.monotonic())
+        if left_s:
+            with self._resources.watch.phase("pausing"):
+                time.sleep(left_s)
+        return left_s
+
+    def _measure(self, group: LaunchGroup, *, closing: bool) -> None:
+        """Measure a generation of each block of a group, with the same launches where they are kept."""
+        self._generations.begin()
+        try:
+            for block, index in group:
+                began = time.monotonic()
+                # Passes beyond the plan hold timed cases alone.
+                ends = closing or (not block.case.timed and index + 1 >= block.planned_generations)
+                self._generations.measure(block, index, last=(block, index) == group[-1], closing=ends)
+                self._ended[block.case.id] = time.monotonic()
+                self._seconds[block.case.id] = self._ended[block.case.id] - began
+                self._ahead = self._ahead[1:]
+                self._show_progress()
+        finally:
+            self._generations.keep([])
+
+    def _open_blocks(self) -> list[Block]:
+        """Return the blocks that another pass is made of; empty: the run ends."""
+        run = journals.fold(journals.read(self._folder / JOURNAL))
+        timed = [block for block in run.blocks if block.case.timed]
+        settings = run.settings
+        if settings.precision_target is not None:
+            return self._imprecise(timed, settings.precision_target)
+        if settings.ends_on_verdict:
+            return self._not_decided(run, timed)
+        taken = max((len(block.generations) for block in timed), default=0)
+        if self._by_clock is None or not self._clock.another(taken, self._spent_s(), self._pass_s):
+            return []
+        return [block for block in timed if block.case.id not in self._left_out and self._generations.answering(block)]
+
+    def _may_be_last(self, blocks: Sequence[Block]) -> bool:
+        """Return whether the pass that these blocks are measured in may be the last."""
+        taken = max(len(block.generations) for block in blocks)
+        return self._by_clock is None or self._clock.may_be_last(taken, self._spent_s(), self._pass_s)
+
+    def _imprecise(self, timed: Sequence[Block], target: float) -> list[Block]:
+        """Return the blocks of which some ratio is not as precise as was asked; warn if there is no time for them."""
+        found = {}
+        for block in timed:
+            decision = decide(launch_levels.level_matrix(block), target=target)
+            if not decision.precise:
+                found[block.case.id] = decision.half_width or math.inf
+        blocks = [block for block in timed if block.case.id in found]
+        if self._fits(blocks):
+            return blocks
+        for case, half_width in found.items():
+            self._warn(notices.precision_not_reached(case, half_width, target))
+        return []
+
+    def _not_decided(self, run: Run, timed: Sequence[Block]) -> list[Block]:
+        """Return the blocks that have no verdict yet, all before the first look; warn if there is no time for them."""
+        if self._undecided is None:
+            return []
+        able = [block for block in timed if len(self._generations.answering(block)) == len(block.arms)]
+        looks = self._before_s + self._spent_s() >= FIRST_LOOK_S or not self._fits(able)
+        missing = self._undecided(run) if looks else dict.fromkeys((block.case.id for block in able), "")
+        blocks = [block for block in able if block.case.id in missing]
+        if self._fits(blocks):
+            return blocks
+        for block in blocks:
+            self._warn(notices.not_decided(block.case.id, missing[block.case.id]))
+        return []
+
+    def _fits(self, blocks: Sequence[Block]) -> bool:
+        """Return whether the budget has time for one more generation of each of these blocks."""
+        budget_s = self._run.settings.budget_seconds or self._profile.budget_seconds
+        return self._spent_s() + sum(self._seconds.get(block.case.id, 0.0) for block in blocks) <= budget_s
+
+    def _spent_s(self) -> float:
+        """Return how long this run has measured; one that goes on has its budget again, and the clock goes on."""
+        before_s = 0.0 if self._by_clock is None else self._before_s
+        return before_s + time.monotonic() - self._begun
+
+    def _show_progress(self) -> None:
+        """Show which share is done, and how long the rest takes."""
+        known = list(self._seconds.values())
+        rest_s = sum(self._seconds.get(block.case.id, sum(known) / len(known)) for block, _ in self._ahead)
+        if self._by_clock is None:
+            self._share = max(self._share, 1 - len(self._ahead) / max(1, self._planned))
+        else:
+            spent_s = self._spent_s()
+            rest_s = self._clock.rest_s(self._passes, spent_s, self._pass_s, planned_s=rest_s)
+            self._share = max(self._share, spent_s / (spent_s + rest_s))
+        self._listener.done(self._share, rest_s)
+
+    def _warn(self, warning: Warning_) -> None:
+        if warning not in self._warned:
+            self._warned.add(warning)
+            self._journal.write(Warned(warning))
+            self._listener.warn(warning)
+
+
+def _entries(made: Sequence[Pass]) -> LaunchGroup:
+    return [entry for each in made for group in each.groups for entry in group]

@@ -1,0 +1,160 @@
+"""Check that a statement is of its run and the bills are of the run's images, and who signed."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from levelfield import analysis
+from levelfield.errors import LevelfieldError
+from levelfield.record.bases import BaseLock
+from levelfield.record.schema import Image, elsewhere
+from levelfield.report import embedded_record
+from levelfield.report.units import plural
+from levelfield.share import signing, statement
+from levelfield.share.inputs import MAX_SBOM_BYTES, SBOM_NAME, content_of
+from levelfield.share.reading import Check, Read
+
+
+def of_statement(read: Read, tool_sha256: str) -> list[Check]:
+    """Make the statement again from the record, and compare.
+
+    Parameters
+    ----------
+    read
+        What was given to verify, as it was read.
+    tool_sha256
+        Digest of this tool, hexadecimal. Without a page, the thinned record is made again only for a run of this tool:
+        another version may choose other samples.
+
+    Returns
+    -------
+    list of Check
+        One on the statement, and one more where the page carries another statement than the one beside it.
+    """
+    if read.statement is None:
+        return [Check("statement", "open", "There is none: nothing binds record, images and inputs together.")]
+    checks: list[Check] = []
+    text, signature = read.page_statement or ("", "")
+    carried = (text.encode(errors="replace"), signature)
+    if read.page_statement is not None and carried != (read.statement, read.signature):
+        checks.append(Check("statement inside the page", "broken", "It or its signature is not the one beside it."))
+    stated = statement.read(read.statement)
+    if stated is None:
+        return [*checks, Check("statement", "broken", "It is no statement of Levelfield.")]
+    wrong = [name for name in stated.sboms if not SBOM_NAME.fullmatch(name)]
+    if wrong:
+        return [*checks, Check("statement", "broken", "It names files that no run writes.", tuple(wrong[:10]))]
+    expected = statement.make(
+        read.run,
+        record_sha256=read.record_sha256 or (read.inside.embedded.record_sha256 if read.inside is not None else ""),
+        inside_sha256=_inside_sha256(read, tool_sha256) or stated.inside_sha256,
+        sboms=stated.sboms,
+    )
+    if expected == read.statement:
+        says = "It is of exactly this record, these images and these inputs."
+        return [*checks, Check("statement", "holds", says)]
+    named = statement.differences(read.statement, expected)
+    return [*checks, Check("statement", "broken", "It is not of this record.", named)]
+
+
+def _inside_sha256(read: Read, tool_sha256: str) -> str:
+    """Return the digest of the record inside the page; without a page, that of what this version puts into one."""
+    if read.inside is not None:
+        return read.inside.sha256
+    if read.run.tool_sha256 != tool_sha256:  # another version may choose other samples
+        return ""
+    return embedded_record.carry(read.run, analysis.analyse(read.run), read.record_sha256).sha256
+
+
+def of_bills(read: Read) -> list[Check]:
+    """Compare the bills of materials with the statement's digests, and with the images of the record."""
+    stated = statement.read(read.statement) if read.statement is not None else None
+    if stated is None or not stated.sboms:
+        return []
+    if read.inputs.folder is None:
+        says = f"The page came alone; {plural(len(stated.sboms), 'bill')} of materials are in the run's folder."
+        return [Check("bills of materials", "open", says)]
+    wrong: list[str] = []
+    absent: list[str] = []
+    from levelfield.images import sbom
+
+    own, bases = read.run.settings.launcher, read.run.bases
+    names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in read.run.images)
+    images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, read.run.images, strict=True)}
+    for name, sha256 in stated.sboms.items():
+        if not SBOM_NAME.fullmatch(name):
+            continue  # said of the statement
+        folder = read.inputs.folder / sbom.FOLDER
+        content = content_of(read.inputs.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
+        if content is None:
+            absent.append(name)
+        elif hashlib.sha256(content).hexdigest() != sha256:
+            wrong.append(
+                f"{name} is not the file that the statement names{_bill_difference(content, name, images, bases)}"
+            )
+        elif name in images:
+            wrong += [f"{name}: {each}" for each in sbom.contradictions(content, images[name])[:5]]
+        else:
+            wrong.append(f"{name} is of no image of this run")
+    if wrong:
+        return [Check("bills of materials", "broken", "They are not what they should be.", tuple(wrong[:20]))]
+    if absent:
+        return [Check("bills of materials", "open", f"{plural(len(absent), 'bill')} of materials are not here.")]
+    says = f"All {len(stated.sboms)} are those that the statement names, and list what the record does."
+    return [Check("bills of materials", "holds", says)]
+
+
+def _bill_difference(content: bytes, name: str, images: dict[str, Image], bases: Mapping[str, BaseLock]) -> str:
+    """Return what differs in a changed bill, where that is known."""
+    from levelfield.images import sbom
+
+    if name not in images:
+        return ""
+    named = sbom.contradictions(content, images[name])
+    if not named:
+        try:
+            made = sbom.of_record(images[name], bases)
+        except LevelfieldError:
+            return ""
+        named = sbom.first_difference(content, made)
+    return f" ({'; '.join(named[:3])})" if named else ""
+
+
+def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
+    """Check the signature of a statement.
+
+    Parameters
+    ----------
+    read
+        What was given to verify, as it was read.
+    signers
+        A file of allowed signers; None: no signer is known.
+
+    Returns
+    -------
+    signer : str
+        Name of the signer by that file; empty where it names none with this key.
+    check : Check
+        The result for the reader.
+
+    Raises
+    ------
+    LevelfieldError
+        ssh-keygen is missing, or the file of signers is.
+    """
+    if read.statement is None or not read.signature:
+        return "", Check(
+            "signature",
+            "open",
+            "It is not signed: with a changed sample, everything else could have been made anew to fit.",
+        )
+    found = signing.check(read.statement, read.signature, signers)
+    if not found.good:
+        return "", Check("signature", "broken", "The signature is not of this statement.")
+    if found.signer:
+        return found.signer, Check("signature", "holds", f"By {found.signer}, with the key {found.key}.")
+    if signers is None:
+        says = f"It is by the key {found.key}; name the signers that you know with --signers to learn whose that is."
+    else:
+        says = f"It is by the key {found.key}, which {signers} does not list."
+    return "", Check("signature", "open", says)

@@ -1,0 +1,199 @@
+"""A run as a card: an SVG for a README, and Markdown for a pull request."""
+
+import contextlib
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from levelfield.analysis.types import Analysis, Estimate, RankedBlock, RankedRow
+from levelfield.compare import phrases
+from levelfield.compare.ab import comparison as pairs
+from levelfield.compare.formats import ratio_chart
+from levelfield.compare.types import Comparison, Gate
+from levelfield.errors import LevelfieldError, printable
+from levelfield.history.environment import machine_title
+from levelfield.record.schema import Run
+from levelfield.report import axes, loadgen, names, pages, sentences, separation, units
+from levelfield.report.sentences import shortened
+from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.safety.markdown import text as cell
+
+TEMPLATES = Path(__file__).parent / "templates"
+WIDTH = 720
+"""Pixels."""
+BAR = 300
+"""Pixels of the longest bar."""
+_MOST_ROWS = 8
+_MOST_LINES = 4
+_HEADING_CHARACTERS, _TEXT_CHARACTERS, _NAME_CHARACTERS = 76, 94, 24
+"""Characters that fit into a line of each kind, for the widest of the usual fonts."""
+
+
+def markdown(run: Run, analysis: Analysis) -> str:
+    """Return the run's verdicts as Markdown: a sentence, then a table for every timed case.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it.
+    """
+    return "\n".join(_lines(run, analysis)) + "\n"
+
+
+def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
+    yield f"**{cell(sentences.overall(analysis))}**"
+    yield ""
+    yield cell(f"{sentences.parity(analysis)} {sentences.where_measured(run)} Run {run.id}, {run.started[:10]}.")
+    for block in analysis.timed:
+        yield from ("", f"### {cell(sentences.title(block.case))}", "")
+        value = block.case.rate_unit if block.case.per_item else "geometric mean"
+        yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is |"
+        yield "|---:|---|---:|---:|---|"
+        yield from (_table_row(row, block, sentences.cost(row, block.case)) for row in block.rows)
+        if block.case.one_by_one:
+            yield from ("", sentences.ONE_BY_ONE)
+    for trained in analysis.convergence:
+        title = f"{names.network(trained.case)}, training to {sentences.goal(trained)} on {sentences.images(run)}"
+        yield from ("", f"### {cell(title)}", "")
+        yield f"| | arm | time (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | steps (95 %) |"
+        yield "|---:|---|---:|---:|---|---:|"
+        for result in trained.rows:
+            time, steps = units.time_with_interval(result.time_ns), units.rate_with_interval(result.steps)
+            yield _table_row(result, trained, time, steps)
+    for driven in analysis.loadgen:
+        title = f"{names.network(driven.case)}, LoadGen {driven.scenario}: {loadgen.what(driven)}"
+        yield from ("", f"### {cell(title)}", "")
+        value = driven.case.rate_unit if driven.case.per_item else "percentile"
+        yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | LoadGen says |"
+        yield "|---:|---|---:|---:|---|---|"
+        yield from (_table_row(row, driven, loadgen.cost(row), loadgen.validity(row)) for row in driven.rows)
+    if analysis.loadgen:
+        yield from ("", cell(loadgen.NOT_A_RESULT))
+
+
+def _table_row(row: RankedRow, block: RankedBlock, cost: str, *more: str) -> str:
+    rank = "" if row.rank is None else str(row.rank)
+    cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block), *more)
+    return f"| {' | '.join(map(cell, cells))} |"
+
+
+def svg(run: Run, analysis: Analysis) -> str:
+    """Return the main result of a run as one picture: bars of its latency, or of what else was timed or trained.
+
+    Of a run of `levelfield ab` it shows the ratios of the two arms.
+
+    Parameters
+    ----------
+    run, analysis
+        A record, and the analysis of it. Texts of the record are escaped.
+
+    Returns
+    -------
+    str
+        An SVG document, `WIDTH` pixels wide; longer lines of text are wrapped.
+    """
+    compared = _compared(run)
+    answer = sentences.overall(analysis) if compared is None else phrases.first_line(compared)
+    about = f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}."
+    template = pages.templates(TEMPLATES).get_template("card.svg.j2")
+    made = template.render(
+        label=shortened(answer, 200),
+        lines=[
+            *((line, 15, 700) for line in _wrapped(answer, _HEADING_CHARACTERS)),
+            *((line, 12, 400) for line in _wrapped(about, _TEXT_CHARACTERS)),
+        ],
+        blocks=list(_pictures(analysis)) if compared is None else [],
+        ratios=None if compared is None else ratio_chart.make(compared.rows[:_MOST_ROWS], compared.gate.margin),
+        margin=None if compared is None else units.percent(compared.gate.margin),
+        width=WIDTH,
+        printable=printable,
+    )
+    return f"{made}\n"
+
+
+def _compared(run: Run) -> Comparison | None:
+    """Return the comparison of the two arms of a run of `levelfield ab`; None for other runs."""
+    if pairs.LABEL not in run.labels:
+        return None
+    with contextlib.suppress(LevelfieldError):  # anybody can label a run so
+        return pairs.compare_arms(run, Gate(margin=run.settings.margin), "")
+    return None
+
+
+def _wrapped(text: str, characters: int) -> list[str]:
+    lines = textwrap.wrap(text, characters)
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """One arm: a bar with its value, or the standing of an arm without numbers; lengths are pixels."""
+
+    arm: str
+    value: str
+    width: float | None = None
+    colour: str = ""
+    low: float | None = None
+    high: float | None = None
+    cut: bool = False
+    """Whether the bar is longer than what is drawn."""
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """One case."""
+
+    title: str
+    better: str
+    bars: tuple[Bar, ...]
+    left_out: int
+    """Arms that are not drawn."""
+
+
+def _pictures(analysis: Analysis) -> Iterator[Picture]:
+    timed = [block for block in analysis.timed if block.case.scenario == "latency"] or analysis.timed[:3]
+    for block in timed:
+        costs = {row.arm: row.compared(block.case) for row in block.rows}
+        better = "higher is better" if block.case.per_item else "lower is better"
+        unit = block.case.rate_unit if block.case.per_item else ""
+        yield _picture(block, sentences.title(block.case), better, costs, unit)
+    for trained in () if timed else analysis.convergence:
+        times = {row.arm: row.time_ns for row in trained.rows}
+        title = f"{names.network(trained.case)}, training to {sentences.goal(trained)}"
+        yield _picture(trained, title, "lower is better", times, "")
+
+
+def _picture(
+    block: RankedBlock,
+    title: str,
+    better: str,
+    costs: Mapping[str, Estimate | None],
+    rate_unit: str,
+) -> Picture:
+    shown = [row for row in block.rows if row.standing != "control"]
+    rows = shown[:_MOST_ROWS]
+    found = {row.arm: costs[row.arm] for row in rows if row.standing in ("ranked", "shown")}
+    ends = [cost.value if cost.high is None else cost.high for cost in found.values() if cost is not None]
+    longest = max(axes.unbroken(ends)) if ends else 1.0
+    bars = []
+    for row in rows:
+        arm, cost = shortened(row.arm, _NAME_CHARACTERS), found.get(row.arm)
+        if cost is None:
+            bars.append(Bar(arm, row.standing))
+            continue
+        low, high = (None if bound is None else _pixels(bound, longest) for bound in (cost.low, cost.high))
+        width, cut = max(2.0, _pixels(cost.value, longest)), cost.value > longest
+        colour = names.colour_on_white(row.backend)
+        bars.append(
+            Bar(arm, _written(cost, rate_unit), width, colour, None if cut else low, None if cut else high, cut)
+        )
+    return Picture(title, better, tuple(bars), len(shown) - len(rows))
+
+
+def _written(cost: Estimate, rate_unit: str) -> str:
+    """Write a time, or a rate with its unit."""
+    return f"{units.rate_with_interval(cost)}{units.NBSP}{rate_unit}" if rate_unit else units.time_with_interval(cost)
+
+
+def _pixels(value: float, longest: float) -> float:
+    return BAR * min(value / longest, 1.0)

@@ -1,0 +1,162 @@
+"""What a design can detect: standard error, power, minimum detectable effect, and how many rounds a launch is worth.
+
+References
+----------
+T. Kalibera, R. Jones (2013). Rigorous benchmarking in reasonable time. ISMM '13, 63–74 (optimal repetition counts).
+S. R. Searle, G. Casella, C. E. McCulloch (1992). Variance Components.
+"""
+
+import math
+
+import msgspec
+import scipy
+
+from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.student import MIN_LAUNCHES, freedom, trimmed, widening
+from levelfield.statistics.variance import VarianceSplit
+
+MAX_ROUNDS = 100
+"""Most rounds planned for one launch: where launches hardly differ the optimum is infinite, and a few more launches
+cost little."""
+
+
+class Design(msgspec.Struct, frozen=True):
+    """A comparison of two interleaved arms: so many launches each, so many rounds a launch."""
+
+    launches: int
+    rounds: int
+    launch_sd: float
+    """Between launches, log scale."""
+    window_sd: float
+    """Between windows of a launch, log scale, drift of the rounds removed."""
+
+
+def pair_sd(launch_sd: float, window_sd: float, rounds: int) -> float:
+    """Return the standard deviation of one generation's log ratio: of two launches.
+
+    Parameters
+    ----------
+    launch_sd, window_sd : float
+        Between launches, and between windows of a launch; log scale.
+    rounds : int
+        Windows of each launch.
+    """
+    return math.sqrt(2 * (launch_sd**2 + window_sd**2 / rounds))
+
+
+def standard_error(design: Design) -> float:
+    """Return the standard error of the log ratio of two arms."""
+    return pair_sd(design.launch_sd, design.window_sd, design.rounds) / math.sqrt(design.launches)
+
+
+def power(effect: float, design: Design, *, alpha: float = 0.05, ended: EndedBy = EndedBy.PLAN) -> float:
+    """Return the probability that the interval of the ratio excludes 1, on the right side.
+
+    Parameters
+    ----------
+    effect : float
+        True relative change, such as 0.02 for 2 % slower.
+    design : Design
+    alpha : float
+        1 minus the confidence of the interval.
+    ended : EndedBy
+        Whether intervals are widened for stopping on precision.
+
+    Returns
+    -------
+    float
+        From the noncentral t distribution, of normal noise. At no effect it is alpha / 2: one side of the false alarms.
+
+    Raises
+    ------
+    InsufficientData
+        Fewer launches than an interval needs.
+    """
+    _enough(design)
+    error = standard_error(design) * _loss(trimmed(design.launches, ended) / design.launches)
+    shift = abs(math.log1p(effect))
+    if error == 0:
+        return 1.0 if shift > 0 else alpha / 2
+    degrees = freedom(design.launches, ended)
+    critical = float(scipy.special.stdtrit(degrees, 1 - alpha / 2)) * widening(design.launches, ended=ended)
+    return float(scipy.stats.nct.sf(critical, degrees, shift / error))
+
+
+def minimum_detectable_effect(
+    design: Design, *, alpha: float = 0.05, probability: float = 0.95, ended: EndedBy = EndedBy.PLAN
+) -> float:
+    """Return the smallest relative slowdown that is found with the given probability.
+
+    Parameters
+    ----------
+    design, alpha, ended
+        As in `power`.
+    probability : float
+        Power to reach.
+
+    Returns
+    -------
+    float
+        Such as 0.018 for 1.8 %; 0 if nothing varies.
+    """
+    _enough(design)
+    error = standard_error(design)
+    if error == 0:
+        return 0.0
+
+    def missing(log_effect: float) -> float:
+        return power(math.expm1(log_effect), design, alpha=alpha, ended=ended) - probability
+
+    top = error
+    while missing(top) < 0:
+        top *= 2
+    return math.expm1(float(scipy.optimize.brentq(missing, 0.0, top, xtol=1e-7)))
+
+
+def optimal_rounds(split: VarianceSplit, *, launch_seconds: float, window_seconds: float) -> int:
+    """Return how many rounds a launch is worth (Kalibera & Jones 2013, section 6).
+
+    Parameters
+    ----------
+    split : VarianceSplit
+    launch_seconds : float
+        To start a worker, load, compile and warm up: paid once a launch.
+    window_seconds : float
+        Of one window with its unrecorded calls.
+
+    Returns
+    -------
+    int
+        sqrt(launch cost / window cost × window variance / launch variance), at least 1, at most `MAX_ROUNDS`.
+    """
+    if launch_seconds <= 0 or window_seconds <= 0:
+        raise ValueError("Costs of launches and windows are positive seconds.")
+    if split.launch_sd == 0:
+        return MAX_ROUNDS if split.window_sd > 0 else 1
+    best = math.sqrt(launch_seconds / window_seconds) * split.window_sd / split.launch_sd
+    return min(max(math.ceil(best), 1), MAX_ROUNDS)
+
+
+def _loss(out: float) -> float:
+    """Return the standard error of a trimmed mean of normal values over that of their mean.
+
+    Parameters
+    ----------
+    out : float
+        Share of the values that is left out at either end.
+    """
+    if out == 0:
+        return 1.0
+    edge = float(scipy.special.ndtri(1 - out))
+    density = math.exp(-(edge**2) / 2) / math.sqrt(2 * math.pi)
+    winsorised = 1 - 2 * out - 2 * edge * density + 2 * out * edge**2
+    return math.sqrt(winsorised) / (1 - 2 * out)
+
+
+def _enough(design: Design) -> None:
+    if design.launches < MIN_LAUNCHES or design.rounds < 1:
+        raise InsufficientData(
+            f"{design.launches} launches of {design.rounds} rounds: an interval needs at least {MIN_LAUNCHES} launches "
+            "of one round."
+        )

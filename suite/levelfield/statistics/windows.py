@@ -1,0 +1,70 @@
+"""Upper quantiles of timed calls, where there are enough calls for them.
+
+References
+----------
+H. A. David, H. N. Nagaraja (2003). Order Statistics, 3rd ed., section 7.1 (distribution-free intervals).
+S. S. Wilks (1941). Determination of sample sizes for setting tolerance limits. Annals of Mathematical Statistics 12,
+91–96.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelfield.statistics.arrays import positive_times
+
+
+def least_calls(quantile: float, *, confidence: float = 0.95) -> int:
+    """Return the fewest independent calls that bound a quantile from above, whatever the distribution.
+
+    All of n calls lie below the true quantile q with probability qⁿ, so the slowest call is an upper bound of it with
+    confidence 1 - qⁿ (Wilks 1941; David & Nagaraja 2003, section 7.1). With fewer than n = log(1 - confidence) / log(q)
+    calls there is no such bound, and an estimate is only another name for the largest value seen.
+
+    Parameters
+    ----------
+    quantile : float
+        Between 0 and 1, such as 0.9.
+    confidence : float
+        Of the upper bound.
+
+    Examples
+    --------
+    >>> least_calls(0.9), least_calls(0.99)
+    (29, 299)
+    """
+    return math.ceil(math.log(1 - confidence) / math.log(quantile))
+
+
+TAILS = (0.9, 0.99)
+"""Quantiles that are reported beside the typical call."""
+
+
+def quantiles_absent(calls: int) -> str:
+    """Say which quantiles so few calls do not give; empty where they give all of `TAILS`."""
+    missing = [each for each in TAILS if calls < least_calls(each)]
+    return ", ".join(f"a p{100 * each:g} needs {least_calls(each)} calls" for each in missing)
+
+
+def tails(samples: ArrayLike) -> tuple[float | None, ...]:
+    """Return the quantiles of `TAILS` of timed calls, in their unit; None below `least_calls` calls.
+
+    Parameters
+    ----------
+    samples : array_like, shape (calls,), any unit of time
+        All calls; nothing is thrown away.
+
+    Raises
+    ------
+    InsufficientData
+        No calls.
+    UnusableData
+        NaN, infinite, zero or negative times.
+    """
+    times = positive_times(samples, what="calls")
+    found = np.quantile(times, TAILS)
+    return tuple(
+        float(value) if times.size >= least_calls(quantile) else None
+        for quantile, value in zip(TAILS, found, strict=True)
+    )

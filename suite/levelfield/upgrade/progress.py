@@ -1,0 +1,273 @@
+"""Where an upgrade stands, and what comes next: a pure fold of its journal.
+
+The phases are *before* (the old stack), *new*, and *after* (the old stack again), each of so many boots. A boot counts
+once its run is complete. A run that was cut off is resumed within the same boot, and in another one it is left: windows
+of two boots are never mixed.
+"""
+
+import enum
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from levelfield.errors import LevelfieldError
+from levelfield.record.append_only import Lost
+from levelfield.report.units import plural
+from levelfield.upgrade.events import Begun, Event, MeasurementBegun, MeasurementDone, Side
+
+
+class Phase(enum.StrEnum):
+    BEFORE = "before"
+    NEW = "new"
+    AFTER = "after"
+
+
+class Boot(msgspec.Struct, frozen=True):
+    """A boot that counts."""
+
+    begun: MeasurementBegun
+    done: MeasurementDone
+    phase: Phase
+
+
+class State(msgspec.Struct, frozen=True):
+    """An upgrade in progress, or done."""
+
+    begun: Begun
+    boots: tuple[Boot, ...]
+    """In the order in which they were measured."""
+    pending: MeasurementBegun | None
+    """The last run, where it was cut off and may be resumed."""
+    left: tuple[MeasurementBegun, ...]
+    """Runs that were cut off and are not resumed; they stay on the disk and do not count."""
+    last_at: str
+    """Time of the last event."""
+
+    def of_phase(self, phase: Phase) -> tuple[Boot, ...]:
+        """Return the boots of a phase that count."""
+        return tuple(boot for boot in self.boots if boot.phase is phase)
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return _phases(self.begun)
+
+    @property
+    def phase(self) -> Phase | None:
+        """The first phase that is not complete; None: all are."""
+        return next(iter(self._missing), None)
+
+    def missing(self, phase: Phase) -> int:
+        """Return how many boots of a phase are still to be measured."""
+        return self._missing.get(phase, 0)
+
+    @property
+    def _missing(self) -> dict[Phase, int]:
+        return missing(self.begun, {phase: len(self.of_phase(phase)) for phase in Phase})
+
+    @property
+    def new_identity(self) -> dict[str, str] | None:
+        """The new software stack, as its first boot that counts showed it; None: there is none yet."""
+        return next((boot.begun.identity for boot in self.of_phase(Phase.NEW)), None)
+
+
+def _phases(begun: Begun) -> tuple[Phase, ...]:
+    return (Phase.BEFORE, Phase.NEW) if begun.one_way else tuple(Phase)
+
+
+def missing(begun: Begun, boots: Mapping[Phase, int]) -> dict[Phase, int]:
+    """Return how many boots of each phase are still to be measured; phases that are complete are left out.
+
+    Where there is no going back, the old stack has no boots to come once the new one was measured.
+
+    Parameters
+    ----------
+    begun
+        The upgrade.
+    boots
+        How many of each phase were measured.
+    """
+    closed = begun.one_way and boots[Phase.NEW] > 0
+    found = {phase: begun.boots - boots[phase] for phase in _phases(begun) if phase is not Phase.BEFORE or not closed}
+    return {phase: count for phase, count in found.items() if count > 0}
+
+
+def fold(events: Iterable[Event | Lost]) -> State:
+    """Build the state from a journal.
+
+    Raises
+    ------
+    LevelfieldError
+        A line is damaged, or the events do not belong together. Runs that were measured are not touched.
+    """
+    stream = iter(events)
+    first = next(stream, None)
+    if not isinstance(first, Begun):
+        raise _damaged("does not begin with the start of an upgrade")
+    boots: list[Boot] = []
+    left: list[MeasurementBegun] = []
+    pending: MeasurementBegun | None = None
+    at = first.at
+    for event in stream:
+        match event:
+            case MeasurementBegun():
+                left += [pending] if pending is not None else []
+                pending, at = event, event.at
+            case MeasurementDone():
+                if pending is None or pending.run != event.run:
+                    raise _damaged(f"counts the run {event.run}, which it did not begin, or counted before")
+                boots.append(Boot(pending, event, _phase(pending.side, boots)))
+                pending, at = None, event.at
+            case Begun():
+                raise _damaged("holds two upgrades")
+            case Lost(line=line):
+                raise _damaged(f"is damaged in line {line}")
+    return State(begun=first, boots=tuple(boots), pending=pending, left=tuple(left), last_at=at)
+
+
+def _phase(side: Side, boots: Iterable[Boot]) -> Phase:
+    if side == "new":
+        return Phase.NEW
+    return Phase.AFTER if any(boot.phase is Phase.NEW for boot in boots) else Phase.BEFORE
+
+
+def without_way_back(state: State) -> State:
+    """Return an upgrade that was begun with a way back as one without.
+
+    Raises
+    ------
+    LevelfieldError
+        The old stack was measured after the new one: there was a way back.
+    """
+    if after := state.of_phase(Phase.AFTER):
+        raise LevelfieldError(
+            f"The old stack was measured again in {plural(len(after), 'boot')}, so that there is a way back.",
+            fix=f"Leave --one-way out. {advice(state)}",
+        )
+    return msgspec.structs.replace(state, begun=msgspec.structs.replace(state.begun, one_way=True))
+
+
+def _damaged(what: str) -> LevelfieldError:
+    return LevelfieldError(
+        f"The journal of the upgrade {what}.",
+        fix="Bring the file back from a copy, or begin another upgrade: its runs are kept and are not touched.",
+    )
+
+
+class Here(msgspec.Struct, frozen=True):
+    """What `next` sees of this boot."""
+
+    boot: str
+    """Salted hash of the boot's id."""
+    side: Side
+    at: str
+
+
+class Measure(msgspec.Struct, frozen=True):
+    """This boot is measured by a run of its own."""
+
+    phase: Phase
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """The run of this boot was cut off, and goes on."""
+
+    run: str
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """Nothing is to be measured in this boot."""
+
+    reason: str
+    """Why, as a sentence; empty where what comes next says it all."""
+
+
+Step: TypeAlias = Measure | Resume | Nothing
+
+
+def step(state: State, here: Here) -> Step:
+    """Decide what this boot is for.
+
+    Parameters
+    ----------
+    state
+        Where the upgrade stands.
+    here
+        This boot. Where image sets stand for the sides, a run stands for a boot: `boot` is then no obstacle, and `side`
+        is the side that comes next.
+
+    Raises
+    ------
+    LevelfieldError
+        The clock went back, or this side does not come next.
+    """
+    phase = state.phase
+    if phase is None:
+        return Nothing("")
+    measured = next((boot for boot in state.boots if boot.begun.boot == here.boot), None)
+    if measured is not None and not state.begun.declared:
+        return Nothing(f"This boot was measured before, by the run {measured.begun.run}.")
+    pending = state.pending
+    if pending is not None and (pending.boot, pending.side) == (here.boot, here.side):
+        return Resume(pending.run)
+    if here.at < state.last_at:
+        raise LevelfieldError(
+            f"This machine's clock says {here.at}, and the upgrade has an event of {state.last_at}.",
+            fix="Set the clock (`timedatectl` shows whether it is synchronised), then run `levelfield upgrade next`.",
+        )
+    _check_order(state, here.side)
+    expected: Side = "new" if phase is Phase.NEW else "old"
+    if here.side != expected and not (state.begun.one_way and here.side == "new"):
+        return Nothing(f"The {here.side} stack runs, which has all its boots.")
+    return Measure(phase if here.side == expected else Phase.NEW)
+
+
+def _check_order(state: State, side: Side) -> None:
+    """Refuse a stack that would leave a phase behind which can never be completed."""
+    new, after = len(state.of_phase(Phase.NEW)), len(state.of_phase(Phase.AFTER))
+    boots = state.begun.boots
+    if side == "new" and after:
+        raise LevelfieldError(
+            "The new stack runs again, after the old one was measured a second time.",
+            fix="Go back to the old stack, and reboot; or begin another upgrade.",
+        )
+    before = len(state.of_phase(Phase.BEFORE))
+    if side == "new" and not before:
+        raise LevelfieldError(
+            "This is not the stack on which the upgrade was begun, and that one was not measured in any boot.",
+            fix="Go back to the old stack, reboot, and run `levelfield upgrade next` there.",
+        )
+    if side == "new" and before < boots and not state.begun.one_way:
+        raise LevelfieldError(
+            f"The new stack runs, and the old one was measured in {before} of {plural(boots, 'boot')}.",
+            fix=f"Go back to the old stack first: {plural(boots - before, 'more boot')} there.",
+        )
+    if side == "old" and 0 < new < boots:
+        raise LevelfieldError(
+            f"The old stack runs, and the new one was measured in {new} of {plural(boots, 'boot')}.",
+            fix=f"Install the new stack again, and reboot: {plural(boots - new, 'more boot')} there.",
+        )
+
+
+def advice(state: State) -> str:
+    """Say in one sentence what the operator does next."""
+    name, boots = state.begun.name, plural(state.begun.boots, "boot")
+    phase = state.phase
+    again = f"levelfield upgrade next {name}"
+    if phase is None:
+        return f"Done: levelfield upgrade verdict {name}"
+    missing = state.missing(phase)
+    if state.begun.declared:
+        return f"Next: {again} (or --all): {plural(missing, 'run')} of {_declared(state, phase)}."
+    if not state.boots:
+        return f"Next: {again} in this boot and after each reboot: {boots} on this side."
+    if state.of_phase(phase):
+        return f"Next: reboot, {plural(missing, 'more boot')} on this side."
+    if phase is Phase.NEW:
+        return f"Next: install the new driver, kernel or whatever is to be upgraded, then reboot: {boots} on that side."
+    return f"Next: go back to the old stack, then reboot: {boots} there."
+
+
+def _declared(state: State, phase: Phase) -> str:
+    """Name the image set of a phase: its backends as they were typed."""
+    return ", ".join(state.begun.selections[phase is Phase.NEW].backends)

@@ -1,0 +1,580 @@
+"""The protocol of a supervisor and a worker: one JSON object a line.
+
+The supervisor sends one request and reads one reply; a worker writes nothing else but the `Ready` line at its
+start. Times are integer nanoseconds of the worker's own monotonic clock, differences only: no clock is compared
+between processes.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from levelfield.backends.info import ONNX, TraceFormat
+from levelfield.backends.profiling.operators import Operator
+from levelfield.backends.replica import Replica
+from levelfield.zoo.honesty import Computed
+from levelfield.zoo.spec import Own
+
+PROTOCOL = 1
+"""Version of this vocabulary; a worker that speaks another one is refused."""
+
+FROM_DATASET = "data-pipeline"
+"""Scenario whose batches come from a dataset on disk."""
+
+
+class NotLoadedError(RuntimeError):
+    """A request came before the `Load` that it needs: a mistake of the supervisor."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What a worker serves until it is given another task of the same arm."""
+
+    backend: str
+    model: str
+    batch: int
+    threads: int
+    scenario: str = "latency"
+    precision: str = "fp32"
+    device: str = "cpu"
+    weights_path: str | None = None
+    """File made by `zoo.weights.save`, as the worker sees it; None: the worker makes the weights itself."""
+    file_path: str | None = None
+    """Model file, of the format that the backend reads; None: it computes a definition of its own."""
+    file_sha256: str | None = None
+    cache_path: str | None = None
+    """Folder for the framework's own compile cache; None: no cache is kept (cold start)."""
+    dataset_path: str | None = None
+    """File as the worker sees it, made by `zoo.dataset.save` (scenario `data-pipeline`)."""
+    settings: dict[str, str] = {}
+    """Settings asked for beyond the backend's idiomatic ones."""
+    processes: int = 1
+    """That train together, each with so many threads and an equal share of the batch (scenario `training`)."""
+    depth: int = 0
+    """Tokens of the prompt, of a scenario that answers token by token (`zoo.decoding.Call`)."""
+    growing_cache: bool = False
+    """Whether its cache of keys and values grows with the sequence; else it has a fixed size."""
+    own: Own | None = None
+    """Inputs of the user's own file that `file_path` is; None: it is one of this tool's models."""
+
+
+class Load(msgspec.Struct, frozen=True, tag="load"):
+    """Load a task, unless it is loaded already; what was loaded before is let go, and the framework stays as it was."""
+
+    task: Task
+    launch_measured: bool = True
+    """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. While
+    other workers load, a first call would only wait for a core."""
+    hash_files: bool = True
+    """Whether the weights, or the model file, are hashed as they are read. False: an earlier launch of this arm hashed
+    the same file, and it has not changed since."""
+
+
+class Verify(msgspec.Struct, frozen=True, tag="verify"):
+    """Run the model over inputs 0 … `count`-1, in batches of the task's size, and return every output."""
+
+    count: int
+    again: bool = False
+    """After the timed windows: a feed has gone past these inputs, so they are read from the dataset without it."""
+    ask_computed: bool = True
+    """Whether the framework is also asked in what it computes; that may take longer than the answers."""
+
+
+class Rotate(msgspec.Struct, frozen=True, tag="rotate"):
+    """Make the inputs of the timed calls: so many batches of the task's size, from item 0 on, to be taken in turn."""
+
+    sets: int
+
+
+class Train(msgspec.Struct, frozen=True, tag="train"):
+    """Begin again from the seeded weights and take steps, each with a batch of its own (scenario `training`)."""
+
+    steps: int
+    batch: int
+    """Items in each of these steps, whatever the task's batch is."""
+    ask_computed: bool = False
+    """Whether the framework is asked in what it computes a step."""
+
+
+class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
+    """Take the steps with given gradients of `zoo.training.update`, then begin again from the seeded weights.
+
+    Of the scenarios `training` and `convergence`.
+    """
+
+    learning_rate: float
+    """What the learning rate is multiplied by in these steps: the supervisor says it, by its own recipe."""
+    weight_decay: float
+    """What the weight decay is multiplied by."""
+
+
+class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
+    """Time sums of a vector over all processes, by the engine that averages gradients."""
+
+    numbers: int
+    """Length of the vector, float32."""
+    times: int
+
+
+class Converge(msgspec.Struct, frozen=True, tag="converge"):
+    """Train from a seed's weights, in a seed's order of batches, as `zoo.training.convergence` says."""
+
+    seed: int
+
+
+class Measure(msgspec.Struct, frozen=True, tag="measure"):
+    """Take one timed window.
+
+    First unrecorded calls (at least `rewarm_calls`, and until `rewarm_ns` have passed), then timed calls until
+    `window_ns` have passed and at least `min_calls` were made, never more than `max_calls`.
+    """
+
+    window_ns: int
+    min_calls: int = 1
+    max_calls: int = 1_000_000
+    rewarm_ns: int = 0
+    rewarm_calls: int = 1
+    inject_ns: int = 0
+    """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
+
+
+LoadGenScenario: TypeAlias = Literal["SingleStream", "MultiStream", "Server", "Offline"]
+"""As LoadGen names them."""
+
+
+class Drive(msgspec.Struct, frozen=True, tag="drive"):
+    """Let MLPerf LoadGen send the queries of one test to what is loaded.
+
+    LoadGen takes its own settings of the scenario and model (its built-in `mlperf.conf`), then those given here.
+    """
+
+    library: str
+    """Folder with LoadGen's library, as the worker sees it."""
+    scenario: LoadGenScenario
+    model: str
+    """Its name in MLPerf's rules; `*` where they have none of it."""
+    settings: dict[str, int | float]
+    """Of LoadGen's `TestSettings`, by the names of their attributes."""
+    rewarm_ns: int = 0
+    rewarm_calls: int = 1
+    """Unrecorded calls before the test, as in `Measure`."""
+    give_up_ns: int = 0
+    """Server: a query that has waited so long is answered without a call, and counted; 0: all are computed."""
+
+
+class Profile(msgspec.Struct, frozen=True, tag="profile"):
+    """Run what is loaded under its framework's own profiler, between two plain windows.
+
+    Each window is preceded by calls that are not recorded (at least three, and until `rewarm_ns` have passed).
+    """
+
+    window_ns: int
+    """Of each of the three."""
+    min_calls: int
+    max_calls: int
+    """Of what is profiled: every call leaves some hundred lines in a trace."""
+    rewarm_ns: int
+    trace: TraceFormat | None = None
+    """Format in which the profiler's own timeline is wanted too; None: it is not."""
+
+
+class Probe(msgspec.Struct, frozen=True, tag="probe"):
+    """Report the process: memory, loaded libraries, installed distributions, environment."""
+
+    installed: bool = True
+    """Whether installed distributions are listed: an image's are the same in all of its launches."""
+
+
+class MeasureRoofline(msgspec.Struct, frozen=True, tag="measure-roofline"):
+    """Find out how fast this machine multiplies matrices and moves memory, with NumPy alone (the canary's image)."""
+
+    threads: int
+    array_bytes: int
+    """Of each of three arrays, all parts together: several times the last cache's size."""
+    budget_ns: int
+    """About how long either of the two may take."""
+
+
+class ProbeMachine(msgspec.Struct, frozen=True, tag="probe-machine"):
+    """Find out in what state the machine is, on all CPUs that this process may use (the canary's image)."""
+
+    buffer_bytes: int
+    """Of the memory that is read, all CPUs together: several times the last cache's size. It is made at the first
+    request and kept."""
+    arithmetic_alone: bool = False
+    """Whether the other two parts are left out: for one who asks again and again."""
+
+
+class Join(msgspec.Struct, frozen=True, tag="join"):
+    """From a leading worker to another one: train together with it and its other processes."""
+
+    replica: Replica
+
+
+class Step(msgspec.Struct, frozen=True, tag="step"):
+    """From a worker to those it trains with: take a step of what is loaded; it has no reply."""
+
+
+class Use(msgspec.Struct, frozen=True, tag="use"):
+    """From a worker to those it trains with: report what the process has used since its start."""
+
+
+class Export(msgspec.Struct, frozen=True, tag="export"):
+    """Write the model as a file into `folder` (images of exporters only)."""
+
+    model: str
+    batch: int
+    precision: str
+    folder: str
+    weights_path: str | None = None
+    module: str = ONNX.module
+    """What writes it (`backends.info.FileFormat`)."""
+
+
+class DecodePictures(msgspec.Struct, frozen=True, tag="decode-pictures"):
+    """Decode picture files, each made small and cropped (the preprocessor's image only)."""
+
+    files: tuple[bytes, ...]
+    """Contents of the files: whatever they hold, a stranger may have written it."""
+    shorter: int
+    """Pixels of the shorter side before the middle square is cut out."""
+    side: int
+    """Pixels of the square."""
+
+
+class Tokenize(msgspec.Struct, frozen=True, tag="tokenize"):
+    """Split texts into the words and pieces of a vocabulary, as BERT does (the preprocessor's image only)."""
+
+    vocabulary: str
+    """One piece a line; its number is that of its line, from 0."""
+    lowercase: bool
+    """Whether texts lose case and accents before."""
+    texts: tuple[str, ...]
+
+
+class Predict(msgspec.Struct, frozen=True, tag="predict"):
+    """Run the model over items of a data set, in batches of the task's size, and return every output."""
+
+    path: str
+    """File of prepared items, as the worker sees it (`worker.items`)."""
+    first: int
+    count: int
+
+
+class Stop(msgspec.Struct, frozen=True, tag="stop"):
+    pass
+
+
+Answerable: TypeAlias = (
+    Load
+    | Verify
+    | Rotate
+    | Train
+    | CheckUpdate
+    | AllReduce
+    | Converge
+    | Measure
+    | Drive
+    | Profile
+    | Probe
+    | MeasureRoofline
+    | ProbeMachine
+    | Export
+    | DecodePictures
+    | Tokenize
+    | Predict
+    | Join
+    | Use
+)
+"""Requests that have a reply."""
+Request: TypeAlias = Answerable | Step | Stop
+
+
+class Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """First line of a worker: it runs, and no framework has been imported yet."""
+
+    protocol: int
+    pid: int
+    python: str
+
+
+class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
+    import_ns: int
+    """Import of the framework and its configuration; 0 where an earlier task did that."""
+    weights_ns: int
+    """Reading (or making) the seeded weights and inputs: our own work, never part of cold start."""
+    load_ns: int
+    """Build the model from the weights, and compile it; a backend whose compiler has no call of its own is compiled
+    by one throwaway call."""
+    first_call_ns: int | None
+    """First call after that; None where the launch was not alone."""
+    version: str
+    weights_sha256: str
+    inputs_sha256: str
+    settings: dict[str, str]
+    """Effective settings, read back from the framework where it can say."""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What processes use, all threads."""
+
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+
+
+class Measured(Usage, frozen=True, tag="measured"):
+    """A window, and what the whole process used in it; all processes that train together count."""
+
+    rewarm_ns: tuple[int, ...]
+    samples_ns: tuple[int, ...]
+    window_ns: int
+    """From before the first timed call to after the last one."""
+    waited_ns: int | None = None
+    """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
+
+
+class Driven(Usage, frozen=True, tag="driven"):
+    """A test of LoadGen: its two logs, and what the whole process used meanwhile."""
+
+    rules: dict[str, float]
+    """What LoadGen's own settings of the scenario and model had been, of those that the request gave."""
+    summary: str
+    """Its `mlperf_log_summary.txt`."""
+    detail: str
+    """The beginning of its `mlperf_log_detail.txt`, which is whole unless LoadGen had thousands of errors to report."""
+    answered: int
+    """Samples that were computed."""
+    not_served: int
+    """Samples that were answered without a call, since they had waited too long."""
+    elapsed_ns: int
+    """Of the whole test, LoadGen's start and end included."""
+
+
+class Output(msgspec.Struct, frozen=True):
+    """One output of a user's own file, of all calls, one after the other."""
+
+    shape: tuple[int, ...]
+    dtype: Literal["<f4", "<f8"]
+    """Of the values as they are sent."""
+    values: bytes
+    """C order."""
+    exact: bool
+    """Whole numbers or truth values, of which no other is nearly the same."""
+
+
+class Verified(msgspec.Struct, frozen=True, tag="verified"):
+    shape: tuple[int, ...]
+    output: bytes
+    """float32, little endian, C order."""
+    computed: Computed | None = None
+    """What the framework reports that it computes in; None where it reports nothing."""
+    outputs: tuple[Output, ...] = ()
+    """Of a user's own file, all that it answers, in the file's order; then `output` is empty."""
+    calls: Measured | None = None
+    """The calls that answered, timed: a slow model has warmed up by them; None where they are no calls of its own."""
+
+
+class Rotated(msgspec.Struct, frozen=True, tag="rotated"):
+    sets: int
+    """Batches that the calls will take in turn: one where the backend has room for one only."""
+    sha256: str
+    """Of these batches (`worker.rotation.digest`)."""
+
+
+class Trained(msgspec.Struct, frozen=True, tag="trained"):
+    """Result of the steps, as `zoo.training.trajectory` defines it; all numbers are finite."""
+
+    losses: tuple[float, ...]
+    gradients: tuple[float, ...]
+    weights: tuple[float, ...]
+    statistics: tuple[float, ...]
+    computed: Computed | None = None
+    """What the framework reports that it computes a step in; None where it reports nothing, or was not asked."""
+
+
+class Updated(msgspec.Struct, frozen=True, tag="updated"):
+    """What the steps with given gradients made of the weights."""
+
+    values: bytes
+    """The elements that `zoo.training.update.sample` takes: float32, little endian."""
+
+
+class Evaluated(msgspec.Struct, frozen=True):
+    """One evaluation on the way to the target."""
+
+    step: int
+    """Steps taken by then."""
+    elapsed_ns: int
+    """Of these steps alone: neither evaluations nor the making of batches."""
+    loss: float
+    """Mean of the steps since the evaluation before, each before its update."""
+    accuracy: float
+    """Share of the test images classified correctly."""
+
+
+class Converged(msgspec.Struct, frozen=True, tag="converged"):
+    """Result of a training to a target; all numbers are finite."""
+
+    points: tuple[Evaluated, ...]
+    losses: tuple[float, ...]
+    """Of the first ten steps, to compare with the reference."""
+    weights_sha256: str
+    inputs_sha256: str
+    """Of the images, their split and the order of batches."""
+    diverged: str = ""
+    """Why it ended early, in one sentence; empty: it did not."""
+
+
+class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
+    source: str
+    """Name of the profiler: `torch.profiler`."""
+    operators: tuple[Operator, ...]
+    """The longest first."""
+    plain_ns: tuple[int, ...]
+    """Calls before and after it, without the profiler."""
+    profiled_ns: tuple[int, ...]
+    note: str
+    """What must be known to read it."""
+    trace: bytes = b""
+    """The profiler's own timeline, as it wrote it; empty: none was wanted."""
+
+
+class Library(msgspec.Struct, frozen=True):
+    """A shared library mapped into the worker that decides speed or numbers."""
+
+    name: str
+    path: str
+    kind: str
+    """oneDNN, MKL, OpenBLAS, OpenMP, TBB, CUDA, …"""
+
+
+class Probed(msgspec.Struct, frozen=True, tag="probed"):
+    rss_bytes: int
+    peak_rss_bytes: int
+    peak_source: str
+    """`VmHWM`, or `rusage` where there is no `/proc`."""
+    libraries: tuple[Library, ...]
+    distributions: dict[str, str]
+    environment: dict[str, str]
+    affinity: tuple[int, ...]
+    python: str
+    threads_alive: int
+    device_bytes: dict[str, int] = {}
+    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where there is none."""
+
+
+class RooflineMeasured(msgspec.Struct, frozen=True, tag="roofline-measured"):
+    gemm_size: int
+    """Rows and columns of the square float32 matrices that were multiplied."""
+    gemm_ns: tuple[int, ...]
+    """Each of one product."""
+    array_bytes: int
+    copy_ns: tuple[int, ...]
+    """Each of one array read and one written."""
+    add_ns: tuple[int, ...]
+    """Each of two arrays read and one written."""
+    blas_threads: str
+    """Threads of NumPy's matrix library, read back from it."""
+
+
+class MachineProbed(msgspec.Struct, frozen=True, tag="machine-probed"):
+    """Nanoseconds of each part (`worker.machine_probe`), in the slowest thread; None: it was not asked for."""
+
+    arithmetic_ns: int
+    memory_ns: int | None = None
+    pages_ns: int | None = None
+
+
+class Exported(msgspec.Struct, frozen=True, tag="exported"):
+    files: dict[str, str]
+    """File name to SHA-256."""
+    opset: int
+    """Of ONNX; 0: the format has none."""
+    versions: dict[str, str]
+
+
+class PicturesDecoded(msgspec.Struct, frozen=True, tag="pictures-decoded"):
+    pixels: bytes
+    """uint8, shape (files, side, side, 3), C order; zeros of a file that cannot be read."""
+    reasons: tuple[str, ...]
+    """Why a file cannot be read, for each; empty: it can."""
+    versions: dict[str, str]
+    """Of what decoded them."""
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """A text in pieces of a vocabulary, without the special ones."""
+
+    ids: tuple[int, ...]
+    starts: tuple[int, ...]
+    """Of each piece, in characters of the text."""
+    ends: tuple[int, ...]
+
+
+class Tokenized(msgspec.Struct, frozen=True, tag="tokenized"):
+    pieces: tuple[Pieces, ...]
+    """One for each text."""
+    versions: dict[str, str]
+    """Of what split them."""
+
+
+class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
+    shape: tuple[int, ...]
+    output: bytes
+    """float32, little endian, C order."""
+    items_sha256: str
+    """Of the items as the file holds them."""
+
+
+class AllReduced(msgspec.Struct, frozen=True, tag="all-reduced"):
+    """Sums that were right."""
+
+    samples_ns: tuple[int, ...]
+    """Each from this process's call until the sum is complete in it."""
+
+
+class Joined(msgspec.Struct, frozen=True, tag="joined"):
+    """It will; the engine connects to the other processes when something is loaded."""
+
+
+class Used(Usage, frozen=True, tag="used"):
+    """What a process has used since its start."""
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """The request could not be served; the worker goes on."""
+
+    kind: str
+    """`unsupported`, `out-of-memory`, `error`; of a process that it trains with also `crashed`, `protocol`."""
+    message: str
+    """One sentence."""
+    detail: str = ""
+    """The traceback, for the record."""
+
+
+Reply: TypeAlias = (
+    Ready
+    | Loaded
+    | Verified
+    | Rotated
+    | Trained
+    | Updated
+    | AllReduced
+    | Converged
+    | Measured
+    | Driven
+    | Profiled
+    | Probed
+    | RooflineMeasured
+    | MachineProbed
+    | Exported
+    | PicturesDecoded
+    | Tokenized
+    | Predicted
+    | Joined
+    | Used
+    | Failed
+)

@@ -1,0 +1,342 @@
+"""A loaded task: what a worker keeps of it between requests, and how it answers those that concern it.
+
+This module imports NumPy and the zoo. The server imports it after the framework, so that the import of a framework is
+timed in the same way as it would be without this tool's own modules.
+"""
+
+import gc
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from levelfield.backends import precisions
+from levelfield.backends.protocol import (
+    Backend,
+    Options,
+    Resident,
+    ResidentBackend,
+    RunsOwnNetworks,
+    SaysPrecision,
+    SaysTrainedPrecision,
+    Source,
+    SumsOverProcesses,
+    Trainer,
+    Unsupported,
+    WithDeviceMemory,
+)
+from levelfield.backends.replica import Replica
+from levelfield.worker import converging, decoding, items, messages, outputs, rotation, training
+from levelfield.worker.feeding import Fed, batch_of
+from levelfield.worker.messages import FROM_DATASET, NotLoadedError, Task
+from levelfield.worker.probes import usage
+from levelfield.worker.sources import initial_weights, inputs_of, source_of, trained_model, training_rule
+from levelfield.worker.window import measure_window, timed_answers
+from levelfield.zoo import weights
+from levelfield.zoo.digits import data
+from levelfield.zoo.training import convergence
+from levelfield.zoo.training.recipe import Goal
+
+if TYPE_CHECKING:
+    from levelfield.worker.team import Team
+
+
+class Session:
+    """One loaded task: its model or trainer, its placed inputs, and its feed.
+
+    Parameters
+    ----------
+    task
+        What the worker serves.
+    backend, options
+        The backend, and what it was set up with.
+    replica
+        Which of several processes that train together this one is; None: it trains alone.
+    request
+        Whether the first call is made now and timed, and whether files are hashed.
+    since_ns
+        When the framework was imported, nanoseconds of `time.perf_counter_ns`.
+
+    Raises
+    ------
+    Unsupported
+        The backend cannot do what the task needs.
+    ValueError
+        The task lacks a file, or names a wrong one.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        backend: Backend,
+        options: Options,
+        replica: Replica | None,
+        request: messages.Load,
+        *,
+        since_ns: int,
+    ) -> None:
+        clock = time.perf_counter_ns
+        self.task, self._backend, self._options = task, backend, options
+        self._trainer: Trainer | None = None
+        self._fed: Fed | None = None
+        self._replica = replica if task.scenario == training.SCENARIO else None
+        source, rule = source_of(task, hash_files=request.hash_files), training_rule(task)
+        hashed = request.hash_files and source.file is None and task.own is None
+        weights_sha256 = weights.sha256(source.weights) if hashed else ""
+        ready = clock()
+        if rule is None:
+            self._model = _load_model(backend, task, source)
+        else:
+            self._trainer = training.load(backend, task, source, rule.optimizer, self._replica)
+            run = self._trainer.step if isinstance(rule, Goal) else training.watched(self._trainer.step)
+            self._model = Resident(place=_unchanged, run=run, fetch=_unchanged)
+        loaded = clock()
+        placed = self._model.place(training.share(source.example, self._replica))
+        calling = clock()
+        if request.launch_measured:
+            self._model.run(placed)
+        called = clock()
+        self._inputs: tuple[Any, ...] = (placed,)
+        """Placed batches, which the calls of a window take in turn."""
+        way = precisions.way(task.backend, task.precision, task.device, training=rule is not None)
+        settings = {"precision": way.how} | backend.settings()
+        if self._trainer is not None and rule is not None:
+            settings |= training.settings(self._trainer, rule)
+        if task.scenario == FROM_DATASET:
+            self._fed = Fed(task, self._model)
+            settings |= self._fed.settings
+        gc.collect()
+        gc.freeze()  # a framework's modules are not looked through again before every window
+        given = (
+            data.inputs_sha256(convergence.split(rule)) if isinstance(rule, Goal) else weights.sha256(source.example)
+        )
+        self.loaded = messages.Loaded(
+            import_ns=0,
+            weights_ns=ready - since_ns,
+            load_ns=loaded - ready,
+            first_call_ns=called - calling if request.launch_measured else None,
+            version=backend.version,
+            weights_sha256=weights_sha256,
+            inputs_sha256=given,
+            settings=settings,
+        )
+        """The reply to the `Load` that made it, but for the import of the framework."""
+
+    @property
+    def trainer(self) -> Trainer:
+        """The trainer; raises `NotLoadedError` where the task does not train."""
+        if self._trainer is None:
+            raise NotLoadedError(f"{self.task.scenario} is not training.")
+        return self._trainer
+
+    def close(self) -> None:
+        """End the feed, if there is one."""
+        if self._fed is not None:
+            self._fed.close()
+
+    def step(self) -> None:
+        """Make one call that another process leads."""
+        self._model.run(self._inputs[0])
+
+    def rotate(self, sets: int) -> messages.Rotated:
+        """Make the batches that the calls of a window take in turn."""
+        if sets < 1 or self._fed is not None or self._trainer is not None:
+            raise ValueError(f"The calls of {self.task.scenario} do not take {sets} batches in turn.")
+        sets = 1 if self._model.one_at_a_time else sets
+        made = list(rotation.batches(lambda first: inputs_of(self.task, first), sets=sets, batch=self.task.batch))
+        self._inputs = ()
+        self._inputs = tuple(self._model.place(each) for each in made)
+        return messages.Rotated(sets=sets, sha256=rotation.digest(made))
+
+    def verify(self, request: messages.Verify) -> messages.Verified:
+        """Return the model's outputs for the first inputs, and what the framework says that it computes in."""
+        task, model = self.task, self._model
+        if request.count % task.batch:
+            raise ValueError(f"{request.count} inputs are not a whole number of batches of {task.batch}.")
+        if (
+            self._fed is not None and not request.again
+        ):  # its first batches are those that the reference is computed for
+            fed = [np.array(self._fed.answer(), dtype="<f4", copy=True) for _ in range(request.count // task.batch)]
+            return _verified(fed)
+        read = inputs_of if self._fed is None else batch_of
+        placed = (model.place(read(task, first)) for first in range(0, request.count, task.batch))
+        if task.own is not None:
+            several, calls = timed_answers(model.run, placed, lambda output: outputs.copies(model.fetch(output)))
+            verified = messages.Verified(shape=(), output=b"", calls=calls, outputs=outputs.concatenated(several))
+        else:
+            single, calls = timed_answers(
+                model.run, placed, lambda output: np.array(model.fetch(output), dtype="<f4", copy=True)
+            )
+            verified = _verified(single, calls)
+        # The framework is asked after the answers, and outside of all that is timed.
+        # Of tokens there is no plain model to look at, and a user's own network may be anything.
+        plain = decoding.call_of(task) is None and (task.own is None or task.own.python is None)
+        asked = request.ask_computed and plain
+        if asked and isinstance(self._backend, SaysPrecision):
+            computed = self._backend.computed(inputs_of(task, 0))
+            verified = msgspec.structs.replace(verified, computed=computed)
+        return verified
+
+    def predict(self, request: messages.Predict) -> messages.Predicted:
+        """Return the model's outputs for items of a data set.
+
+        Raises
+        ------
+        ValueError
+            The task makes no plain calls, or the file does not hold such items.
+        """
+        if self._trainer is not None or self._fed is not None or self.task.own is not None:
+            raise ValueError(f"{self.task.scenario} of {self.task.model} answers no items of a data set.")
+        return items.predict(request, self.task, self._model)
+
+    def train(self, request: messages.Train, team: "Team | None") -> messages.Trained:
+        """Take steps from the seeded weights.
+
+        Parameters
+        ----------
+        request
+            How many steps, of which batch.
+        team
+            The processes that train together with this one; None: there are none.
+        """
+        trainer, task = self.trainer, self.task
+        if team is not None:
+            team.post(request)
+        begin = initial_weights(task)
+        trained = training.follow(trainer, task, begin, request.steps, request.batch, self._replica)
+        if team is not None:
+            return team.combined(trained)
+        if request.ask_computed and self._replica is None and isinstance(trainer, SaysTrainedPrecision):
+            trained = msgspec.structs.replace(trained, computed=training.computed(trainer, task, request.batch))
+        return trained
+
+    def check_update(self, request: messages.CheckUpdate, team: "Team | None") -> messages.Updated:
+        """Take steps with given gradients, then begin again from the seeded weights.
+
+        Parameters
+        ----------
+        request, team
+            The request, and as in `train`.
+        """
+        trainer = self.trainer
+        if team is not None:
+            team.post(request)
+        updated = training.check_update(trainer, trained_model(self.task), request, self._replica)
+        trainer.restart(initial_weights(self.task))
+        return updated if team is None else team.equal(updated)
+
+    def all_reduce(self, request: messages.AllReduce, team: "Team | None") -> messages.AllReduced:
+        """Time sums of a vector over all processes.
+
+        Parameters
+        ----------
+        request
+            Length of the vector, and how many sums are timed; one before them is not.
+        team
+            As in `train`.
+
+        Raises
+        ------
+        Unsupported
+            The trainer's engine sums nothing.
+        ArithmeticError
+            A sum is wrong.
+        """
+        trainer, replica = self.trainer, self._replica
+        if replica is None or not isinstance(trainer, SumsOverProcesses):
+            raise Unsupported(f"{self.task.backend} sums nothing over processes here.")
+        if team is not None:
+            team.post(request)
+        call = trainer.all_reduce(request.numbers)
+        samples: list[int] = []
+        for _ in range(request.times + 1):
+            begin = time.perf_counter_ns()
+            found = call()
+            samples.append(time.perf_counter_ns() - begin)
+            if found != replica.processes:
+                raise ArithmeticError(f"The sum of {replica.processes} ones was {found}.")
+        if team is not None:
+            team.collect(messages.AllReduced)
+        return messages.AllReduced(tuple(samples[1:]))
+
+    def converge(self, request: messages.Converge) -> messages.Converged:
+        """Train to the task's target."""
+        rule = training_rule(self.task)
+        if not isinstance(rule, Goal):
+            raise NotLoadedError(f"{self.task.scenario} is not training to a target.")
+        return converging.train(self.trainer, rule, request.seed)
+
+    def measure(self, request: messages.Measure, team: "Team | None") -> messages.Measured:
+        """Take one timed window.
+
+        Parameters
+        ----------
+        request
+            Its length, and what comes before it.
+        team
+            The processes that take each step too; None: there are none.
+        """
+        if self._fed is not None:
+            return self._fed.measure(request)
+        run, used = self._model.run, usage
+        if team is not None:
+            run, used = team.led(run), team.usage
+        return measure_window(run, self._inputs, request, used)
+
+    def drive(self, request: messages.Drive) -> messages.Driven:
+        """Let MLPerf LoadGen send the queries of one test.
+
+        Parameters
+        ----------
+        request
+            The scenario and its settings.
+
+        Raises
+        ------
+        Unsupported
+            The calls are not plain ones, from host memory to host memory, or LoadGen has no library for this Python.
+        """
+        from levelfield.worker import loadgen
+
+        if self._fed is not None or self._trainer is not None or self._model.one_at_a_time:
+            raise Unsupported(f"LoadGen sends no queries to {self.task.scenario}.")
+        return loadgen.drive(request, self._model.run, self._inputs, self.task.batch)
+
+    def device_bytes(self) -> dict[str, int]:
+        """Return the memory of the accelerator that the framework counts; empty where it counts none."""
+        return self._backend.device_memory() if isinstance(self._backend, WithDeviceMemory) else {}
+
+    def profile(self, request: messages.Profile) -> messages.Profiled:
+        """Profile the model with its framework's own profiler."""
+        from levelfield.worker.profiling import profile
+
+        task = self.task
+        if self._fed is not None or task.scenario.endswith("-device") or task.device != "cpu":
+            raise Unsupported(f"{task.scenario} on {task.device} is not profiled: ask for latency, on the CPU.")
+        return profile(request, task, self._backend, self._options, self._model.run, self._inputs[0])
+
+
+def _load_model(backend: Backend, task: Task, source: Source) -> Resident:
+    """Load a model; where inputs and outputs begin and end in host memory, nothing is done to place or fetch them."""
+    call = decoding.call_of(task)
+    if call is not None:
+        return decoding.load(backend, task, source, call)
+    if source.network is not None:
+        if not isinstance(backend, RunsOwnNetworks) or task.scenario.endswith("-device") or task.device != "cpu":
+            raise Unsupported(f"{task.backend} runs no network of your own in {task.scenario} on {task.device} here.")
+        return Resident(place=_unchanged, run=backend.load_own(source), fetch=_unchanged)
+    if not task.scenario.endswith("-device"):
+        return Resident(place=_unchanged, run=backend.load(source), fetch=_unchanged)
+    if not isinstance(backend, ResidentBackend):
+        raise Unsupported(f"{task.backend} cannot leave inputs and outputs on a device: ask for another scenario.")
+    return backend.load_resident(source)
+
+
+def _verified(answers: list[Any], calls: messages.Measured | None = None) -> messages.Verified:
+    output = np.concatenate(answers)
+    return messages.Verified(shape=output.shape, output=output.tobytes(), calls=calls)
+
+
+def _unchanged(value: Any) -> Any:  # noqa: ANN401  (any value)
+    return value

@@ -1,0 +1,116 @@
+"""What a backend is given to load, made or read by what a task says."""
+
+from pathlib import Path
+
+from levelfield.backends import registry
+from levelfield.backends.info import ONNX, FileFormat
+from levelfield.backends.protocol import Arrays, Source, Unsupported
+from levelfield.worker import converging, own_python, training
+from levelfield.worker.decoding import call_of
+from levelfield.worker.feeding import batch_of
+from levelfield.worker.files import digest_of, files_in
+from levelfield.worker.messages import FROM_DATASET, Task
+from levelfield.zoo import decoding, inputs, models, own_inputs, weights
+from levelfield.zoo.digits import data
+from levelfield.zoo.spec import Model
+from levelfield.zoo.training import batches, convergence
+from levelfield.zoo.training.recipe import Goal, Recipe
+
+
+def training_rule(task: Task) -> Recipe | Goal | None:
+    """Return how a task's model is trained, by a recipe or to a target; None: it is not trained."""
+    if task.scenario == training.SCENARIO:
+        return models.recipe(task.model)
+    if task.scenario == converging.SCENARIO:
+        return convergence.goal(task.model)
+    return None
+
+
+def trained_model(task: Task) -> Model:
+    """Return the model that a task loads: training to a target has a network of its own."""
+    rule = training_rule(task)
+    return models.get(rule.network if isinstance(rule, Goal) else task.model)
+
+
+def source_of(task: Task, *, hash_files: bool = True) -> Source:
+    """Return the weights (or the model file) and the example inputs of a task.
+
+    Parameters
+    ----------
+    task
+        What is loaded.
+    hash_files
+        Whether the digest of the model file is compared with that of the task.
+
+    Raises
+    ------
+    ValueError
+        No file was given to a backend that reads one, or another than the plan names.
+    Unsupported
+        The task has a user's own file, and the backend does not read ONNX.
+    """
+    info = registry.get(task.backend)
+    if task.own is not None and task.own.python is not None:
+        network, example = own_python.written(task.own.python, task.own.function)
+        return Source(model=task.model, batch=task.batch, weights={}, example=example, network=network)
+    if task.own is not None and info.reads != ONNX.name:
+        raise Unsupported(f"{task.backend} reads no ONNX file.")
+    example = _example(task)
+    parameters: Arrays = {}
+    if info.file_format is not None:
+        _check_file(task, info.file_format, hash_files=hash_files)
+    else:
+        parameters = initial_weights(task)
+    name = task.model if task.own is not None else trained_model(task).name
+    file = Path(task.file_path) if task.file_path else None
+    return Source(model=name, batch=task.batch, weights=parameters, example=example, file=file)
+
+
+def initial_weights(task: Task) -> Arrays:
+    """Return the seeded weights of a task's model: read where a file of them was given, else made."""
+    model = trained_model(task)
+    if task.scenario == converging.SCENARIO:
+        return convergence.weights(model, 0)
+    return weights.load(Path(task.weights_path), model) if task.weights_path else weights.make(model)
+
+
+def inputs_of(task: Task, first: int) -> Arrays:
+    """Return the inputs of one call.
+
+    Parameters
+    ----------
+    task
+        Its model says which inputs, its backend in which layout.
+    first
+        Number of the first item; the task's batch says how many follow.
+    """
+    if task.own is not None and task.own.python is not None:
+        return own_python.written(task.own.python, task.own.function).inputs
+    if task.own is not None:
+        return own_inputs.make(task.own, first, task.batch)
+    call = call_of(task)
+    if call is not None:
+        return decoding.inputs(models.get(task.model), call, first, task.batch)
+    return inputs.make(models.get(task.model), first, task.batch, layout=registry.get(task.backend).layout)
+
+
+def _example(task: Task) -> Arrays:
+    """Return inputs of the task's batch, to compile with."""
+    rule = training_rule(task)
+    if isinstance(rule, Goal):
+        return next(data.batches(convergence.split(rule).train, convergence.schedule(rule, 0)[:1]))
+    if rule is not None:
+        return batches.make(models.get(task.model), 0, task.batch, layout=registry.get(task.backend).layout)
+    return batch_of(task, 0) if task.scenario == FROM_DATASET else inputs_of(task, 0)
+
+
+def _check_file(task: Task, expected: FileFormat, *, hash_files: bool) -> None:
+    """Refuse a model file that is not the one the plan names."""
+    if task.file_path is None:
+        raise ValueError(f"The backend {task.backend} reads {expected.title}, and no file was given to it.")
+    if not hash_files or not task.file_sha256:
+        return
+    pattern = f"{expected.file}*" if task.own is None else "*"
+    found = digest_of(files_in(Path(task.file_path).parent, pattern))
+    if found != task.file_sha256:
+        raise ValueError(f"The {expected.title} model has digest {found}; the plan names {task.file_sha256}.")

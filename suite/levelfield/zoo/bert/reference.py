@@ -1,0 +1,146 @@
+"""BERT-base in NumPy float64. Tensors are (batch, sequence, hidden)."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from levelfield.zoo.bert.erf import erf
+from levelfield.zoo.bert.spec import BASE, EPSILON, HEADS, Sizes
+
+Weights: TypeAlias = Mapping[str, npt.NDArray[Any]]
+Array: TypeAlias = npt.NDArray[np.float64]
+
+
+def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
+    """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    inputs
+        `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, 128).
+    sizes
+        Of the network.
+    """
+    x = embed(w, inputs["input_ids"], inputs["token_type_ids"], sizes=sizes)
+    for number in range(sizes.layers):
+        x = layer(w, f"encoder.layer.{number}", x, inputs["attention_mask"], sizes=sizes)
+    return x
+
+
+def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[Any], *, sizes: Sizes = BASE) -> Array:
+    """Add the embeddings of word, position and type, and normalise.
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    input_ids, token_type_ids
+        int32, shape (batch, 128).
+    sizes
+        Of the network.
+    """
+    words = w["embeddings.word_embeddings.weight"][input_ids].astype(np.float64)
+    positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]].astype(np.float64)
+    types = w["embeddings.token_type_embeddings.weight"][token_type_ids].astype(np.float64)
+    return norm(w, "embeddings.LayerNorm", words + positions + types, sizes.epsilon)
+
+
+def layer(w: Weights, name: str, x: Array, mask: npt.NDArray[Any], *, sizes: Sizes = BASE) -> Array:
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    name
+        Prefix of the names of its weights.
+    x
+        Hidden state, shape (batch, 128, 768).
+    mask
+        The attention mask, shape (batch, 128): zero where a token is padding.
+    sizes
+        Of the network.
+    """
+    context = attention(w, f"{name}.attention.self", x, mask, sizes=sizes)
+    attended = dense(w, f"{name}.attention.output.dense", context)
+    x = norm(w, f"{name}.attention.output.LayerNorm", x + attended, sizes.epsilon)
+    inner = gelu(dense(w, f"{name}.intermediate.dense", x))
+    return norm(w, f"{name}.output.LayerNorm", x + dense(w, f"{name}.output.dense", inner), sizes.epsilon)
+
+
+def attention(w: Weights, name: str, x: Array, mask: npt.NDArray[Any], *, sizes: Sizes = BASE) -> Array:
+    """Let every token look at the tokens that are not padding.
+
+    Parameters
+    ----------
+    w, name, x, mask, sizes
+        As in `layer`.
+    """
+    query, key, value = (heads(dense(w, f"{name}.{part}", x), sizes.heads) for part in ("query", "key", "value"))
+    scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(sizes.head)  # (batch, heads, from, to)
+    scores = np.where(mask[:, None, None, :] != 0, scores, -np.inf)
+    context: Array = softmax(scores) @ value
+    return context.transpose(0, 2, 1, 3).reshape(x.shape)
+
+
+def heads(x: Array, count: int = HEADS) -> Array:
+    """Split (batch, sequence, hidden) into (batch, heads, sequence, head).
+
+    Parameters
+    ----------
+    x
+        Of all heads together.
+    count
+        Heads.
+    """
+    return x.reshape(*x.shape[:2], count, -1).transpose(0, 2, 1, 3)
+
+
+def dense(w: Weights, name: str, x: Array) -> Array:
+    """Apply a dense layer to the last axis.
+
+    Parameters
+    ----------
+    w
+        Weights by name, in the shapes of the specification.
+    name
+        Prefix of the names of its weights.
+    x
+        Shape (batch, 128, fan in).
+    """
+    product: Array = x @ w[f"{name}.weight"].astype(np.float64, copy=False).T
+    product += w[f"{name}.bias"]
+    return product
+
+
+def norm(w: Weights, name: str, x: Array, epsilon: float = EPSILON) -> Array:
+    """Apply LayerNorm over the last axis.
+
+    Parameters
+    ----------
+    w, name, x
+        As in `layer`.
+    epsilon
+        Added to the variance.
+    """
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    normal: Array = centred / np.sqrt(variance + epsilon)
+    return normal * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+
+def gelu(x: Array) -> Array:
+    """Apply the exact GELU, x·Φ(x), not its tanh approximation."""
+    return x * 0.5 * (1 + erf(x / math.sqrt(2)))
+
+
+def softmax(x: Array) -> Array:
+    """Normalise the exponentials over the last axis."""
+    raised: Array = np.exp(x - x.max(axis=-1, keepdims=True))
+    total: Array = raised.sum(axis=-1, keepdims=True)
+    return raised / total

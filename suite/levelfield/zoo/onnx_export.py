@@ -1,0 +1,174 @@
+"""ONNX files, exported from PyTorch: the same bytes wherever and whenever they are made with the same versions."""
+
+import tempfile
+import warnings
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from levelfield.zoo import inputs
+from levelfield.zoo.decoding import INPUT, POSITIONS, renewed
+from levelfield.zoo.exported import Exported, written
+from levelfield.zoo.native import definition
+from levelfield.zoo.spec import Decoding, Model, is_table
+from levelfield.zoo.weights import Arrays
+
+OPSET = 20
+MODEL_FILE = "model.onnx"
+DATA_FILE = "model.onnx.data"
+
+PRECISIONS = ("fp32", "fp16", "int8")
+CACHED = "fp32-cached"
+"""Form of a file with a KV cache among its inputs and outputs (`zoo.decoding`): fp32, any number of tokens."""
+GROWN = "fp32-grown"
+"""The same with a cache of any length, to which the tokens' keys and values are concatenated."""
+_DECODING = MappingProxyType({CACHED: "Cached", GROWN: "Grown"})
+"""Module that is exported, by form."""
+_EXPORTERS = ("torch", "onnx", "onnxscript", "onnx-ir")
+_MADE_BY = MappingProxyType(
+    {"int8": (*_EXPORTERS, "onnxruntime")} | dict.fromkeys(("fp32", "fp16", *_DECODING), _EXPORTERS)
+)
+"""Distributions that decide the bytes."""
+
+_EXTERNAL_BYTES = 256_000_000
+"""Weights larger than this go into a file of their own; protobuf itself ends at 2 GiB."""
+
+
+def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
+    """Export a model for a fixed batch.
+
+    Parameters
+    ----------
+    model
+        The model.
+    weights
+        Its float32 weights.
+    batch
+        Size of the only batch that the file will take.
+    precision
+        One of `PRECISIONS`, `CACHED` or `GROWN`. In fp16 all tensors but inputs and output are; int8 is the fp32 file
+        quantised.
+    folder
+        Where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
+
+    Returns
+    -------
+    Exported
+        The files and their digests; `model.onnx` names the data file beside it where there is one.
+
+    Raises
+    ------
+    ValueError
+        If the precision cannot be exported.
+    """
+    if precision in _DECODING and model.decoding is None:
+        raise ValueError(f"{model.title} does not answer token by token.")
+    if precision not in (*PRECISIONS, *_DECODING):
+        raise ValueError(f"ONNX files are exported in {', '.join(PRECISIONS)} here, not in {precision}.")
+    import onnx
+    import torch
+
+    from levelfield.zoo import torch_module
+
+    module = torch_module.load(model, weights)
+    if precision == "fp16":
+        module = torch_module.Lowered(module, torch.float16).eval()
+    if model.decoding is not None and precision in _DECODING:
+        module = getattr(definition(model, "torch"), _DECODING[precision])(module).eval()
+        wanted = _cached_arguments(model, model.decoding, batch, growing=precision == GROWN)
+    else:
+        example = inputs.make(model, 0, batch)
+        given = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in example.items()}
+        wanted = _Arguments({tensor.name: given[tensor.name] for tensor in model.inputs}, (model.output.name,))
+    with tempfile.TemporaryDirectory(prefix="levelfield-export-") as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter deprecates its own internals
+        raw = Path(temporary) / MODEL_FILE
+        torch.onnx.export(
+            module,
+            tuple(wanted.inputs.values()),
+            raw,
+            input_names=list(wanted.inputs),
+            output_names=list(wanted.outputs),
+            dynamic_shapes=wanted.dynamic_shapes,
+            opset_version=OPSET,
+            dynamo=True,
+            external_data=True,
+            verbose=False,
+        )
+        if precision == "int8":
+            from levelfield.zoo.onnx_quantize import quantise
+
+            raw, exported = raw.with_name("quantised.onnx"), raw
+            quantise(model, exported, raw, batch)
+        proto = onnx.load(raw)
+    _strip(proto, model)
+    external = _size_bytes(model, precision) > _EXTERNAL_BYTES
+    (folder / DATA_FILE).unlink(missing_ok=True)  # onnx appends to a data file that is already there
+    onnx.save_model(
+        proto,
+        folder / MODEL_FILE,
+        save_as_external_data=external,
+        all_tensors_to_one_file=True,
+        location=DATA_FILE,
+        size_threshold=1024,
+    )
+    names = [MODEL_FILE, DATA_FILE] if external else [MODEL_FILE]
+    onnx.checker.check_model(folder / MODEL_FILE)
+    opset = next(entry.version for entry in proto.opset_import if entry.domain == "")
+    return written(folder, names, _MADE_BY[precision], opset)
+
+
+class _Arguments(msgspec.Struct, frozen=True):
+    """What a module is exported with."""
+
+    inputs: dict[str, Any]
+    """Tensors by name, in the order in which the module takes them."""
+    outputs: tuple[str, ...]
+    dynamic_shapes: Any = None
+    """Dimensions that stay open, as torch takes them; None: there are none."""
+
+
+def _cached_arguments(model: Model, decoding: Decoding, batch: int, *, growing: bool) -> _Arguments:
+    """Return tokens, their positions and caches; how many tokens there are stays open, and in caches that grow, too."""
+    import torch
+
+    tokens = torch.export.Dim("tokens", min=1, max=decoding.context)
+    example = 2  # a dimension of one would be taken as fixed
+    axis, shapes = decoding.token_axis, decoding.empty_shapes(batch, growing=growing)
+    open_in_cache: dict[int, Any] = {}
+    if growing:
+        shapes = {name: (*shape[:axis], example, *shape[axis + 1 :]) for name, shape in shapes.items()}
+        open_in_cache = {axis: torch.export.Dim("before", min=0, max=decoding.context)}
+    caches = {name: torch.zeros(shape) for name, shape in shapes.items()}
+    return _Arguments(
+        inputs={
+            INPUT: torch.zeros(batch, example, dtype=torch.int32),
+            POSITIONS: torch.arange(example),
+            **caches,
+        },
+        outputs=(model.output.name, *map(renewed, caches)),
+        dynamic_shapes=({1: tokens}, {0: tokens}, tuple(open_in_cache for _ in caches)),
+    )
+
+
+def _size_bytes(model: Model, precision: str) -> int:
+    """Return about how large a file is: in int8 matrices and kernels have a byte a weight, embeddings four."""
+    width = {"fp16": 2, "int8": 1}.get(precision, 4)
+    return sum(
+        parameter.count * (4 if is_table(parameter.name) and precision == "int8" else width)
+        for parameter in model.parameters
+    )
+
+
+def _strip(proto: Any, model: Model) -> None:  # noqa: ANN401 (a protobuf message has no type here)
+    """Remove what depends on the machine: source paths, stack traces and names of Python objects."""
+    graph = proto.graph
+    graph.name = model.name
+    functions = [part for function in proto.functions for part in (function, *function.node)]
+    tensors = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
+    for part in (proto, graph, *graph.node, *tensors, *functions):
+        part.doc_string = ""
+        del part.metadata_props[:]
