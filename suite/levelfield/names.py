@@ -12,17 +12,7 @@ FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 def check_file_name(what: str, name: str) -> None:
     """Refuse a name that cannot be that of a file or folder on every system.
 
-    Parameters
-    ----------
-    what
-        What is named, as the beginning of a sentence: `A baseline`.
-    name
-        As the user typed it.
-
-    Raises
-    ------
-    LevelfieldError
-        The name is too long, or holds other characters.
+    Raises LevelfieldError: the name is too long, or holds other characters.
     """
     if not FILE_NAME.fullmatch(name):
         raise LevelfieldError(

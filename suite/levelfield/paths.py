@@ -45,10 +45,7 @@ def package_root() -> Path:
 def images_root() -> Path:
     """Return the folder with recipes and locks: the checkout's `images/`, or the copy inside the package.
 
-    Raises
-    ------
-    LevelfieldError
-        Neither is there.
+    Raises LevelfieldError: neither is there.
     """
     for folder in (package_root().parents[1] / "images", package_root() / "_images"):
         if (folder / "catalogue.toml").is_file():
@@ -157,10 +154,7 @@ def installation_key() -> bytes:
 
     It stays when the cache is cleaned. Without it, earlier runs merely no longer count as one's own.
 
-    Raises
-    ------
-    LevelfieldError
-        The cache folder cannot be written.
+    Raises LevelfieldError: the cache folder cannot be written.
     """
     path = cache_root() / "installation.key"
     try:
@@ -207,15 +201,7 @@ def full(path: Path) -> LevelfieldError:
 
 @contextlib.contextmanager
 def file_lock(guard: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold an exclusive lock between threads and processes that name the same file.
-
-    Parameters
-    ----------
-    guard : Path
-        The file that is locked (flock(2)); it is made, and stays.
-    waiting : callable, optional
-        Called once if the lock is held by another.
-    """
+    """Hold an exclusive lock between threads and processes that name the same file."""
     with guard.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

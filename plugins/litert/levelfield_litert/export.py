@@ -27,23 +27,8 @@ PRECISIONS = ("fp32", "int8")
 def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
     """Convert a model for a fixed batch.
 
-    Parameters
-    ----------
-    model
-        The model.
-    weights
-        Its float32 weights.
-    batch
-        Size of the only batch that the file will take.
-    precision
-        `fp32` or `int8`: quantised with the same calibration inputs as the ONNX files, inputs and output in float32.
-    folder
-        Where to write `model.tflite`; it must exist.
-
-    Raises
-    ------
-    ValueError
-        The model or the precision is not converted.
+    `folder`: where to write `model.tflite`; it must exist. Raises ValueError: the model or the precision is not
+    converted.
     """
     if precision not in PRECISIONS:
         raise ValueError(f"TFLite files are converted in {', '.join(PRECISIONS)} here, not in {precision}.")

@@ -43,10 +43,7 @@ class LiteRT:
     def load(self, source: Source) -> Step:
         """Read the TFLite file, and let XNNPACK pack its weights.
 
-        Raises
-        ------
-        Unsupported
-            The file is missing or of another model.
+        Raises Unsupported: the file is missing or of another model.
         """
         path = require_file(_NAME, source)
         self._interpreter = None  # frees the model that was loaded before

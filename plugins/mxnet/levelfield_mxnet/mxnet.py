@@ -46,10 +46,7 @@ class MXNet:
     def load(self, source: Source) -> Step:
         """Write the network, fuse it, and bind it to its weights.
 
-        Raises
-        ------
-        Unsupported
-            The model has no definition in MXNet.
+        Raises Unsupported: the model has no definition in MXNet.
         """
         self._executor = self._fused = None  # frees the model that was loaded before
         mx, model = self._mxnet, models.get(source.model)

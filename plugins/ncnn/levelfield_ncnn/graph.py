@@ -35,24 +35,7 @@ class Graph:
         self._weights: list[bytes] = []
 
     def add(self, kind: str, *inputs: str, values: Values | None = None, weights: Sequence[bytes] = ()) -> str:
-        """Add a layer.
-
-        Parameters
-        ----------
-        kind
-            Type of the layer.
-        inputs
-            Outputs of other layers.
-        values
-            Its parameters.
-        weights
-            What it reads from the file of weights, in that order.
-
-        Returns
-        -------
-        str
-            Name of its output.
-        """
+        """Add a layer."""
         output = f"b{len(self._nodes)}"
         self._nodes.append(Node(kind, inputs, output, values or {}))
         self._weights.extend(weights)
@@ -67,18 +50,6 @@ class Graph:
         """Write both files.
 
         An output that several layers read is split first, as ncnn asks for.
-
-        Parameters
-        ----------
-        folder
-            Where to write.
-        output
-            Output of the network, which is called `output` in the file.
-
-        Returns
-        -------
-        tuple of Path
-            The files of layers and of weights.
         """
         nodes, blobs = _split([*self._nodes, Node("Noop", (output,), "output", {})])
         lines = [str(MAGIC), f"{len(nodes)} {blobs}", *nodes]

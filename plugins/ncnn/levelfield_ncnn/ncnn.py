@@ -43,10 +43,7 @@ class NCNN:
     def load(self, source: Source) -> Step:
         """Write the network, read it, and let ncnn pack its weights.
 
-        Raises
-        ------
-        Unsupported
-            The model has no definition in ncnn, or takes a batch there.
+        Raises Unsupported: the model has no definition in ncnn, or takes a batch there.
         """
         self._net = None  # frees the model that was loaded before
         model = models.get(source.model)

@@ -41,10 +41,8 @@ class TVM:
     def load(self, source: Source) -> Step:
         """Compile the ONNX file.
 
-        Raises
-        ------
-        Unsupported
-            The file is missing or of another model, or the model is too large for kernels that are not tuned.
+        Raises Unsupported: the file is missing or of another model, or the model is too large for kernels that are not
+        tuned.
         """
         tvm = self._tvm
         _require_small(source)

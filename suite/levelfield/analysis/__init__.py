@@ -18,18 +18,7 @@ from levelfield.record.schema import Block, Parity, Run, Settings
 
 
 def analyse(run: Run) -> Analysis:
-    """Compute everything that is reported about a run, from its record alone.
-
-    Parameters
-    ----------
-    run
-        A record as `record.files.read` returns it, finished or cut off.
-
-    Returns
-    -------
-    Analysis
-        One entry per block of the record, in its order; the run's status, canary, noise and warnings.
-    """
+    """Compute everything that is reported about a run, from its record alone."""
     blocks = analyse_blocks(run)
     status = summarise(run, blocks)
     canary, noise = conditions.canary(run), conditions.noise(run)

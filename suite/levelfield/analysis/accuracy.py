@@ -84,13 +84,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run) -> tuple[Judgement, ...]:
-    """Return what answers to data sets were worth, one entry for each set and device.
-
-    Parameters
-    ----------
-    run
-        A record.
-    """
+    """Return what answers to data sets were worth, one entry for each set and device."""
     found: list[Judgement] = []
     for known in run.data_sets:
         of_set = [each for each in run.accuracies if (each.task, each.model) == (known.task, known.model)]

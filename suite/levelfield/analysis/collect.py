@@ -73,12 +73,7 @@ class ArmSummary:
 def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Launch]]:
     """Yield the launches of a block with their generations, in the order of the record.
 
-    Parameters
-    ----------
-    block
-        A block of the record.
-    arm
-        Id of the arm whose launches are yielded; None: all, the canary's among them.
+    `arm`: id of the arm whose launches are yielded; None: all, the canary's among them.
     """
     for generation in block.generations:
         for launch in generation.launches:
@@ -89,12 +84,7 @@ def launches(block: Block, arm: str | None = None) -> Iterator[tuple[Generation,
 def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Round, Turn]]:
     """Yield the turns of a block with their generations and rounds, in the order of the record.
 
-    Parameters
-    ----------
-    block
-        A block of the record.
-    arm
-        Id of the arm whose turns are yielded; None: all, the canary's among them.
+    `arm`: id of the arm whose turns are yielded; None: all, the canary's among them.
     """
     for generation in block.generations:
         for round_ in generation.rounds:
@@ -118,10 +108,7 @@ def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:
 def per_ns(readings: Iterable[tuple[int | Absent, int]]) -> float | Absent:
     """Return the sum of a counter over the windows in which it was read, divided by the duration of these windows.
 
-    Parameters
-    ----------
-    readings
-        For each window, the difference of the counter, and the nanoseconds that it is of.
+    `readings`: for each window, the difference of the counter, and the nanoseconds that it is of.
     """
     found = known(value if isinstance(value, Absent) else (value, elapsed_ns) for value, elapsed_ns in readings)
     if isinstance(found, Absent):
@@ -165,14 +152,8 @@ def arms(block: Block) -> tuple[ArmSummary, ...]:
 def summaries(block: Block, arm: str | None, levels: MachineLevels | None = None) -> tuple[LaunchSummary, ...]:
     """Summarise the launches of one arm.
 
-    Parameters
-    ----------
-    block
-        A block of the record.
-    arm
-        Id of the arm, or of the canary; None: no launches, such as of a block without a canary.
-    levels
-        By which the state of each window is judged; None: it is not.
+    `arm`: id of the arm, or of the canary; None: no launches, such as of a block without a canary. `levels`: by which
+    the state of each window is judged; None: it is not.
     """
     if arm is None:
         return ()
@@ -223,14 +204,7 @@ def summarise_window(
 ) -> WindowSummary:
     """Summarise one window.
 
-    Parameters
-    ----------
-    window
-        A window that holds times.
-    position, attempt
-        Of its generation, round and turn, as in `WindowSummary`.
-    judged
-        State of the machine in it; None: not known.
+    `judged`: state of the machine in it; None: not known.
     """
     samples = np.asarray(window.samples_ns, dtype=np.float64) / window.calls_per_sample
     return WindowSummary(

@@ -19,19 +19,7 @@ from levelfield.statistics.student import MIN_LAUNCHES
 
 
 def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: EndedBy) -> ConvergenceBlock:
-    """Summarise and rank a block.
-
-    Parameters
-    ----------
-    block
-        A block of trainings to a target.
-    known
-        Parity of each arm, for blocks whose own launches did not compare.
-    margin
-        Relative difference that does not matter.
-    ended
-        Whether precision was allowed to end the run; intervals are wider then.
-    """
+    """Summarise and rank a block."""
     arms = collect.arms(block)
     rows = {each.arm.id: _row(block, each, known) for each in arms}
     first = next((each for arm in arms for each in _trainings(arm).values()), None)

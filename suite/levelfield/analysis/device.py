@@ -129,17 +129,7 @@ def _power_w(uses: Sequence[DeviceUse]) -> float | Absent:
 def xid_errors(block: Block, arm: str | None = None) -> tuple[int, ...] | Absent:
     """Return the XID errors of all turns, in the order they came, those of failed and disturbed turns included.
 
-    Parameters
-    ----------
-    block
-        A block of the record.
-    arm
-        Id of the arm whose turns count; None: all.
-
-    Returns
-    -------
-    tuple of int or Absent
-        Codes; absent, with the reason, where they are known of no turn.
+    `arm`: id of the arm whose turns count; None: all.
     """
     answers = [turn.device.xid_errors for *_, turn in collect.turns(block, arm) if turn.device is not None]
     known = collect.known(answers)

@@ -7,13 +7,6 @@ from collections.abc import Iterable
 def fate(disturbed: int, kept: int) -> str:
     """Say what became of disturbed rounds, as the end of a sentence that begins with them.
 
-    Parameters
-    ----------
-    disturbed
-        How many rounds were disturbed.
-    kept
-        How many of these count all the same (`statistics.undisturbed`).
-
     Examples
     --------
     >>> fate(3, 3)
@@ -33,16 +26,6 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 def summarise(reasons: Iterable[str]) -> tuple[str, ...]:
     """Fold reasons that differ in their numbers alone.
-
-    Parameters
-    ----------
-    reasons
-        One text a disturbed round, clauses parted by semicolons.
-
-    Returns
-    -------
-    tuple of str
-        One text a kind, in the order of first appearance, with the number of rounds where there were several.
 
     Examples
     --------

@@ -12,19 +12,7 @@ from levelfield.statistics.student import MIN_LAUNCHES
 
 
 def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: EndedBy) -> LoadGenBlock:
-    """Summarise and rank a block.
-
-    Parameters
-    ----------
-    block
-        A block that LoadGen drove.
-    known
-        Parity of each arm, for blocks whose own launches did not compare.
-    margin
-        Relative difference that does not matter.
-    ended
-        Whether precision was allowed to end the run; intervals are wider then.
-    """
+    """Summarise and rank a block."""
     arms = collect.arms(block)
     levels = launch_levels(block)
     rows = {each.arm.id: _row(block, each, known, levels[each.arm.id]) for each in arms}

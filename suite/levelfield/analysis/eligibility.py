@@ -36,18 +36,8 @@ def _badness(parity: Parity) -> tuple[bool, float]:
 def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
     """Return an arm's standing with the reason for it, its parity and its last failure.
 
-    Parameters
-    ----------
-    block
-        A block of the record.
-    summary
-        The launches of the arm in the block. Where their outputs were compared, the worst parity counts.
-    known
-        Parities from anywhere in the run by question, precision and arm, used otherwise.
-    measured
-        Launches with at least one number.
-    needed
-        Launches that a ranking takes; None where nothing is ranked.
+    `measured`: launches with at least one number. `needed`: launches that a ranking takes; None where nothing is
+    ranked.
     """
     arm, failures = summary.arm, summary.failures
     own = [worker.parity for worker in summary.workers if worker.parity is not None]

@@ -10,13 +10,6 @@ def ended_by(settings: Settings, case: Case) -> EndedBy:
     Neither a budget nor the clock depends on results, and neither counts. Earlier versions let arms leave that were
     surely behind (`races`) until the lead of the others was precise: recomputed as ended by precision, their intervals
     miss in 4.4 to 5.2 % where 5 % is stated.
-
-    Parameters
-    ----------
-    settings
-        Of the run.
-    case
-        Verdicts end cases of timed windows only: cold starts and peak memory have as many launches as were planned.
     """
     if settings.precision_target is not None or (settings.races and case.timed):
         return EndedBy.PRECISION

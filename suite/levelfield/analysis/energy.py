@@ -56,13 +56,7 @@ def counted_by_arm(block: Block) -> Iterator[tuple[Arm, list[Turn]]]:
 
 
 def counted(block: Block, arm: str) -> list[Turn]:
-    """Return an arm's turns that gave a window, except those of disturbed rounds.
-
-    Parameters
-    ----------
-    block, arm
-        A block of the record, and the id of one of its arms.
-    """
+    """Return an arm's turns that gave a window, except those of disturbed rounds."""
     return [turn for _, round_, turn in collect.turns(block, arm) if turn.window is not None and not round_.disturbed]
 
 
@@ -74,19 +68,7 @@ def per_item(
 ) -> float | Absent:
     """Divide all energy by all items: single windows may be shorter than a counter's step.
 
-    Parameters
-    ----------
-    turns, batch
-        Turns of one arm, of which those without a window are ignored; and the items of one call.
-    spent
-        Returns, for a turn, joules and the nanoseconds that they are of; None: nothing was read.
-    least_s
-        Seconds, in all, below which the counter mostly shows its own step.
-
-    Returns
-    -------
-    float or Absent
-        Joules an item. Calls that warmed up inside the counted time are items too.
+    `spent`: returns, for a turn, joules and the nanoseconds that they are of; None: nothing was read.
     """
     energy_j, elapsed_ns, items = 0.0, 0, 0
     for turn in turns:

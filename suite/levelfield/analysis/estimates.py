@@ -19,13 +19,7 @@ Levels: TypeAlias = dict[str, dict[int, float]]
 
 
 def level(values: Sequence[float]) -> Estimate | None:
-    """Estimate a level from one value a launch; without an interval where launches are too few for one.
-
-    Parameters
-    ----------
-    values
-        Positive, one a launch.
-    """
+    """Estimate a level from one value a launch; without an interval where launches are too few for one."""
     if not values or min(values) <= 0:
         return None
     logs = np.log(np.asarray(values, dtype=np.float64))
@@ -39,17 +33,8 @@ def level(values: Sequence[float]) -> Estimate | None:
 def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, ended: EndedBy) -> Estimate | None:
     """Estimate a ratio paired by generation.
 
-    Parameters
-    ----------
-    numerator, denominator
-        Levels of two arms, in the same unit.
-    ended
-        Whether precision was allowed to end the run, which widens the interval (`statistics.student`).
-
-    Returns
-    -------
-    Estimate or None
-        Without an interval where there are too few generations; None where the two share none.
+    `numerator`, `denominator`: levels of two arms, in the same unit. Returns without an interval where there are too
+    few generations; None where the two share none.
     """
     common = sorted(numerator.keys() & denominator.keys())
     if not common:
@@ -65,12 +50,7 @@ def ratio(numerator: LaunchLevels, denominator: LaunchLevels, *, ended: EndedBy)
 def matrix(arms: Mapping[str, LaunchLevels], generations: Sequence[int] | None = None) -> Floats:
     """Arrange log levels as (generations, arms), NaN where an arm has no launch.
 
-    Parameters
-    ----------
-    arms
-        Their order is that of the columns.
-    generations
-        The rows; None: those in which some arm has a launch, in order.
+    `generations`: the rows; None: those in which some arm has a launch, in order.
     """
     if generations is None:
         generations = sorted({index for values in arms.values() for index in values})

@@ -33,20 +33,7 @@ class Member(msgspec.Struct, frozen=True):
 def apart_in(
     run: Run, analysis: Analysis, name: Literal["precision", "threads", "processes"]
 ) -> tuple[tuple[Member, ...], ...]:
-    """Group the timed blocks of a run whose cases differ in one field alone.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    name
-        The field of `Case` in which the blocks of a group differ.
-
-    Returns
-    -------
-    tuple of groups
-        Those in which there are several values, each with its blocks in the order of the run.
-    """
+    """Group the timed blocks of a run whose cases differ in one field alone."""
     groups: dict[tuple[object, ...], list[Member]] = {}
     for block, found in zip(run.blocks, analysis.blocks, strict=True):
         if isinstance(found, TimedBlock):

@@ -41,16 +41,8 @@ class Record(msgspec.Struct, frozen=True):
 def read(path: Path) -> Record:
     """Read a record and analyse it.
 
-    Parameters
-    ----------
-    path
-        The record's file, or the folder with its `run.json`.
-
-    Raises
-    ------
-    LevelfieldError
-        With one sentence: it cannot be read, is no record, is of a shape that no run has, or holds values that no
-        measurement gives.
+    Raises LevelfieldError: with one sentence: it cannot be read, is no record, is of a shape that no run has, or holds
+    values that no measurement gives.
     """
     file = files.file_of(path)
     content = files.content_of(file)
@@ -63,17 +55,7 @@ def read(path: Path) -> Record:
 def decode(content: bytes, name: str) -> Run:
     """Decode a record whose content is not trusted.
 
-    Parameters
-    ----------
-    content
-        The JSON.
-    name
-        Name of the record in messages, such as its file.
-
-    Raises
-    ------
-    LevelfieldError
-        As `read` does.
+    Raises LevelfieldError: as `read` does.
     """
     run = files.decode(content, name)
     files.check(run, name)
@@ -85,10 +67,7 @@ def decode(content: bytes, name: str) -> Run:
 def computing(name: str) -> Iterator[None]:
     """Let whatever a computation makes of a record's values end in one sentence; `name` is how it calls the record.
 
-    Raises
-    ------
-    LevelfieldError
-        A computation failed, or an array held an overflow, a division by zero or what is no number.
+    Raises LevelfieldError: a computation failed, or an array held an overflow, a division by zero or what is no number.
     """
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):

@@ -9,13 +9,7 @@ from levelfield.statistics.proportions import proportion
 
 
 def draws(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[ControlDraw, ...]:
-    """Return the ratios that this run measured between identical arms.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks.
-    """
+    """Return the ratios that this run measured between identical arms."""
     return tuple(
         ControlDraw(
             run=run.id,
@@ -35,15 +29,7 @@ def draws(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[ControlDraw, ...]:
 def pool(run: Run, blocks: Iterable[BlockAnalysis]) -> PooledControls | None:
     """Pool the controls of this run with those of the runs before it.
 
-    Parameters
-    ----------
-    run, blocks
-        A record, which holds the controls of earlier runs, and the analysis of its blocks.
-
-    Returns
-    -------
-    PooledControls or None
-        None where there are none.
+    Returns none where there are none.
     """
     own = draws(run, blocks)
     found = [*own, *(draw for draw in run.earlier_controls if draw.run != run.id)]

@@ -7,15 +7,7 @@ NAME = "products computed by"
 
 
 def in_words(launch: Launch, *, counted: bool = True) -> str:
-    """Return what computes, or why that is not known; empty where it was not recorded.
-
-    Parameters
-    ----------
-    launch
-        Of one arm and case.
-    counted
-        Whether to say of how many products.
-    """
+    """Return what computes, or why that is not known; empty where it was not recorded."""
     computed = launch.computed
     if computed is None or not (computed.kernels or computed.kernels_source):
         return ""
@@ -26,15 +18,7 @@ def in_words(launch: Launch, *, counted: bool = True) -> str:
 
 
 def with_most_by(library: str, run: Run) -> dict[str, Launch]:
-    """Return, by arm, the launch in which a library computes the most products; only of arms that it serves.
-
-    Parameters
-    ----------
-    library
-        How the names of its kernels begin.
-    run
-        The record.
-    """
+    """Return, by arm, the launch in which a library computes the most products; only of arms that it serves."""
     most: dict[str, tuple[int, Launch]] = {}
     for block in run.blocks:
         for _, launch in collect.launches(block):

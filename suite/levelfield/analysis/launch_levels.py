@@ -31,16 +31,8 @@ from levelfield.statistics.student import MIN_LAUNCHES
 def launch_levels(block: Block) -> Levels:
     """Return what the arms of a block are compared by, one value for each launch; none where it has no value.
 
-    Parameters
-    ----------
-    block
-        With the generations it has so far.
-
-    Returns
-    -------
-    dict
-        Of a call, an item (throughput), a step, a training to its target, a query or sample of LoadGen, a cold start
-        (nanoseconds), or peak memory (bytes).
+    Returns of a call, an item (throughput), a step, a training to its target, a query or sample of LoadGen, a cold
+    start (nanoseconds), or peak memory (bytes).
     """
     match block.case.definition.sample:
         case "window":
@@ -58,10 +50,8 @@ def launch_levels(block: Block) -> Levels:
 def level_matrix(block: Block) -> Floats:
     """Return the logarithms of `launch_levels` as an array, as the schedule and the intervals take them.
 
-    Returns
-    -------
-    ndarray, shape (generations, arms)
-        In the order of the record; NaN where an arm has no value. Generations of which no round counts are left out.
+    Returns in the order of the record; NaN where an arm has no value. Generations of which no round counts are left
+    out.
     """
     if block.case.timed:
         return reduce(block).matrix
@@ -128,15 +118,7 @@ class Reduction:
         return self.windows in {"all", window.state}
 
     def counts(self, number: int, window: WindowSummary) -> bool:
-        """Return whether a window counts.
-
-        Parameters
-        ----------
-        number
-            Index of the arm in `arms`.
-        window
-            A window of that arm.
-        """
+        """Return whether a window counts."""
         return self.selects(window) and bool(self.counting.windows[(*window.position, number)])
 
     def _levels(self, logs: Floats, counting: NDArray[np.bool_]) -> Levels:

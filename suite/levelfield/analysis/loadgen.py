@@ -21,25 +21,14 @@ def held(test: LoadGenTest, target_ns: int | None) -> bool:
 
     LoadGen's own verdict asks for more: enough queries to be certain of it.
 
-    Parameters
-    ----------
-    test
-        A test at one rate.
-    target_ns
-        What the 99th percentile must not exceed, nanoseconds.
+    `target_ns`: what the 99th percentile must not exceed, nanoseconds.
     """
     reached = test.percentiles_ns.get(PERCENTILES["Server"])
     return target_ns is not None and reached is not None and reached <= target_ns and not test.not_served
 
 
 def tried(tests: Sequence[LoadGenTest], target_ns: int | None) -> tuple[Tried, ...]:
-    """Return the rates that were tried in Server, and whether each held the target.
-
-    Parameters
-    ----------
-    tests, target_ns
-        Of one launch, as in `held`.
-    """
+    """Return the rates that were tried in Server, and whether each held the target."""
     return tuple(
         Tried(each.offered_per_second, held(each, target_ns))
         for each in tests
@@ -77,15 +66,7 @@ def deciding(launch: LoadGenLaunch) -> tuple[LoadGenTest, ...]:
 def against_own(launch: LoadGenLaunch) -> float | None:
     """Return LoadGen's 90th percentile over this tool's own, test by test and window by window beside it.
 
-    Parameters
-    ----------
-    launch
-        A launch of SingleStream.
-
-    Returns
-    -------
-    float or None
-        Geometric mean over the pairs; None where there are none.
+    Returns geometric mean over the pairs; None where there are none.
     """
     if launch.scenario != "SingleStream":
         return None
@@ -106,15 +87,7 @@ def own_p90_ns(launch: LoadGenLaunch) -> float | None:
 
 
 def percentile_ns(window: Window, share: float) -> int | None:
-    """Return a percentile of a window's calls as LoadGen computes it: one of them, without interpolation.
-
-    Parameters
-    ----------
-    window
-        A window of single calls.
-    share
-        Such as 0.9.
-    """
+    """Return a percentile of a window's calls as LoadGen computes it: one of them, without interpolation."""
     calls: Sequence[int] = sorted(window.samples_ns)
     return calls[int(len(calls) * share)] if calls and calls[0] > 0 else None
 

@@ -46,15 +46,7 @@ def left_out(found: Reduction, summary: ArmSummary) -> tuple[tuple[int, int, int
 
 
 def summarise(block: Block, rows: Iterable[Row], best: str | None) -> BlockStates | None:
-    """Return what is known of the machine's states in a block; None where nothing probed it.
-
-    Parameters
-    ----------
-    block
-        A block of the record.
-    rows, best
-        As they were ranked.
-    """
+    """Return what is known of the machine's states in a block; None where nothing probed it."""
     known = levels_of(block)
     if known is None:
         return None
@@ -84,17 +76,7 @@ def of_run(run: Run, blocks: Iterable[BlockAnalysis]) -> BlockStates | Absent | 
 
 
 def with_contended(ranking: "ranks.Ranking[Row]", found: States, ended: EndedBy) -> "ranks.Ranking[Row]":
-    """Return a ranking whose rows say what contention does: to their ratio to the leading arm, and to their own cost.
-
-    Parameters
-    ----------
-    ranking
-        Of a block.
-    found
-        The block's reductions.
-    ended
-        What was allowed to end the block.
-    """
+    """Return a ranking whose rows say what contention does to their ratio to the leading arm and to their own cost."""
     best = ranking["best"]
     if found.contended is None:
         return ranking

@@ -37,11 +37,6 @@ def summarise(run: Run, analysis: Analysis) -> tuple[CostBlock, ...]:
     """Return the costs of every timed case and every training to a target; empty where no price was given.
 
     Single operators are left out: nobody pays for a million matrix products.
-
-    Parameters
-    ----------
-    run, analysis
-        A record whose settings have a price of the machine; and the analysis of it.
     """
     price = run.settings.price
     if price is None:
@@ -63,13 +58,6 @@ def at(run: Run, price: Price) -> Run:
 def cost(time_ns: Estimate, price: Price) -> Estimate:
     """Return what a time costs.
 
-    Parameters
-    ----------
-    time_ns
-        Nanoseconds.
-    price
-        Of an hour of one machine.
-
     Examples
     --------
     >>> cost(Estimate(1.8e12), Price(1.2)).value
@@ -79,13 +67,7 @@ def cost(time_ns: Estimate, price: Price) -> Estimate:
 
 
 def item_ns(row: Row, case: Case) -> Estimate | None:
-    """Return the time of one item, nanoseconds: of a call by its items, or the inverse of items per second.
-
-    Parameters
-    ----------
-    row, case
-        An arm's row, and the case that it answers.
-    """
+    """Return the time of one item, nanoseconds: of a call by its items, or the inverse of items per second."""
     if not case.per_item:
         return row.median_ns.scaled(1 / case.items) if row.median_ns is not None else None
     rate = row.items_per_second

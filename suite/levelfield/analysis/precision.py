@@ -38,15 +38,7 @@ class Tradeoff(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run, analysis: Analysis) -> tuple[Tradeoff, ...]:
-    """Return every question that was measured in several precisions.
-
-    Parameters
-    ----------
-    run
-        The record.
-    analysis
-        What `analysis.analyse` says about it.
-    """
+    """Return every question that was measured in several precisions."""
     return tuple(_tradeoff(group) for group in groups.apart_in(run, analysis, "precision"))
 
 

@@ -40,15 +40,7 @@ NATIVE_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 def instruction_set(flags: str) -> str:
     """Name the widest vector instructions among a processor's flags, with the types that they multiply.
 
-    Parameters
-    ----------
-    flags
-        As the kernel spells them, separated by blanks.
-
-    Returns
-    -------
-    str
-        Empty where there are none of those that decide which kernels a numerical library takes.
+    Returns empty where there are none of those that decide which kernels a numerical library takes.
 
     Examples
     --------
@@ -104,17 +96,7 @@ def title(machine: Fingerprint) -> str:
 def missing_instructions(machine: Fingerprint, precision: str) -> str:
     """Return that a processor has no instructions for a precision, as a clause for a message.
 
-    Parameters
-    ----------
-    machine
-        Fingerprint, of which the CPU's flags are read.
-    precision
-        Such as `bf16`.
-
-    Returns
-    -------
-    str
-        Empty where it has one of `NATIVE_FLAGS`, needs none, or the flags are not known.
+    Returns empty where it has one of `NATIVE_FLAGS`, needs none, or the flags are not known.
 
     Examples
     --------

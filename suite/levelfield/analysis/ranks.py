@@ -28,19 +28,7 @@ class Ranking(TypedDict, Generic[Ranked]):
 
 
 def assign(rows: Mapping[str, Ranked], compared: Levels, *, margin: float, ended: EndedBy) -> Ranking[Ranked]:
-    """Rank the rows of a block that may be ranked, and put all of them in order.
-
-    Parameters
-    ----------
-    rows
-        Arm to row; those whose standing is `ranked` are.
-    compared
-        What they are ranked by.
-    margin
-        Relative difference that does not matter.
-    ended
-        What was allowed to end the block.
-    """
+    """Rank the rows of a block that may be ranked, and put all of them in order."""
     rows = dict(rows)
     arms = [arm for arm, row in rows.items() if row.standing == "ranked"]
     levels = estimates.matrix({arm: compared[arm] for arm in arms})
@@ -79,15 +67,7 @@ def _why_unranked(rows: Iterable[RankedRow]) -> str:
 def original(arm: Arm, block: Block) -> str | None:
     """Return the id of the arm that this one repeats.
 
-    Parameters
-    ----------
-    arm, block
-        An arm, and the block in which to look for the other one.
-
-    Returns
-    -------
-    str or None
-        None where the arm is no repetition, or the other is not in the block.
+    Returns none where the arm is no repetition, or the other is not in the block.
     """
     if arm.ordinal == 1:
         return None
@@ -96,22 +76,7 @@ def original(arm: Arm, block: Block) -> str | None:
 
 
 def controls(block: Block, compared: Levels, *, ended: EndedBy) -> tuple[Control, ...]:
-    """Compare every arm that occurs twice with itself.
-
-    Parameters
-    ----------
-    block
-        A block of the record.
-    compared
-        Levels of its arms.
-    ended
-        Whether precision was allowed to end the run; intervals are wider then.
-
-    Returns
-    -------
-    tuple of Control
-        Ratios of the repetition over the original; those without a common generation are left out.
-    """
+    """Compare every arm that occurs twice with itself."""
     found: list[Control] = []
     for arm in block.arms:
         first = original(arm, block)

@@ -65,13 +65,7 @@ class Scaling(msgspec.Struct, frozen=True):
 
 
 def summarise(run: Run, analysis: Analysis) -> tuple[Scaling, ...]:
-    """Return the scaling of every question that was measured with several numbers of threads, or of processes.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    """
+    """Return the scaling of every question that was measured with several numbers of threads, or of processes."""
     counted: tuple[Over, ...] = "threads", "processes"
     return tuple(_scaling(group, over) for over in counted for group in groups.apart_in(run, analysis, over))
 

@@ -69,12 +69,7 @@ class Judgement(msgspec.Struct, frozen=True):
 def levels(probes: Sequence[MachineProbe], kept: MachineProbe | None = None) -> MachineLevels | None:
     """Return the low modes of these probes; None where they are too few to show one.
 
-    Parameters
-    ----------
-    probes
-        Of a run, in any order.
-    kept
-        Low modes that earlier runs on the same machine had seen beside another mode; None: nothing is known.
+    `kept`: low modes that earlier runs on the same machine had seen beside another mode; None: nothing is known.
     """
     if len(probes) < (FEWEST_PROBES if kept is None else 1):
         return None
@@ -119,15 +114,7 @@ def is_calm(arithmetic_ns: int, known: MachineLevels) -> bool:
 
 
 def judge(turn: Turn, known: MachineLevels | None) -> Judgement | None:
-    """Return the state of a window; None where a probe is missing, or nothing is known of the machine's modes.
-
-    Parameters
-    ----------
-    turn
-        The window with the probes around it, and what outside signals say of it.
-    known
-        The low modes to compare the probes with.
-    """
+    """Return the state of a window; None where a probe is missing, or nothing is known of the machine's modes."""
     before, after = turn.probed_before, turn.probed_after
     if not isinstance(before, MachineProbe) or not isinstance(after, MachineProbe) or known is None:
         return None

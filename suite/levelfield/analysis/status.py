@@ -35,13 +35,7 @@ RESTLESS = 0.01
 
 
 def summarise(run: Run, blocks: Iterable[BlockAnalysis]) -> Status:
-    """Count results and rounds over all blocks.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks.
-    """
+    """Count results and rounds over all blocks."""
     blocks = tuple(blocks)
     rows = [(_result(block, row), row) for block in blocks for row in block.rows]
     answers: dict[tuple[str, str, str], bool | None] = {}  # None: not compared
@@ -80,14 +74,7 @@ def _result(block: BlockAnalysis, row: AnyRow) -> str:
 def derive(run: Run, blocks: Iterable[BlockAnalysis], status: Status, around: Surroundings) -> tuple[Warning_, ...]:
     """Return the record's own warnings, then those that follow from the numbers, each once.
 
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks.
-    status
-        Counts over all blocks.
-    around
-        Drift of the canary, and outside signals over the whole run; None where there are none.
+    `around`: drift of the canary, and outside signals over the whole run; None where there are none.
     """
     blocks = tuple(blocks)
     found = chain(

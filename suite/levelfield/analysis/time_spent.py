@@ -73,11 +73,6 @@ def summarise(run: Run) -> TimeSpent | None:
 
     A window lasts from its first timed call to the end of its last one. Of those of the arms, windows count that enter
     a figure: not those of disturbed rounds, nor of a launch that was still warming up.
-
-    Parameters
-    ----------
-    run
-        A record, finished or cut off.
     """
     spent = {name: max(0.0, seconds) for name, seconds in (run.time_spent_s or {}).items()}
     whole = sum(spent.values())
@@ -102,13 +97,7 @@ def summarise(run: Run) -> TimeSpent | None:
 
 
 def largest(spent: TimeSpent) -> tuple[Part, ...]:
-    """Return the parts of at least `LEAST_NAMED` of the time, and all the others as one.
-
-    Parameters
-    ----------
-    spent
-        As `summarise` found it.
-    """
+    """Return the parts of at least `LEAST_NAMED` of the time, and all the others as one."""
     named = tuple(part for part in spent.parts if part.share >= LEAST_NAMED and part.what != TITLES["other"])
     rest = spent.seconds - sum(part.seconds for part in named)
     return (*named, Part(TITLES["other"], rest, rest / spent.seconds)) if len(named) < len(spent.parts) else named

@@ -22,17 +22,6 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
     is the unit of replication. Rounds that outside signals called disturbed are left out, where enough others are there
     (`statistics.undisturbed`). Where the machine was probed, what is compared is of calm windows.
-
-    Parameters
-    ----------
-    block
-        A block that is timed in windows.
-    known
-        Parity of each arm, for blocks whose own launches did not compare.
-    margin
-        Relative difference that does not matter.
-    ended
-        What was allowed to end the block; intervals are wider then.
     """
     found = by_state(block)
     rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.everything.arms)}

@@ -14,25 +14,12 @@ def cold_start(block: Block, known: eligibility.Known) -> ColdBlock:
 
     Making the seeded weights is our own work and counts in no phase. The total's interval is of the sum, launch by
     launch; phases are medians, so they need not add up to it exactly.
-
-    Parameters
-    ----------
-    block
-        A block of cold starts.
-    known
-        Parities from anywhere in the run by question, precision and arm, for arms that were not compared in this block.
     """
     return ColdBlock(case=block.case, rows=tuple(_cold_row(block, arm, known) for arm in collect.arms(block)))
 
 
 def memory(block: Block, known: eligibility.Known) -> MemoryBlock:
-    """Summarise each arm's peak resident memory, with the range over its launches.
-
-    Parameters
-    ----------
-    block, known
-        A block of peak memory; `known` as in `cold_start`.
-    """
+    """Summarise each arm's peak resident memory, with the range over its launches."""
     return MemoryBlock(case=block.case, rows=tuple(_memory_row(block, arm, known) for arm in collect.arms(block)))
 
 

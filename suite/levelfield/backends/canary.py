@@ -21,10 +21,7 @@ class Canary:
     def load(self, source: Source) -> Step:
         """Return the workload.
 
-        Raises
-        ------
-        Unsupported
-            If another model is asked for.
+        Raises Unsupported: if another model is asked for.
         """
         if source.model != "canary":
             raise Unsupported(f"The canary runs its own model only, not {source.model}.")

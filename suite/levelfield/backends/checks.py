@@ -21,17 +21,7 @@ IMAGE_DIMENSIONS = 3
 def require_supported(backend: str, options: Options) -> None:
     """Refuse what a backend cannot do.
 
-    Parameters
-    ----------
-    backend
-        Name of the backend.
-    options
-        How it is to be set up.
-
-    Raises
-    ------
-    Unsupported
-        If precision, device, thread count or settings are not among what the backend can do.
+    Raises Unsupported: if precision, device, thread count or settings are not among what the backend can do.
     """
     info = registry.get(backend)
     if options.device not in info.devices:
@@ -52,17 +42,7 @@ def require_supported(backend: str, options: Options) -> None:
 def import_framework(backend: str, module: str) -> ModuleType:
     """Import a framework.
 
-    Parameters
-    ----------
-    backend
-        Name of the backend that needs it.
-    module
-        Name of the module.
-
-    Raises
-    ------
-    Unsupported
-        If it is not installed here.
+    Raises Unsupported: if it is not installed here.
     """
     try:
         return importlib.import_module(module)
@@ -75,17 +55,8 @@ def import_framework(backend: str, module: str) -> ModuleType:
 def require_decoding(backend: str, source: DecodingSource, options: Options) -> tuple[Model, Decoding]:
     """Return a model, and how it answers token by token.
 
-    Parameters
-    ----------
-    backend
-        Name of the backend.
-    source, options
-        What it was given to load, and how it was set up.
-
-    Raises
-    ------
-    Unsupported
-        The model does not answer so, or the backend does not in that precision, on that device or with a growing cache.
+    Raises Unsupported: the model does not answer so, or the backend does not in that precision, on that device or with
+    a growing cache.
     """
     model = models.get(source.model)
     decoding = model.decoding
@@ -103,17 +74,7 @@ def require_decoding(backend: str, source: DecodingSource, options: Options) -> 
 def require_file(backend: str, source: Source | DecodingSource) -> Path:
     """Return the model file of a source.
 
-    Parameters
-    ----------
-    backend
-        Name of the backend that reads it.
-    source
-        What the backend was given to load.
-
-    Raises
-    ------
-    Unsupported
-        If there is none.
+    Raises Unsupported: if there is none.
     """
     if source.file is None:
         read = registry.get(backend).file_format
@@ -127,17 +88,7 @@ def require_file(backend: str, source: Source | DecodingSource) -> Path:
 def require_names(backend: str, expected: Collection[str], found: Collection[str]) -> None:
     """Refuse a file of another model.
 
-    Parameters
-    ----------
-    backend
-        Name of the backend that read it.
-    expected, found
-        Names of the source's inputs, and of the file's.
-
-    Raises
-    ------
-    Unsupported
-        If its inputs are not those of the source.
+    Raises Unsupported: if its inputs are not those of the source.
     """
     if set(expected) != set(found):
         raise Unsupported(

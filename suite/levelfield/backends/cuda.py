@@ -11,30 +11,14 @@ DEVICE = "cuda"
 
 
 def sees_none(backend: str, why: str) -> Unsupported:
-    """Return the refusal of a framework that finds no GPU where one was asked for.
-
-    Parameters
-    ----------
-    backend
-        Name of the backend.
-    why
-        What the framework says of itself.
-    """
+    """Return the refusal of a framework that finds no GPU where one was asked for."""
     return Unsupported(
         f"{backend} was to run on a GPU and sees none ({why}): see `levelfield doctor`, and take a CUDA variant of it."
     )
 
 
 def fell_back(backend: str, where: str) -> Unsupported:
-    """Return the refusal of a framework that would compute elsewhere: that is no slow result, but none.
-
-    Parameters
-    ----------
-    backend
-        Name of the backend.
-    where
-        What it would compute on: `the CPU in part`.
-    """
+    """Return the refusal of a framework that would compute elsewhere: that is no slow result, but none."""
     return Unsupported(
         f"{backend} was to run on a GPU and would compute on {where}: see what its libraries miss, `levelfield doctor`."
     )

@@ -34,13 +34,5 @@ def precision_of(dtype: str) -> str:
 
 
 def as_computed(products: Mapping[str, int], precision: str) -> dict[str, int]:
-    """Count products by what they are computed in: where TF32 is asked for, those between fp32 tensors are in TF32.
-
-    Parameters
-    ----------
-    products
-        Number of products by the precision of the tensors that they multiply.
-    precision
-        The precision that the backend was asked for.
-    """
+    """Count products by what they are computed in: where TF32 is asked for, those between fp32 tensors are in TF32."""
     return {"tf32" if precision == "tf32" and name == "fp32" else name: count for name, count in products.items()}

@@ -39,15 +39,7 @@ def origins(text: str) -> dict[str, tuple[str, str]]:
 
 
 def computed(text: str, precision: str) -> Computed:
-    """Return what the text of a compiled module says that it computes in.
-
-    Parameters
-    ----------
-    text
-        As `products` takes it.
-    precision
-        The precision that the backend was asked for.
-    """
+    """Return what the text of a compiled module says that it computes in."""
     source = "XLA's text of the compiled module"
     return Computed(
         as_computed(products(text), precision), source, kernels(text), f"{source}, which names no instruction set"
@@ -56,11 +48,6 @@ def computed(text: str, precision: str) -> Computed:
 
 def products(text: str) -> dict[str, int]:
     r"""Count the products in the text of a compiled module by the type of their first operand.
-
-    Parameters
-    ----------
-    text
-        What XLA writes of a module after its passes. A name stands for one instruction in all of it.
 
     Examples
     --------

@@ -134,19 +134,7 @@ def _linear(keras: Any, variables: list[Any]) -> Any:  # noqa: ANN401 (Keras has
 
 
 def _optimizer(keras: Any, rule: Optimizer, variables: dict[str, Any], fixed: set[str]) -> Any:  # noqa: ANN401
-    """Return Keras's optimizer with every hyper-parameter given, corrected to the recipe.
-
-    Parameters
-    ----------
-    keras
-        The module.
-    rule
-        The recipe's.
-    variables
-        Of the network.
-    fixed
-        Paths of the variables that do not decay.
-    """
+    """Return Keras's optimizer with every hyper-parameter given, corrected to the recipe."""
     if isinstance(rule, SGD):
         return _sgd(keras, rule, fixed)
     optimizer = _adamw(keras, rule)

@@ -30,10 +30,7 @@ _WIDTH = re.compile(r"avx[\w-]*|sse[\w.]*|amx\w*|neon\w*|sve\w*", re.IGNORECASE)
 def output_of(call: Callable[[], object]) -> str:
     """Call once and return what was printed meanwhile, by C code too.
 
-    Raises
-    ------
-    OSError
-        The standard output cannot be redirected.
+    Raises OSError: the standard output cannot be redirected.
     """
     flush = ctypes.CDLL(None).fflush
     with tempfile.TemporaryFile() as file:

@@ -93,10 +93,7 @@ class ONNXRuntime:
     def load(self, source: Source) -> Step:
         """Open a session on the ONNX file.
 
-        Raises
-        ------
-        Unsupported
-            If the file is missing or of another model, or another provider would run it.
+        Raises Unsupported: if the file is missing or of another model, or another provider would run it.
         """
         return step_of(self._session(source))
 

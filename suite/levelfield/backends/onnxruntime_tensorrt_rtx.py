@@ -65,10 +65,8 @@ class ONNXRuntimeTensorRTRTX:
     def load(self, source: Source) -> Step:
         """Open a session on the ONNX file.
 
-        Raises
-        ------
-        Unsupported
-            If the file is missing or of another model, or another provider would run it in whole or in part.
+        Raises Unsupported: if the file is missing or of another model, or another provider would run it in whole or in
+        part.
         """
         path = require_file(_NAME, source)
         try:
@@ -108,11 +106,6 @@ def let_find_each_other(folder: Path) -> None:
     for the CUDA runtime. So links are made where the loader looks and a worker may write (the docker launcher names
     that place in LD_LIBRARY_PATH), and the runtime is loaded beforehand. That much is tested in the image; what the
     plug-in asks for once it has a GPU is not.
-
-    Parameters
-    ----------
-    folder
-        Of the wheel's libraries.
     """
     place = Path(tempfile.gettempdir())
     if str(place) in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):

@@ -80,10 +80,7 @@ class OpenVINO:
     def load(self, source: Source) -> Step:
         """Compile the ONNX file for the CPU.
 
-        Raises
-        ------
-        Unsupported
-            If the file is missing or of another model, or OpenVINO would compute in another precision.
+        Raises Unsupported: if the file is missing or of another model, or OpenVINO would compute in another precision.
         """
         compiled = self._compile(self._core.read_model(require_file("openvino", source)))
         names = _names(compiled.inputs, source.example)

@@ -4,15 +4,7 @@ from typing import Any
 
 
 def outputs(answer: Any, array: Any) -> list[Any]:  # noqa: ANN401  (whatever a network returns)
-    """Return what a network answers as a list of arrays: of tuples, lists and dictionaries, each entry that is one.
-
-    Parameters
-    ----------
-    answer
-        A tensor, or several.
-    array
-        Makes a NumPy array of a tensor.
-    """
+    """Return what a network answers as a list of arrays: of tuples, lists and dictionaries, each entry that is one."""
     if isinstance(answer, dict):
         answer = tuple(answer.values())
     if isinstance(answer, tuple | list):

@@ -35,19 +35,7 @@ _WHY_NOT_TRAINED: Mapping[str, str] = MappingProxyType(
 def supported(backend: str, device: str = "cpu", *, training: bool = False) -> tuple[str, ...]:
     """Return the precisions that a backend computes in on a device.
 
-    Parameters
-    ----------
-    backend
-        Name of the backend.
-    device
-        `cpu` or `cuda`.
-    training
-        Whether it is to train; otherwise it answers.
-
-    Returns
-    -------
-    tuple of str
-        Widest first; empty where it does not run, or does not train, on the device.
+    Returns widest first; empty where it does not run, or does not train, on the device.
     """
     ways = _ways(backend, device, training=training)
     return tuple(precision for precision in PRECISIONS if precision in ways)
@@ -56,16 +44,8 @@ def supported(backend: str, device: str = "cpu", *, training: bool = False) -> t
 def why_not(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> str:
     """Say why a backend does not compute in a precision on a device.
 
-    Parameters
-    ----------
-    backend, precision, device, training
-        As in `supported`, and one of `PRECISIONS`.
-
-    Returns
-    -------
-    str
-        A sentence; empty where it does, and where it does not run on the device, or train, at all, which the backend
-        itself refuses.
+    Returns a sentence; empty where it does, and where it does not run on the device, or train, at all, which the
+    backend itself refuses.
     """
     possible = supported(backend, device, training=training)
     if precision in possible or not possible:
@@ -81,15 +61,7 @@ def why_not(backend: str, precision: str, device: str = "cpu", *, training: bool
 def way(backend: str, precision: str, device: str = "cpu", *, training: bool = False) -> Way:
     """Return how a backend computes in a precision.
 
-    Parameters
-    ----------
-    backend, precision, device, training
-        As in `why_not`.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
+    Raises ValueError: if it does not.
     """
     found = _ways(backend, device, training=training).get(precision)
     if found is None:

@@ -50,12 +50,7 @@ class Field(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The value as text.
 
-        Parameters
-        ----------
-        field
-            Number of the field.
-        value
-            Its bytes.
+        `value`: its bytes.
         """
         try:
             return bytes(self.message).decode()
@@ -66,10 +61,7 @@ class Field(msgspec.Struct, frozen=True):
 def fields(message: memoryview) -> Iterator[Field]:
     """Walk over a message.
 
-    Raises
-    ------
-    MalformedError
-        It is none.
+    Raises MalformedError: it is none.
     """
     place, end = 0, len(message)
     while place < end:
@@ -96,40 +88,19 @@ def fields(message: memoryview) -> Iterator[Field]:
 
 
 def number(field: int, value: int) -> bytes:
-    """Write a field that is a number.
-
-    Parameters
-    ----------
-    field
-        Number of the field.
-    value
-        The number that it holds.
-    """
+    """Write a field that is a number."""
     return varint(field << 3 | VARINT) + varint(value)
 
 
 def header(field: int, size: int) -> bytes:
-    """Write what comes before the `size` bytes of a field.
-
-    Parameters
-    ----------
-    field
-        Number of the field.
-    size
-        Bytes of its value.
-    """
+    """Write what comes before the `size` bytes of a field."""
     return varint(field << 3 | BYTES) + varint(size)
 
 
 def text(field: int, value: bytes) -> bytes:
     """Write a field that is bytes: a text, or a message.
 
-    Parameters
-    ----------
-    field
-        Number of the field.
-    value
-        Its bytes.
+    `value`: its bytes.
     """
     return header(field, len(value)) + value
 

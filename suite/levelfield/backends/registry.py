@@ -422,10 +422,8 @@ def instead_of_mkl(name: str) -> str:
 def get(name: str) -> BackendInfo:
     """Return what is known of a backend, the canary included.
 
-    Raises
-    ------
-    ValueError
-        If there is no such backend; the message lists the close matches, or says why a plug-in does not bring it.
+    Raises ValueError: if there is no such backend; the message lists the close matches, or says why a plug-in does not
+    bring it.
     """
     if name in _BUILT_IN:
         return _BUILT_IN[name]
@@ -447,19 +445,8 @@ def why_broken(name: str) -> str | None:
 def create(name: str, options: Options) -> Backend:
     """Import a backend with its framework and configure it.
 
-    Parameters
-    ----------
-    name
-        Name of the backend.
-    options
-        How it is to be set up.
-
-    Raises
-    ------
-    ValueError
-        If there is no such backend.
-    Unsupported
-        If it cannot do what the options ask for, or its framework is not installed.
+    Raises ValueError: if there is no such backend. Raises Unsupported: if it cannot do what the options ask for, or its
+    framework is not installed.
     """
     info = get(name)
     module: Any = importlib.import_module(info.module)

@@ -23,10 +23,7 @@ class Replica(msgspec.Struct, frozen=True):
     def share(self, items: int) -> slice:
         """Return which of a batch's items are this process's: shares are equal, so a mean of means is the mean.
 
-        Raises
-        ------
-        ValueError
-            They cannot be divided equally.
+        Raises ValueError: they cannot be divided equally.
         """
         if items % self.processes:
             raise ValueError(f"A batch of {items} cannot be divided equally among {self.processes} processes.")

@@ -287,13 +287,6 @@ def waiting(tf: Any, place_on: str) -> Callable[[], None]:  # noqa: ANN401 (a mo
 
     As `tf.test.experimental.sync_devices` does, which asks every device there is, the CPU too: tens of microseconds
     more in each timed call. (It also waits for eager operations that were put off, which is off by default.)
-
-    Parameters
-    ----------
-    tf
-        The module `tensorflow`.
-    place_on
-        TensorFlow's name of the device (`device_name`).
     """
     sync, device = tf.raw_ops.SyncDevice, tf.device
 
@@ -310,15 +303,6 @@ def placed_elsewhere(call: Any, arguments: list[Any], kind: str) -> tuple[Any, t
     What TensorFlow did with a graph it tells in the metadata of its first call, as its own summaries show them
     (`tf.summary.trace_on`); of later calls it tells nothing. Small integer operators, which it keeps in host memory on
     purpose, are left out. A function that XLA compiles whole runs on one device, that of its output.
-
-    Parameters
-    ----------
-    call
-        The concrete function.
-    arguments
-        Its inputs, on the device.
-    kind
-        Of the device that is to compute: `GPU` or `CPU`.
     """
     context: Any = importlib.import_module("tensorflow.python.eager.context").context()
     context.enable_graph_collection()

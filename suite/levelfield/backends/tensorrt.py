@@ -85,10 +85,7 @@ class TensorRT:
 
         What is placed is the engine's own memory: there is one set of inputs at a time.
 
-        Raises
-        ------
-        Unsupported
-            If the file is missing or of another model, or TensorRT cannot parse or build it.
+        Raises Unsupported: if the file is missing or of another model, or TensorRT cannot parse or build it.
         """
         calls = self._calls(source)
 

@@ -295,13 +295,6 @@ def choose_tf32(torch: Any, *, on: bool) -> None:  # noqa: ANN401 (the same)
     compiler asks in both (https://github.com/pytorch/pytorch/issues/166387: every product that inductor lowers asks
     `torch.get_float32_matmul_precision`), so both are set: first the old one, which keeps the whole of torch in step,
     then operator by operator.
-
-    Parameters
-    ----------
-    torch
-        The module `torch`.
-    on
-        Whether TF32 is allowed.
     """
     torch.backends.cuda.matmul.allow_tf32 = on
     torch.backends.cudnn.allow_tf32 = on

@@ -34,19 +34,8 @@ def prepare(module: Any, example: Sequence[npt.NDArray[np.generic]], options: Op
     `linear=onednn` replaces linear layers by `OneDNNLinear`. `frozen=on` traces the module with the example and freezes
     it: weights become constants, and BatchNorm is folded into the convolution before it.
 
-    Parameters
-    ----------
-    module
-        The network, in its precision and on its device.
-    example
-        Inputs of one call, in the order of the model's inputs.
-    options
-        Settings, precision and device.
-
-    Raises
-    ------
-    Unsupported
-        oneDNN is asked for on a GPU, or in another precision than fp32, where ATen chooses it by itself.
+    Raises Unsupported: oneDNN is asked for on a GPU, or in another precision than fp32, where ATen chooses it by
+    itself.
 
     References
     ----------

@@ -158,21 +158,8 @@ def formats_of(
 ) -> list[tuple[Path, str]]:
     """Return each file to write with its format.
 
-    Parameters
-    ----------
-    paths
-        The files.
-    default
-        Format of a file whose suffix names none; None: there is no default.
-    hint
-        Added to the message of the error.
-    suffixes
-        Ending of a file to its format; None: those of a comparison.
-
-    Raises
-    ------
-    click.UsageError
-        A suffix names no format, and there is no default.
+    `default`: format of a file whose suffix names none; None: there is no default. `suffixes`: ending of a file to its
+    format; None: those of a comparison. Raises click.UsageError: a suffix names no format, and there is no default.
     """
     from levelfield.compare.formats import SUFFIXES
 
@@ -187,15 +174,7 @@ def formats_of(
 
 
 def write(found: "Comparison", targets: Iterable[tuple[Path, str]]) -> None:
-    """Write a comparison to files.
-
-    Parameters
-    ----------
-    found
-        The comparison.
-    targets
-        Each file with its format.
-    """
+    """Write a comparison to files."""
     from levelfield.compare.formats import WRITERS
     from levelfield.record.files import write_atomically
 

@@ -151,13 +151,7 @@ arm, profiles, runs, images = _one(_arms), _one(_profiles), _one(_runs), _one(_i
 
 
 def script(shell: str) -> str:
-    """Return the script that makes a shell complete the command.
-
-    Parameters
-    ----------
-    shell : str
-        One of `SHELLS`.
-    """
+    """Return the script that makes a shell complete the command."""
     kind = get_completion_class(shell)
     assert kind is not None
     return kind(click.Group("levelfield"), {}, "levelfield", VARIABLE).source()
@@ -166,20 +160,7 @@ def script(shell: str) -> str:
 def install(shell: str) -> Sequence[Path]:
     """Write the script where the shell looks for it; zsh is told in its .zshrc.
 
-    Parameters
-    ----------
-    shell : str
-        One of `SHELLS`.
-
-    Returns
-    -------
-    sequence of Path
-        The files that were written.
-
-    Raises
-    ------
-    LevelfieldError
-        A file cannot be written.
+    Raises LevelfieldError: a file cannot be written.
     """
     data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     configuration = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()

@@ -55,17 +55,8 @@ def find() -> Path | None:
 def read(path: Path, root: click.Group) -> Config:
     """Read a file of defaults.
 
-    Parameters
-    ----------
-    path
-        The file.
-    root
-        The command whose commands and options the file may name.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be read, is no TOML, or names something that is no command or option, or may not be in a file.
+    Raises LevelfieldError: it cannot be read, is no TOML, or names something that is no command or option, or may not
+    be in a file.
     """
     content = _content(path)
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
@@ -185,15 +176,7 @@ def _keys(table: Mapping[str, Any], before: str = "") -> Iterator[str]:
 def apply(context: click.Context) -> None:
     """Let the file that counts here give the defaults of a call, and say so on stderr.
 
-    Parameters
-    ----------
-    context
-        Of the root command.
-
-    Raises
-    ------
-    LevelfieldError
-        As `read` does.
+    Raises LevelfieldError: as `read` does.
     """
     path = find()
     if path is None or not isinstance(context.command, click.Group):

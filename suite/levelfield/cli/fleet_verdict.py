@@ -15,16 +15,7 @@ if TYPE_CHECKING:
 def show(found: "Fleet", folder: Path, format_: str | None, targets: Iterable[tuple[Path, str]]) -> None:
     """Print a verdict, write it to files, and exit with its code.
 
-    Parameters
-    ----------
-    found
-        The verdict.
-    folder
-        The folder that was gathered, to which the page's links lead.
-    format_
-        Format to print; None: for the terminal.
-    targets
-        Each file to write with its format.
+    `format_`: format to print; None: for the terminal.
     """
     from levelfield.fleet.formats import WRITERS, html, terminal
     from levelfield.record.files import write_atomically

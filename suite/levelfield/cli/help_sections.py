@@ -45,15 +45,7 @@ class SectionedGroup(click.Group):
     """A group whose help lists its commands in sections."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, section by section.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Of this call.
-        formatter : click.HelpFormatter
-            What is written to.
-        """
+        """Write the commands, section by section."""
         commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
         limit = formatter.width - 6 - max(map(len, commands))
         for title, names in sections_of(COMMANDS, [name for name, each in commands.items() if not each.hidden]):
@@ -65,15 +57,7 @@ class SectionedCommand(click.Command):
     """A command whose help lists its options in sections."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Of this call.
-        formatter : click.HelpFormatter
-            What is written to.
-        """
+        """Write the options, section by section."""
         records = {
             each.name or "": record
             for each in self.get_params(ctx)
@@ -85,15 +69,7 @@ class SectionedCommand(click.Command):
 
 
 def sections_of(sections: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return each section with those of its names that are there; what is in none comes last.
-
-    Parameters
-    ----------
-    sections : mapping
-        `COMMANDS` or `OPTIONS`.
-    names : sequence of str
-        Those that are there.
-    """
+    """Return each section with those of its names that are there; what is in none comes last."""
     found = [(title, [name for name in listed if name in names]) for title, listed in sections.items()]
     placed = {name for listed in sections.values() for name in listed}
     found.append((OTHER, [name for name in names if name not in placed]))

@@ -20,22 +20,7 @@ FOUND, NO_ANSWER = 1, 2
 def run(names: Sequence[str], *, as_json: bool) -> int:
     """Check locks, and print what was found.
 
-    Parameters
-    ----------
-    names
-        Images, as they were typed; none: all of them.
-    as_json
-        Print JSON to stdout, and all else to stderr.
-
-    Returns
-    -------
-    int
-        Exit code.
-
-    Raises
-    ------
-    LevelfieldError
-        As in `images.lock_check.check`.
+    Raises LevelfieldError: as in `images.lock_check.check`.
     """
     progress = terminals.console(stderr=True)
 

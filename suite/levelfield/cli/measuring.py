@@ -105,15 +105,7 @@ def selection(command: _F) -> _F:
 def options_of(values: Mapping[str, Any]) -> "Options":
     """Return typed values as the options of a run.
 
-    Parameters
-    ----------
-    values
-        By the name of the field; values that are no field of a run's options are left out.
-
-    Raises
-    ------
-    LevelfieldError
-        The cache folder cannot be made, or a file of the user's own cannot be measured.
+    Raises LevelfieldError: the cache folder cannot be made, or a file of the user's own cannot be measured.
     """
     from levelfield.paths import cache_root
     from levelfield.plan import Selection

@@ -42,17 +42,7 @@ class Parsed(click.ParamType[T]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:  # noqa: ANN401
         """Return the value of what was typed.
 
-        Parameters
-        ----------
-        value
-            What was typed; a default is returned as it is.
-        param, ctx
-            As click has them, for the message.
-
-        Raises
-        ------
-        click.BadParameter
-            It is no such value.
+        Raises click.BadParameter: it is no such value.
         """
         if not isinstance(value, str):
             return cast("T", value)

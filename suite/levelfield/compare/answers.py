@@ -63,18 +63,7 @@ def first_reason(answers: Iterable[Answer]) -> str:
 
 
 def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verdict, Outcome, str] | None:
-    """Return the verdict on a case in which no costs can be compared; None where both sides have one.
-
-    Parameters
-    ----------
-    before, after
-        The answers of either side.
-
-    Returns
-    -------
-    tuple or None
-        Verdict, outcome and reason.
-    """
+    """Return the verdict on a case in which no costs can be compared; None where both sides have one."""
     unequal = before.with_standing("unequal"), after.with_standing("unequal")
     failed = before.with_standing("failed"), after.with_standing("failed")
     if unequal[1]:
@@ -116,12 +105,7 @@ _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
 def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
     """Return why answers to one case are not answers to the same question; empty where they are.
 
-    Parameters
-    ----------
-    old, new
-        Answers of both sides to one case.
-    onnx
-        Whether another export of the same weights counts: its times may differ, its answers must not.
+    `onnx`: whether another export of the same weights counts: its times may differ, its answers must not.
     """
     old, new = tuple(old), tuple(new)
     for what, pick in _DIGESTS if onnx else _DIGESTS[:-1]:
@@ -137,33 +121,14 @@ def _short(digests: frozenset[str]) -> str:
 
 
 def different_timed_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:
-    """Return that the timed regions of two sides include different work; empty where they are the same.
-
-    Parameters
-    ----------
-    old, new
-        All runs of each side.
-
-    Returns
-    -------
-    str
-        A clause for a row's reason.
-    """
+    """Return that the timed regions of two sides include different work; empty where they are the same."""
     if {run.timed_region for run in old} != {run.timed_region for run in new}:
         return "what the timed region includes is not the same"
     return ""
 
 
 def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:
-    """Say why a ratio is not judged; empty where it will be.
-
-    Parameters
-    ----------
-    counts
-        Runs with a number, old and new.
-    labels
-        Of all runs.
-    """
+    """Say why a ratio is not judged; empty where it will be."""
     if SMOKE in labels:
         return NOT_MEASURED
     if min(counts) >= MIN_RUNS:

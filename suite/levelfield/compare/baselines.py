@@ -41,19 +41,8 @@ class Baseline(msgspec.Struct, frozen=True):
 def define(name: str, records: list[Path], reports: Path) -> Baseline:
     """Make a baseline, or put another in its place.
 
-    Parameters
-    ----------
-    name
-        Up to 64 letters, digits, dots, hyphens and underscores.
-    records
-        Files of records, which must lie under `reports` and be readable.
-    reports
-        Folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        The name cannot be a file's, or a record lies elsewhere, is named twice, or is none.
+    `records`: files of records, which must lie under `reports` and be readable. Raises LevelfieldError: the name cannot
+    be a file's, or a record lies elsewhere, is named twice, or is none.
     """
     check_file_name("A baseline", name)
     pointers = tuple(_pointer(record, reports) for record in records)
@@ -98,15 +87,7 @@ def _names(reports: Path) -> list[str]:
 def read(name: str, reports: Path) -> Baseline:
     """Return a baseline by name.
 
-    Parameters
-    ----------
-    name, reports
-        Its name, and the folder of run folders that it belongs to.
-
-    Raises
-    ------
-    LevelfieldError
-        There is none of that name, or its file is damaged.
+    Raises LevelfieldError: there is none of that name, or its file is damaged.
     """
     known = _names(reports)
     if name not in known:
@@ -129,20 +110,9 @@ def read(name: str, reports: Path) -> Baseline:
 def records(baseline: Baseline, reports: Path) -> list[Path]:
     """Return the records of a baseline, each of them unchanged since it was set.
 
-    Parameters
-    ----------
-    baseline, reports
-        The baseline, whose content is not trusted, and the folder of run folders that its paths are relative to.
-
-    Returns
-    -------
-    list of Path
-        Files of records, in the order of the baseline.
-
-    Raises
-    ------
-    LevelfieldError
-        A record is missing or was changed, or its path lies outside of the reports folder.
+    `baseline`, `reports`: the baseline, whose content is not trusted, and the folder of run folders that its paths are
+    relative to. Raises LevelfieldError: a record is missing or was changed, or its path lies outside of the reports
+    folder.
     """
     found = places(baseline, reports)
     for file, pointer in zip(found, baseline.runs, strict=True):
@@ -157,15 +127,7 @@ def records(baseline: Baseline, reports: Path) -> list[Path]:
 def places(baseline: Baseline, reports: Path) -> list[Path]:
     """Return where the records of a baseline should be; none of them is opened.
 
-    Parameters
-    ----------
-    baseline, reports
-        As `records` takes them.
-
-    Raises
-    ------
-    LevelfieldError
-        A path lies outside of the reports folder.
+    Raises LevelfieldError: a path lies outside of the reports folder.
     """
     found = []
     for pointer in baseline.runs:

@@ -43,21 +43,7 @@ _LAST = ("settings", "inputs", "tool", "signals")
 def compare_environments(
     old: Sequence[Reduced], new: Sequence[Reduced], pairs: Iterable[Pair]
 ) -> tuple[ChangeGroup, ...]:
-    """Compare the environments of two sides.
-
-    Parameters
-    ----------
-    old, new
-        Runs of the two sides.
-    pairs
-        Arms that answer each other: their groups, and those of their images, are compared even where their names
-        differ.
-
-    Returns
-    -------
-    tuple of ChangeGroup
-        Groups with a change first; then the others. Within a group, changed facts first.
-    """
+    """Compare the environments of two sides."""
     names = _names(old, new, pairs)
     before = [_renamed(run.environment, names[0]) for run in old]
     after = [_renamed(run.environment, names[1]) for run in new]
@@ -79,15 +65,7 @@ def have_same_hardware(runs: Sequence[Reduced]) -> bool | None:
 def hardware_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
     """Return what differs between two machines.
 
-    Parameters
-    ----------
-    first, second
-        Facts of the hardware by name. A fact that one of them lacks is no difference.
-
-    Returns
-    -------
-    list of str
-        One phrase each; empty where nothing is known to differ.
+    Returns one phrase each; empty where nothing is known to differ.
     """
     return [
         f"{name} ({value} and {second[name]})"

@@ -23,23 +23,9 @@ def compare_runs(
 ) -> Comparison:
     """Compare runs with runs.
 
-    Parameters
-    ----------
-    old, new
-        At least one run a side; no run twice.
-    gate
-        What counts as worse.
-    selection
-        Cases and metrics to compare.
-    labels
-        Names of the sides; empty: the run's id, or how many runs there are.
-    table
-        Which CUDA releases fit which drivers; None: it is not checked.
-
-    Raises
-    ------
-    LevelfieldError
-        A run is named twice, nothing is selected, or the sides have no case in common.
+    `old`, `new`: at least one run a side; no run twice. `labels`: names of the sides; empty: the run's id, or how many
+    runs there are. `table`: which CUDA releases fit which drivers; None: it is not checked. Raises LevelfieldError: a
+    run is named twice, nothing is selected, or the sides have no case in common.
     """
     gate, selection = gate or Gate(), selection or Selection()
     _check_distinct(old, new)

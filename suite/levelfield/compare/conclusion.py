@@ -170,13 +170,6 @@ def numerics(drifts: Sequence[Drift]) -> str:
 def method(rows: Sequence[Row], gate: Gate) -> str:
     """Return a paragraph on how verdicts were reached.
 
-    Parameters
-    ----------
-    rows
-        All rows; those with a confidence were judged together.
-    gate
-        Margin, false discovery rate and largest slowdown that are named.
-
     References
     ----------
     Y. Benjamini, Y. Hochberg (1995) and Y. Benjamini, D. Yekutieli (2005), as in `compare.verdicts`;

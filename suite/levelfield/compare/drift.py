@@ -45,21 +45,8 @@ def find_drift(
 ) -> tuple[Drift, ...]:
     """Judge every answer that both sides gave.
 
-    Parameters
-    ----------
-    pairs
-        Arms that answer each other.
-    old, new
-        Runs of the two sides.
-    same_hardware
-        Whether both sides ran on the same hardware; None where that is not known. Unless it is True, a movement beyond
-        rounding is undecided.
-
-    Returns
-    -------
-    tuple of Drift
-        Ordered by kind of movement, the worst first. An answer that a side did not compare with the reference is
-        marked so.
+    `same_hardware`: whether both sides ran on the same hardware; None where that is not known. Unless it is True, a
+    movement beyond rounding is undecided.
     """
     before, after = _by_question(old), _by_question(new)
     given = _answers(old), _answers(new)

@@ -43,13 +43,7 @@ class Effect(msgspec.Struct, frozen=True):
     """Whether the replicates are pairs of launches (`from_pairs`)."""
 
     def with_replicates(self, old: int, new: int) -> "Effect":
-        """Return the effect with other numbers of replicates, if the estimate and the spreads stay what they are.
-
-        Parameters
-        ----------
-        old, new
-            Replicates of each side.
-        """
+        """Return the effect with other numbers of replicates, if the estimate and the spreads stay what they are."""
         spreads = self.old_sd, self.new_sd
         plain, _ = _error(spreads, (self.old_replicates, self.new_replicates), pooled=self.pooled)
         error, of_error = _error(spreads, (old, new), pooled=self.pooled)
@@ -91,17 +85,8 @@ class Effect(msgspec.Struct, frozen=True):
 def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
     """Compare runs with runs.
 
-    Parameters
-    ----------
-    old, new : array_like, shape (runs,), cost
-        One estimate a run, above zero.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer than `MIN_RUNS` on either side.
-    UnusableData
-        A cost of zero, below zero, or infinite.
+    Raises InsufficientData: fewer than `MIN_RUNS` on either side. Raises UnusableData: a cost of zero, below zero, or
+    infinite.
 
     Examples
     --------
@@ -120,17 +105,7 @@ def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
 def from_paired_runs(old: ArrayLike, new: ArrayLike) -> Effect:
     """Compare runs that were made in turns, pair by pair.
 
-    Parameters
-    ----------
-    old, new : array_like, shape (pairs,), cost
-        One estimate a run, above zero; the two runs of a pair at the same index.
-
-    Raises
-    ------
-    InsufficientData
-        Fewer than `MIN_RUNS` pairs.
-    UnusableData
-        A cost of zero, below zero, or infinite.
+    Raises InsufficientData: fewer than `MIN_RUNS` pairs. Raises UnusableData: a cost of zero, below zero, or infinite.
 
     Examples
     --------
@@ -149,17 +124,9 @@ def from_paired_runs(old: ArrayLike, new: ArrayLike) -> Effect:
 def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
     """Compare two sides that are taken to have one spread (Student's t): a side may then have a single replicate.
 
-    Parameters
-    ----------
-    old, new : array_like, shape (replicates,), cost
-        One estimate a replicate, above zero; at least one a side.
-
-    Raises
-    ------
-    InsufficientData
-        A side has none, or the spread would rest on fewer than two degrees of freedom.
-    UnusableData
-        A cost of zero, below zero, or infinite.
+    `old`, `new`: one estimate a replicate, above zero; at least one a side. Raises InsufficientData: a side has none,
+    or the spread would rest on fewer than two degrees of freedom. Raises UnusableData: a cost of zero, below zero, or
+    infinite.
 
     Examples
     --------

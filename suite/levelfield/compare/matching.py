@@ -18,15 +18,7 @@ def pair_arms(old: Mapping[str, Arm], new: Mapping[str, Arm]) -> tuple[Pair, ...
     and variant (`torch@cu12` and `torch@cu13`), each only where there is one such arm on either side: an upgrade must
     not be read as one arm removed and another added, and a guess must not be read as a match.
 
-    Parameters
-    ----------
-    old, new
-        Arms of each side by id.
-
-    Returns
-    -------
-    tuple of pairs
-        Every arm of both sides once, in the order of the old side; those without a partner have an empty one.
+    Returns every arm of both sides once, in the order of the old side; those without a partner have an empty one.
     """
     partner: dict[str, str] = {arm: arm for arm in old if arm in new}
     for without in ({"version": None}, {"version": None, "variant": "cpu"}):
@@ -50,17 +42,7 @@ def _by_shape(arms: Mapping[str, Arm], without: Mapping[str, str | None]) -> dic
 def similar_case(case: Case, others: Mapping[str, Case]) -> Case | None:
     """Return the one case that differs from this by threads, processes, precision or device alone.
 
-    Parameters
-    ----------
-    case
-        A case of one side.
-    others
-        Cases of the other side by id.
-
-    Returns
-    -------
-    Case or None
-        None where there is no such case, or more than one.
+    Returns none where there is no such case, or more than one.
     """
     found = [
         other
@@ -71,18 +53,7 @@ def similar_case(case: Case, others: Mapping[str, Case]) -> Case | None:
 
 
 def describe_difference(old: Case, new: Case) -> str:
-    """Return in what two cases differ that are not the same question.
-
-    Parameters
-    ----------
-    old, new
-        Cases of the same model, scenario and batch.
-
-    Returns
-    -------
-    str
-        Threads, processes, depth, cache, precision and device, as far as they differ, separated by commas.
-    """
+    """Return in what two cases differ that are not the same question."""
     differences = []
     if old.threads != new.threads:
         differences.append(f"{old.threads} threads before, {new.threads} now")

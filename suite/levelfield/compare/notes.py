@@ -25,16 +25,7 @@ def notes_on_runs(
 ) -> Iterator[str]:
     """Yield the sentences that a reader must know before the numbers, most important first.
 
-    Parameters
-    ----------
-    old, new
-        Runs of the two sides.
-    rows
-        The judged rows.
-    changes
-        The environments, compared; none where one side holds no environment.
-    same_hardware
-        Whether both sides ran on the same hardware; None where that is not known.
+    `same_hardware`: whether both sides ran on the same hardware; None where that is not known.
     """
     if changes:
         yield note_on_changes(changes)
@@ -118,13 +109,7 @@ def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
 def notes_on_drivers(old: Sequence[Reduced], new: Sequence[Reduced], table: Table | None) -> tuple[str, ...]:
     """Return what a reader must know about driver and CUDA, each sentence once.
 
-    Parameters
-    ----------
-    old, new
-        Runs of the two sides, in order of time. The last of the old is compared with the first of the new, and the
-        first of the old with the last of the new.
-    table
-        Which versions fit and which compute wrongly; None: nothing is returned.
+    `table`: which versions fit and which compute wrongly; None: nothing is returned.
     """
     if table is None:
         return ()

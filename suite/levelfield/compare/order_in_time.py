@@ -38,16 +38,8 @@ pairs, its 99 % interval is the wider one unless the runs of a pair correlate by
 def share_of_step(old: Sequence[str], new: Sequence[str]) -> float | None:
     """Return the largest share of a step of the machine that could show as a difference between two sides.
 
-    Parameters
-    ----------
-    old, new
-        When the runs of either side began, ISO 8601.
-
-    Returns
-    -------
-    float or None
-        1 where all runs of one side were made before all of the other; 1 / n for n runs a side in turns. None where a
-        time cannot be read, or a side has no run.
+    Returns 1 where all runs of one side were made before all of the other; 1 / n for n runs a side in turns. None where
+    a time cannot be read, or a side has no run.
 
     Examples
     --------
@@ -79,15 +71,7 @@ def pairs_in_turns(old: Sequence[str], new: Sequence[str]) -> tuple[tuple[int, i
     where their number is odd). Where one side always came first, a steady drift of the machine would be in each
     difference alike, and pairs would show it as a change.
 
-    Parameters
-    ----------
-    old, new
-        When the runs of either side began, ISO 8601.
-
-    Returns
-    -------
-    tuple of pairs of int
-        Index of the old and of the new run, in order of time. None where the runs form no such pairs.
+    Returns index of the old and of the new run, in order of time. None where the runs form no such pairs.
 
     Examples
     --------
@@ -112,15 +96,7 @@ def order_of(share: float | None) -> Order:
 
 
 def sentence(share: float | None, runs: int) -> str:
-    """Say what the order of the runs means for a change that is reported.
-
-    Parameters
-    ----------
-    share
-        As `share_of_step` returns it.
-    runs
-        Runs of the side that has fewer.
-    """
+    """Say what the order of the runs means for a change that is reported."""
     repeat = max(runs, MIN_PAIRS)
     advice = f"Make runs of both sides in turns: bench --repeat {repeat} --alternate, or one run of each by turns."
     match order_of(share):

@@ -36,12 +36,7 @@ UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u
 def clean(text: str, longest: int = LONGEST) -> str:
     """Return a text on one line, without control characters and of bounded length.
 
-    Parameters
-    ----------
-    text
-        Not trusted: it may come from a record.
-    longest
-        Most characters; a longer text ends in an ellipsis.
+    `text`: not trusted: it may come from a record.
     """
     return shortened(UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip(), longest)
 
@@ -75,12 +70,7 @@ def _tokens(case: Case) -> str:
 def case(row: Row, *, brief: bool = False) -> str:
     """Return the case of a row without its arm: `ResNet-50, latency, fp32, batch 1, t2`.
 
-    Parameters
-    ----------
-    row
-        A row of a comparison.
-    brief
-        Leave out what all rows share: precision, threads and device.
+    `brief`: leave out what all rows share: precision, threads and device.
     """
     model = clean(names.network(row.case), 60)
     together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
@@ -117,12 +107,7 @@ HEADINGS = ("arm", "case", "new/old")
 def cost(value: float | None, metric: Metric) -> str:
     """Write a cost with its unit: `21.3 ms`, `1.21 GiB`.
 
-    Parameters
-    ----------
-    value
-        Bytes for memory, else nanoseconds (for throughput and training, of one item); None: there is no value.
-    metric
-        What was measured.
+    `value`: bytes for memory, else nanoseconds (for throughput and training, of one item); None: there is no value.
     """
     scenario = scenarios.get(metric)
     if scenario.unit == "bytes":
@@ -157,15 +142,7 @@ def by_how_much(row: Row) -> str:
 
 
 def in_words(found: Estimate, metric: Metric) -> str:
-    """Return a ratio of costs in the words of what was measured: `12 % slower (9.8–14 %)`.
-
-    Parameters
-    ----------
-    found
-        The ratio; above 1 costs more.
-    metric
-        What was measured.
-    """
+    """Return a ratio of costs in the words of what was measured: `12 % slower (9.8–14 %)`."""
     more = found.value >= 1
     word = (
         ("more memory" if more else "less memory")
@@ -186,15 +163,7 @@ _NO_MORE_HELP = frozenset({Verdict.UNDECIDABLE, Verdict.DRIFTED})
 
 
 def note(row: Row, replicate: str = "run") -> str:
-    """Return the note beside a verdict: why there is none, or how many more replicates would decide.
-
-    Parameters
-    ----------
-    row
-        A row of a comparison.
-    replicate
-        Unit of replication, in the singular: `run` or `launch`.
-    """
+    """Return the note beside a verdict: why there is none, or how many more replicates would decide."""
     parts = [clean(row.reason)] if row.reason else []
     if row.outcome == "undecided" and row.verdict not in _NO_MORE_HELP and row.ratio is not None:
         parts.append(further(row, replicate))
@@ -204,17 +173,8 @@ def note(row: Row, replicate: str = "run") -> str:
 def further(row: Row, replicate: str = "run") -> str:
     """Return how many more replicates would decide: `12 more runs a side would decide (about 4 h)`.
 
-    Parameters
-    ----------
-    row
-        A row of a comparison.
-    replicate
-        Unit of replication, in the singular: `run` or `launch`.
-
-    Returns
-    -------
-    str
-        Empty where the row was not judged, more replicates cannot help, or a derived gate has said it as its reason.
+    Returns empty where the row was not judged, more replicates cannot help, or a derived gate has said it as its
+    reason.
     """
     if row.confidence is None or row.reason == "on other hardware":
         return ""
@@ -229,27 +189,14 @@ def further(row: Row, replicate: str = "run") -> str:
 
 
 def replicates(count: int, replicate: str) -> str:
-    """Return the singular or plural of a unit of replication: `run`, `runs`, `launch`, `launches`.
-
-    Parameters
-    ----------
-    count, replicate
-        How many, and the singular.
-    """
+    """Return the singular or plural of a unit of replication: `run`, `runs`, `launch`, `launches`."""
     return replicate if count == 1 else f"{replicate}{'es' if replicate.endswith('ch') else 's'}"
 
 
 def row_cells(row: Row, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:
     """Return the texts of a row: arm and case; old and new; ratio, verdict, note.
 
-    Parameters
-    ----------
-    row
-        A row of a comparison.
-    replicate
-        Unit of replication, in the singular: `run` or `launch`.
-    brief
-        Leave out what all rows share: precision, threads and device.
+    `brief`: leave out what all rows share: precision, threads and device.
     """
     return (
         arms(row),
@@ -263,15 +210,7 @@ def row_cells(row: Row, replicate: str, *, brief: bool) -> tuple[str, str, str, 
 
 
 def change_cells(title: str, found: Change) -> tuple[str, str, str, str]:
-    """Return the texts of a fact that changed: its group, its name, its old and its new value.
-
-    Parameters
-    ----------
-    title
-        Of the group.
-    found
-        The fact.
-    """
+    """Return the texts of a fact that changed: its group, its name, its old and its new value."""
     name = found.name + (" (differs within a side)" if found.state == "varies" else "")
     return clean(title), clean(name), value(found.old), value(found.new)
 

@@ -121,17 +121,7 @@ def question(case: Case) -> Question:
 
 
 def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
-    """Reduce a run to what a comparison needs.
-
-    Parameters
-    ----------
-    run
-        The record, possibly with thinned samples.
-    sha256
-        Of the file of the whole record.
-    analysed
-        The analysis of the run, if there is one already.
-    """
+    """Reduce a run to what a comparison needs."""
     blocks = analysis.analyse_blocks(run) if analysed is None else analysed.blocks
     arms: dict[str, Arm] = {}
     answers: dict[ResultKey, Answer] = {}
@@ -167,15 +157,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
 
 
 def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
-    """Return the answer of an arm to the case of a block.
-
-    Parameters
-    ----------
-    row, block, arm
-        The analysed row, its block of the record, and its arm.
-    settings
-        Of the run.
-    """
+    """Return the answer of an arm to the case of a block."""
     launches = [launch for _, launch in collect.launches(block, arm.id)]
     own = settings.own_images
     return Answer(

@@ -91,15 +91,7 @@ class Reproduction(msgspec.Struct, frozen=True):
 
 
 def judge_reproduction(theirs: Reduced, ours: Reduced, *, allowed: float = ALLOWED) -> Reproduction:
-    """Compare a run that was made here with the one that it repeats.
-
-    Parameters
-    ----------
-    theirs, ours
-        The report's run, and this machine's.
-    allowed
-        Relative difference of a cost that counts as none.
-    """
+    """Compare a run that was made here with the one that it repeats."""
     same = changes.have_same_hardware((theirs, ours))
     pairs = matching.pair_arms(theirs.arms, ours.arms)
     drifts = drift.find_drift(pairs, (theirs,), (ours,), same_hardware=same)
@@ -189,11 +181,6 @@ def effect_of(theirs: Sequence[float], ours: Sequence[float]) -> effects.Effect 
 
     Welch's t where either side has enough launches to estimate its spread; where one has fewer, as in scenarios of one
     launch, both are taken to scatter alike.
-
-    Parameters
-    ----------
-    theirs, ours
-        Costs of the launches of each side.
     """
     try:
         if min(len(theirs), len(ours)) >= effects.MIN_RUNS:

@@ -32,10 +32,7 @@ class Selection(msgspec.Struct, frozen=True):
     def includes(self, arms: Pair, case: Case) -> bool:
         """Return whether a case of a pair of arms is selected, by the id of either.
 
-        Parameters
-        ----------
-        arms, case
-            The pair, in which one id may be empty, and the case.
+        `arms`, `case`: the pair, in which one id may be empty, and the case.
         """
         ids = [f"{arm}/{case.id}" for arm in arms if arm]
         named = not self.only or any(fnmatch.fnmatchcase(name, glob) for name in ids for glob in self.only)
@@ -53,17 +50,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 def judge_rows(drafts: Sequence[Draft], gate: Gate, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
-    """Judge all rows that have an effect together.
-
-    Parameters
-    ----------
-    drafts
-        Rows, in the order of the result.
-    gate
-        Margin, largest slowdown and false discovery rate.
-    longest_seconds
-        Replicates that take longer than this are out of reach.
-    """
+    """Judge all rows that have an effect together."""
     effects = [draft.effect for draft in drafts if draft.effect is not None]
     judgements = iter(judge(effects, change_policy(gate)))
     return tuple(
@@ -95,13 +82,7 @@ class _Sides(msgspec.Struct, frozen=True):
     """Pairs of runs that were made in turns: index of the old and of the new one."""
 
     def paired_costs(self, arms: Pair, case: str) -> tuple[list[float], list[float]] | None:
-        """Return the costs of the pairs in which both runs have one; None where there are too few to compare by pairs.
-
-        Parameters
-        ----------
-        arms, case
-            Ids of the two arms and of the case.
-        """
+        """Return the costs of the pairs in which both runs have one; None where they are too few."""
         found = [
             (old, new)
             for first, second in self.turns
@@ -143,18 +124,8 @@ def compare_rows(
     were made in turns are compared pair by pair (`order_in_time.pairs_in_turns`). On other hardware ratios and verdicts
     are shown, and none of them counts as a regression or as its absence.
 
-    Parameters
-    ----------
-    old, new
-        Runs of the two sides.
-    pairs
-        Arms that answer each other; where one of the two is empty, the row says that its case is missing.
-    gate
-        Margin, largest slowdown and false discovery rate.
-    selection
-        Which rows to return; others are not counted in the correction.
-    same_hardware
-        Whether both sides ran on the same hardware; None where that is not known.
+    `pairs`: arms that answer each other; where one of the two is empty, the row says that its case is missing.
+    `same_hardware`: whether both sides ran on the same hardware; None where that is not known.
     """
     turns = order_in_time.pairs_in_turns(*([run.moment for run in side] for side in (old, new)))
     sides = _Sides(old, new, gate, turns)
@@ -185,17 +156,7 @@ def _order(row: Row) -> tuple[int, bool, float, int]:
 
 
 def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
-    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`matching.similar_case`).
-
-    Parameters
-    ----------
-    old, new
-        Runs of the two sides.
-    pair
-        The arms.
-    selection
-        Which cases count.
-    """
+    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`matching.similar_case`)."""
     first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
     return any(
         name in second or matching.similar_case(case, second) is not None

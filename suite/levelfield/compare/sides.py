@@ -16,17 +16,7 @@ from levelfield.record import files
 def find(name: str, reports: Path) -> Path:
     """Return the record's file of a run that a person named.
 
-    Parameters
-    ----------
-    name
-        A run's id under `reports`, a run's folder, or a `run.json`; tried in this order.
-    reports
-        Folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such run; or it has no record yet.
+    Raises LevelfieldError: there is no such run; or it has no record yet.
     """
     for path in (reports / name, Path(name)):
         if path.is_file():
@@ -46,10 +36,8 @@ def find(name: str, reports: Path) -> Path:
 def load(file: Path) -> Reduced:
     """Read a record and keep what a comparison needs of it.
 
-    Raises
-    ------
-    LevelfieldError
-        With one sentence: it cannot be read, is no record, or holds numbers that no measurement gives.
+    Raises LevelfieldError: with one sentence: it cannot be read, is no record, or holds numbers that no measurement
+    gives.
     """
     return from_content(files.content_of(file), str(file))
 
@@ -57,17 +45,7 @@ def load(file: Path) -> Reduced:
 def from_content(content: bytes, name: str) -> Reduced:
     """Check the content of a record, which is not trusted, and keep what a comparison needs of it.
 
-    Parameters
-    ----------
-    content
-        The JSON.
-    name
-        Name of the record in messages, such as its file.
-
-    Raises
-    ------
-    LevelfieldError
-        With one sentence: it is no record, or holds numbers that no measurement gives.
+    Raises LevelfieldError: with one sentence: it is no record, or holds numbers that no measurement gives.
     """
     with _without_garbage_collection():
         run = guarded.decode(content, name)

@@ -111,20 +111,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def judge(effects: Sequence[Effect], policy: Policy) -> tuple[Judgement, ...]:
-    """Judge effects together.
-
-    Parameters
-    ----------
-    effects
-        All effects of one comparison: the correction is for their number.
-    policy
-        What counts as the same, as a change and as worse, and how sure of it one has to be.
-
-    Returns
-    -------
-    tuple of Judgement
-        In the order of the effects.
-    """
+    """Judge effects together."""
     return tuple(
         _judgement(effect, policy, confidence, adjusted)
         for effect, (confidence, adjusted) in zip(effects, _levels(effects, policy), strict=True)
@@ -174,15 +161,7 @@ def _bounded(log: float) -> float:
 
 
 def of_interval(low: float, high: float, policy: Policy) -> tuple[verdicts.Verdict, Outcome]:
-    """Return the verdict on the interval of a ratio of costs, and what it means.
-
-    Parameters
-    ----------
-    low, high
-        Bounds of the ratio, new over old.
-    policy
-        What counts as the same, as a change and as worse.
-    """
+    """Return the verdict on the interval of a ratio of costs, and what it means."""
     verdict = verdicts.verdict_of(
         low, high, margin=policy.margin, change_beyond_margin=policy.change == "excludes the margin"
     )
@@ -225,14 +204,6 @@ _OF_BYTES = {verdicts.Verdict.SLOWER: Verdict.HUNGRIER, verdicts.Verdict.FASTER:
 
 
 def of_metric(verdict: verdicts.Verdict, metric: Metric) -> Verdict:
-    """Return the verdict in the words of a metric: memory is not slower, it is more.
-
-    Parameters
-    ----------
-    verdict
-        Of the ratio new over old, where above 1 is worse.
-    metric
-        What the ratio is of.
-    """
+    """Return the verdict in the words of a metric: memory is not slower, it is more."""
     in_bytes = _OF_BYTES.get(verdict) if scenarios.get(metric).unit == "bytes" else None
     return in_bytes or Verdict(verdict.value)

@@ -19,17 +19,7 @@ def between(
     old_images: Sequence[Image] = (),
     new_images: Sequence[Image] = (),
 ) -> tuple[Warning_, ...]:
-    """Return what a reader of a comparison must know about driver and CUDA on the two sides; empty without a GPU.
-
-    Parameters
-    ----------
-    table
-        The table of what fits together.
-    old, new
-        Fingerprints of the two sides.
-    old_images, new_images
-        What ran there; of CUDA variants the libraries are looked up.
-    """
+    """Return what a reader of a comparison must know about driver and CUDA on the two sides; empty without a GPU."""
     before, after = from_facts(old.get("gpu", {})), from_facts(new.get("gpu", {}))
     found = (*_driver(before, after), *_images(table, before, old_images), *_images(table, after, new_images))
     return tuple({(one.code, one.about, one.message): one for one in found}.values())  # once, where both sides have it

@@ -28,16 +28,7 @@ class CudaCheck(msgspec.Struct, frozen=True):
 def check(table: Table, release: str, nvidia: Nvidia, gpus: Sequence[Gpu] | None = None) -> CudaCheck:
     """Judge whether a CUDA release runs here.
 
-    Parameters
-    ----------
-    table
-        The table of what fits together.
-    nvidia
-        Driver and GPUs of the machine.
-    release
-        `12.8.1`; or `12.8`, where the patch release is not known.
-    gpus
-        Those that are to be used; None: all of the machine.
+    `gpus`: those that are to be used; None: all of the machine.
     """
     if nvidia.driver is None:
         return _refused(

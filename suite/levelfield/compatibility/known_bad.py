@@ -17,13 +17,7 @@ _DISTRIBUTIONS = {
 
 
 def libraries(distributions: Mapping[str, str]) -> dict[str, str]:
-    """Return NVIDIA's libraries and their versions, by what is installed.
-
-    Parameters
-    ----------
-    distributions
-        Name to version, as a lock or a record holds them: `nvidia-cublas-cu12` is `12.8.4.1`.
-    """
+    """Return NVIDIA's libraries and their versions, by what is installed."""
     found: dict[str, str] = {}
     for name, version in distributions.items():
         plain = name.lower().replace("_", "-").removesuffix("-cu11").removesuffix("-cu12").removesuffix("-cu13")
@@ -48,32 +42,12 @@ def cuda_release(distributions: Mapping[str, str]) -> str | None:
 def matching(
     table: Table, versions: Mapping[str, str], gpus: Sequence[Gpu], *, precision: str | None = None
 ) -> tuple[Rule, ...]:
-    """Return the rules that fire.
-
-    Parameters
-    ----------
-    table
-        The table of what fits together.
-    versions
-        Library (`cuBLAS`, `cuDNN`) to its version.
-    gpus
-        Those in use. A rule about a compute capability needs one that has it; an unknown one counts as not having it.
-    precision
-        What is computed in, where that is known.
-    """
+    """Return the rules that fire."""
     return tuple(rule for rule in table.known_bad if _fires(rule, versions, gpus, precision))
 
 
 def sentence(rule: Rule, versions: Mapping[str, str]) -> str:
-    """`Version 9.10.0 of cuDNN is known to compute wrongly: values of an enumeration moved … (source: …).`.
-
-    Parameters
-    ----------
-    rule
-        A rule that fires.
-    versions
-        Library to its version.
-    """
+    """`Version 9.10.0 of cuDNN is known to compute wrongly: values of an enumeration moved … (source: …).`."""
     version = versions[rule.library]
     return f"Version {version} of {rule.library} is known to compute wrongly: {rule.effect} (source: {rule.source})."
 

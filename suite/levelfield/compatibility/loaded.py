@@ -13,15 +13,7 @@ _VERSION = re.compile(r"\((?P<library>cuDNN|cuBLAS|NCCL|CUDA runtime) (?P<versio
 
 
 def not_of_the_lock(launch: Launch, image: Image) -> Iterator[str]:
-    """Say of each loaded CUDA library that is not the locked one what it is; nothing where nothing was locked.
-
-    Parameters
-    ----------
-    launch
-        Its loaded libraries.
-    image
-        What it ran in, with the versions of its distributions.
-    """
+    """Say of each loaded CUDA library that is not the locked one what it is; nothing where nothing was locked."""
     if image.launcher == "host":
         return
     locked = known_bad.libraries(image.distributions)

@@ -33,29 +33,8 @@ def choose(
 ) -> Choice:
     """Choose the newest variant that runs on the driver and on the GPUs.
 
-    Parameters
-    ----------
-    table
-        The table of what fits together.
-    nvidia
-        Driver and GPUs of the machine.
-    variants
-        Variant to the CUDA release of its lock: `{"cu12": "12.8.1", "cu13": "13.0.2"}`.
-    requested
-        A variant that the user named: it is taken whatever the table says, with a warning where that says no.
-    gpu
-        Index of the one GPU that is to be used; None: the variant should suit all of them.
-
-    Returns
-    -------
-    Choice
-        Where GPUs are of different kinds, a variant that suits all is better than a newer one that suits some; where
-        none suits all, the newest that suits any is taken, and the others are named.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no variant of the requested name.
+    `gpu`: index of the one GPU that is to be used; None: the variant should suit all of them. Raises LevelfieldError:
+    there is no variant of the requested name.
     """
     if requested is not None:
         return _requested(table, nvidia, variants, requested, gpu)

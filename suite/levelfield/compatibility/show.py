@@ -13,17 +13,7 @@ from levelfield.errors import printable
 
 
 def grid(table: Table, nvidia: Nvidia, variants: Mapping[str, Mapping[str, str]]) -> Grid:
-    """Lay out, for each CUDA release, what it needs and whether this machine has it.
-
-    Parameters
-    ----------
-    table
-        The table of what fits together.
-    nvidia
-        Driver and GPUs of the machine.
-    variants
-        Image to variant to CUDA release; each release is marked with the images that have it.
-    """
+    """Lay out, for each CUDA release, what it needs and whether this machine has it."""
     laid = Grid(
         title="CUDA on this machine", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )

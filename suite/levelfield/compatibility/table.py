@@ -73,10 +73,7 @@ class Requirement(msgspec.Struct, frozen=True):
 def read(path: Path | None = None) -> Table:
     """Read the table.
 
-    Raises
-    ------
-    LevelfieldError
-        It is not there, or has a line that means nothing.
+    Raises LevelfieldError: it is not there, or has a line that means nothing.
     """
     file = path or images_root() / NAME
     try:
@@ -109,13 +106,6 @@ def requirement(table: Table, release: str) -> Requirement | None:
     """Return what a CUDA release needs; None where the table does not know its family.
 
     A patch release that the table lacks needs what the highest listed one of its minor version needs.
-
-    Parameters
-    ----------
-    table
-        The table of what fits together.
-    release
-        Such as `12.8.1`.
     """
     family = table.family.get(str(minor(release)[0]))
     if family is None:

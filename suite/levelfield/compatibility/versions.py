@@ -10,10 +10,7 @@ _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 def key(version: str) -> Version:
     """Return a version as it is compared; zeros at the end do not count.
 
-    Raises
-    ------
-    ValueError
-        It is not numbers with points between them.
+    Raises ValueError: it is not numbers with points between them.
 
     Examples
     --------
@@ -40,11 +37,6 @@ def minor(version: str) -> tuple[int, int]:
 def within(version: str, low: str | None, high: str | None) -> bool:
     """Say whether a version is at least `low` and below `high`; a bound that is None is open.
 
-    Parameters
-    ----------
-    version
-        Numbers with points between them.
-    low, high
-        Bounds; None: open.
+    `low`, `high`: bounds; None: open.
     """
     return (low is None or key(version) >= key(low)) and (high is None or key(version) < key(high))

@@ -16,13 +16,7 @@ from levelfield.statistics.peers import FEWEST_PEERS
 
 
 def cells(table: Table, judged: Judged) -> Iterator[Cell]:
-    """Yield the verdict on each node of a group in each result, node by node.
-
-    Parameters
-    ----------
-    table, judged
-        The costs of the group, and what is said of them.
-    """
+    """Yield the verdict on each node of a group in each result, node by node."""
     expected = _expected(table)
     for row, node in enumerate(table.nodes):
         for column, result in enumerate(table.results):
@@ -34,13 +28,7 @@ def cells(table: Table, judged: Judged) -> Iterator[Cell]:
 
 
 def facts(table: Table, judged: Judged) -> tuple[ResultFacts, ...]:
-    """Return what the peers of a group have in common in each result.
-
-    Parameters
-    ----------
-    table, judged
-        As `cells` takes them.
-    """
+    """Return what the peers of a group have in common in each result."""
     found = []
     for column, result in enumerate(table.results):
         levels = without_missing(judged.levels.level[:, column])

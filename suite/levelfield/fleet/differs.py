@@ -28,13 +28,7 @@ _FOLLOWS = ("layer ", "size bytes")
 
 
 def differences(group: Peers) -> Mapping[str, tuple[Difference, ...]]:
-    """Return the facts of each node that are not what most of its peers have, by its name.
-
-    Parameters
-    ----------
-    group
-        Nodes of like hardware. The newest run of a node says what it has.
-    """
+    """Return the facts of each node that are not what most of its peers have, by its name."""
     environments = {name: runs[-1].environment for name, runs in group.nodes.items()}
     found: dict[str, list[Difference]] = {name: [] for name in environments}
     facts = {(part, name) for each in environments.values() for part, names in each.items() for name in names}

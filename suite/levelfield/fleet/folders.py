@@ -55,10 +55,7 @@ class Found(msgspec.Struct, frozen=True):
 def find(folder: Path) -> Found:
     """Find the records of all nodes under a folder.
 
-    Raises
-    ------
-    LevelfieldError
-        The folder cannot be read, holds no folder of a node, or more of them than `MOST_NODES`.
+    Raises LevelfieldError: the folder cannot be read, holds no folder of a node, or more of them than `MOST_NODES`.
     """
     try:
         entries = _entries(folder)

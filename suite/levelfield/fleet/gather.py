@@ -49,10 +49,8 @@ class Gathered(msgspec.Struct, frozen=True):
 def gather(folder: Path) -> Gathered:
     """Read the records of all nodes under a folder; one that is damaged or hostile is noted and left out.
 
-    Raises
-    ------
-    LevelfieldError
-        The folder cannot be read or holds no folder of a node, or the system ended a process that reads records.
+    Raises LevelfieldError: the folder cannot be read or holds no folder of a node, or the system ended a process that
+    reads records.
     """
     found = folders.find(folder)
     answers = list(zip(found.places, reading.read_all(found.places), strict=True))
@@ -86,19 +84,7 @@ def _report(place: Place, folder: Path) -> str:
 def verdict(gathered: Gathered, *, margin: float, level: float) -> Fleet:
     """Judge the nodes of a fleet.
 
-    Parameters
-    ----------
-    gathered
-        Its records.
-    margin
-        A relative deviation that does not matter.
-    level
-        Probability that any node of a fleet of like nodes is called slow or fast in any case.
-
-    Raises
-    ------
-    LevelfieldError
-        No record of any node can be read.
+    `margin`: a relative deviation that does not matter. Raises LevelfieldError: no record of any node can be read.
     """
     present = {name: runs for name, runs in gathered.nodes.items() if runs}
     silent = [name for name, runs in gathered.nodes.items() if not runs]

@@ -28,21 +28,7 @@ class Peers(msgspec.Struct, frozen=True):
 
 
 def by_hardware(fleet: Mapping[str, Sequence[Reduced]]) -> tuple[tuple[Peers, ...], tuple[str, ...]]:
-    """Group the nodes of a fleet by their hardware.
-
-    Parameters
-    ----------
-    fleet
-        Runs of each node by its name. Nodes without a run are left out.
-
-    Returns
-    -------
-    groups : tuple of Peers
-        The largest first. A node whose records do not name the processor is alone.
-    notes : tuple of str
-        A sentence for each node whose runs were made on different hardware: the newest run decides, and runs on other
-        hardware are left out.
-    """
+    """Group the nodes of a fleet by their hardware."""
     found: dict[str, dict[str, tuple[Reduced, ...]]] = {}
     notes = []
     for name in sorted(fleet):
@@ -62,13 +48,7 @@ def by_hardware(fleet: Mapping[str, Sequence[Reduced]]) -> tuple[tuple[Peers, ..
 
 
 def differs_from(group: Peers, other: Peers) -> str:
-    """Say what the hardware of a group has that that of another one has not; an empty text where it is not known.
-
-    Parameters
-    ----------
-    group, other
-        Two groups of nodes.
-    """
+    """Say what the hardware of a group has that that of another one has not; an empty text where it is not known."""
     first, second = group.hardware, other.hardware
     found = hardware_differences(first, second)
     found += [f"{name} ({first[name]} and none)" for name in first if name not in second]

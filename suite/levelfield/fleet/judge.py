@@ -28,21 +28,7 @@ def judge(
 ) -> Fleet:
     """Judge the nodes of a fleet, each against its peers.
 
-    Parameters
-    ----------
-    fleet
-        Runs of each node by its name.
-    margin
-        Relative deviation of a cost that does not matter.
-    level
-        Probability that any node of a fleet of like nodes is called slow, fast or noisy in any result.
-    reports
-        Path of the newest report of a node, by its name.
-
-    Raises
-    ------
-    LevelfieldError
-        No node has a run.
+    Raises LevelfieldError: no node has a run.
     """
     groups, remarks = by_hardware(fleet)
     if not groups:

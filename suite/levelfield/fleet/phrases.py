@@ -78,12 +78,7 @@ def facts(fleet: Fleet) -> Callable[[Cell], ResultFacts | None]:
 def deviation(cell: Cell, of_result: ResultFacts | None) -> str:
     """Return how far a node lies from its peers: `12 % slower (9.8–14 %)`.
 
-    Parameters
-    ----------
-    cell
-        One node in one case.
-    of_result
-        The facts of its case; None: they are not known, and the ratio is written as a number.
+    `of_result`: the facts of its case; None: they are not known, and the ratio is written as a number.
     """
     if cell.ratio is None:
         return ""
@@ -129,15 +124,7 @@ def node_cells(found: Node) -> tuple[str, str, str, str]:
 
 
 def cell_cells(found: Cell, of_result: ResultFacts | None) -> tuple[str, str, str, str, str]:
-    """Return the texts of a cell: its node, its result, its verdict, its deviation, and why.
-
-    Parameters
-    ----------
-    found
-        One node in one case.
-    of_result
-        The facts of its case, where they are known.
-    """
+    """Return the texts of a cell: its node, its result, its verdict, its deviation, and why."""
     return (
         node(found.node), clean(found.result), found.verdict.value, deviation(found, of_result), clean(found.reason)
     )  # fmt: skip

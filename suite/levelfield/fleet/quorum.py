@@ -48,13 +48,7 @@ class Verdicts(msgspec.Struct, frozen=True):
 
 
 def verdicts(group: Peers) -> Verdicts:
-    """Compare the answers of peers, to the last bit.
-
-    Parameters
-    ----------
-    group
-        Nodes of like hardware.
-    """
+    """Compare the answers of peers, to the last bit."""
     wrong: list[WrongAnswer] = []
     varying: list[Varying] = []
     agreed, undecided = 0, []

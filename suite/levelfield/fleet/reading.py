@@ -36,10 +36,7 @@ class Unread(msgspec.Struct, frozen=True):
 def read_all(places: Sequence[Place]) -> Iterator[Reduced | Unread]:
     """Read records, and yield what became of each, in their order.
 
-    Raises
-    ------
-    LevelfieldError
-        The system ended a process that reads records.
+    Raises LevelfieldError: the system ended a process that reads records.
     """
     if len(places) <= FEW:
         yield from map(read, places)

@@ -68,19 +68,7 @@ class _Measured(msgspec.Struct, frozen=True):
 def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Comparison:
     """Compare the same nodes before and after a roll-out.
 
-    Parameters
-    ----------
-    old, new
-        Their records. Nodes are paired by name; one that has other hardware than before is left out.
-    gate
-        Margin, largest slowdown and false discovery rate.
-    level
-        Probability that any of several nodes that changed alike is called unlike the others in any case.
-
-    Raises
-    ------
-    LevelfieldError
-        No node has a record in both, a run is in both, or the nodes have no case in common.
+    Raises LevelfieldError: no node has a record in both, a run is in both, or the nodes have no case in common.
     """
     both = [_Node(name, runs, new.nodes[name]) for name, runs in old.nodes.items() if runs and new.nodes.get(name)]
     if not both:

@@ -82,13 +82,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def collect(group: Peers) -> Table:
-    """Collect the results of a group.
-
-    Parameters
-    ----------
-    group
-        Nodes of like hardware.
-    """
+    """Collect the results of a group."""
     results: dict[str, Result] = {}
     given: dict[str, dict[str, list[tuple[Reduced, Answer]]]] = {}
     for node, runs in group.nodes.items():

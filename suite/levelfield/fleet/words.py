@@ -37,13 +37,7 @@ def exit_code(nodes: Sequence[Node]) -> int:
 
 
 def answer(nodes: Sequence[Node]) -> str:
-    """Say which nodes are not fine, the most serious first.
-
-    Parameters
-    ----------
-    nodes
-        The most serious first.
-    """
+    """Say which nodes are not fine, the most serious first."""
     counts = Counter(node.verdict for node in nodes)
     if counts[NodeVerdict.FINE] == len(nodes):
         return f"All {len(nodes)} nodes are fine." if len(nodes) > 1 else "The node is fine."
@@ -65,17 +59,7 @@ def reason(
     differences: Sequence[Difference],
     otherwise: str = "",
 ) -> str:
-    """Say in a phrase why a node has its verdict.
-
-    Parameters
-    ----------
-    verdict
-        Of the node.
-    cells, wrong, differences
-        All that is said of it.
-    otherwise
-        Why a node is not decided that is not named by a cell.
-    """
+    """Say in a phrase why a node has its verdict."""
     found = [cell for cell in cells if cell.verdict is verdict]
     match verdict:
         case NodeVerdict.WRONG:
@@ -124,13 +108,7 @@ def few_peers(peers: int) -> str:
 
 
 def notes(groups: Sequence[Peers], judged: Sequence[Group], quorums: Sequence[quorum.Verdicts]) -> Iterator[str]:
-    """Yield the sentences that a reader must know before the numbers.
-
-    Parameters
-    ----------
-    groups, judged, quorums
-        The nodes of like hardware, the largest group first; what is said of each group, and of its answers.
-    """
+    """Yield the sentences that a reader must know before the numbers."""
     if len(groups) > 1:
         yield f"The nodes are of {len(groups)} kinds of hardware. Nodes are compared within each, and never across."
     for group in groups[1 : 1 + MOST_NAMED]:
@@ -178,13 +156,7 @@ def _on_answers(found: quorum.Verdicts) -> Iterator[str]:
 
 
 def differences_of_two(cells: Sequence[Cell]) -> str:
-    """Say how far two nodes are apart; neither is named.
-
-    Parameters
-    ----------
-    cells
-        Of both nodes.
-    """
+    """Say how far two nodes are apart; neither is named."""
     measured = [(cell.ratio.value, cell) for cell in cells if cell.ratio is not None]
     if not measured:
         return ""
@@ -196,13 +168,7 @@ def differences_of_two(cells: Sequence[Cell]) -> str:
 
 
 def method(margin: float, level: float = LEVEL) -> str:
-    """Return a paragraph on how verdicts were reached.
-
-    Parameters
-    ----------
-    margin, level
-        Relative deviation that does not matter, and the probability of any false verdict.
-    """
+    """Return a paragraph on how verdicts were reached."""
     rates = units.percent((1 - NOISE_SHARE) * level), units.percent(NOISE_SHARE * level)
     return (
         "A node’s level in a result is the median of its runs. It is compared with the median of the other nodes of "

@@ -21,18 +21,6 @@ def before(reports: Path, machine: Fingerprint) -> tuple[ControlDraw, ...]:
 
     Only runs that this installation measured itself count, by the seal of their summaries: a record that was copied
     into the folder must not influence what later runs are compared with.
-
-    Parameters
-    ----------
-    reports
-        Folder of run folders; one that cannot be read has no controls.
-    machine
-        Fingerprint of this machine; runs on other hardware are ignored.
-
-    Returns
-    -------
-    tuple of ControlDraw
-        At most `MOST`.
     """
     key = machine_key(machine)
     try:

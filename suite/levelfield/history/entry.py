@@ -13,18 +13,8 @@ from levelfield.record.schema import Run
 def enter(folder: Path, run: Run, result: Analysis) -> str:
     """Write the summary of a run that has just ended, by which the history knows it.
 
-    Parameters
-    ----------
-    folder
-        The run's folder, which holds its record.
-    run, result
-        The record, and the analysis of it.
-
-    Returns
-    -------
-    str
-        Empty; or one sentence on why the run is not in the history. Nothing is raised: the record and the report are
-        written already.
+    Returns empty; or one sentence on why the run is not in the history. Nothing is raised: the record and the report
+    are written already.
     """
     try:
         sha256, size = summary.digest(folder / files.NAME)

@@ -78,14 +78,7 @@ def _lasting(machine: Fingerprint) -> dict[str, dict[str, str]]:
 def image_group(name: str, variant: str, launcher: str = "") -> str:
     """Return the name of the group that holds the facts of an image.
 
-    Parameters
-    ----------
-    name
-        Name of the image.
-    variant
-        It may name a version behind an `@`, as images do in records.
-    launcher
-        Launcher of the image, if it is not the run's own; else empty.
+    `launcher`: launcher of the image, if it is not the run's own; else empty.
     """
     plain, _, version = variant.partition("@")
     return f"image {name}{suffix(plain, version or None)}{f'+launcher={launcher}' if launcher else ''}"
@@ -106,18 +99,9 @@ _DEVICE = re.compile(r"device \d+")
 def recorded(facts: Mapping[str, str] | None, group: str, name: str) -> str:
     """Return a fact of a group, or words for its absence.
 
-    Parameters
-    ----------
-    facts
-        Of the group; None where a record lacks the whole group.
-    group, name
-        Of the fact.
-
-    Returns
-    -------
-    str
-        `not there` for what a list lacks (a distribution that was not installed, a GPU), else `not recorded`: another
-        release of Levelfield may ask for facts that this one does not, and an empty value says nothing either.
+    `facts`: of the group; None where a record lacks the whole group. Returns `not there` for what a list lacks (a
+    distribution that was not installed, a GPU), else `not recorded`: another release of Levelfield may ask for facts
+    that this one does not, and an empty value says nothing either.
     """
     value = None if facts is None else facts.get(name)
     if value:
@@ -135,15 +119,7 @@ def _lists(facts: Mapping[str, str] | None, group: str, name: str) -> bool:
 
 
 def concerns(group: str, *, arm: str, image: str) -> bool:
-    """Return whether a group of facts can explain a result of this arm.
-
-    Parameters
-    ----------
-    group
-        Name of the group. Those of the machine and the run concern every arm; those of an image or arm, only its own.
-    arm, image
-        Id of the arm, and the group of its image (see `image_group`).
-    """
+    """Return whether a group of facts can explain a result of this arm."""
     return not group.startswith(("image ", "arm ")) or group in (image, arm_group(arm))
 
 

@@ -27,17 +27,7 @@ def read(reports: Path, progress: Progress) -> tuple[tuple[Summary, ...], tuple[
 
     A record without a summary that fits is analysed, and its summary is written beside it.
 
-    Parameters
-    ----------
-    reports
-        Folder of run folders.
-    progress : callable
-        Called with a short line before a record is analysed.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder cannot be read.
+    Raises LevelfieldError: the folder cannot be read.
     """
     skipped: list[Skipped] = []
     found = list(_summaries(files.runs_in(reports), skipped, progress))

@@ -32,17 +32,7 @@ def results(runs: Runs) -> list[str]:
 def matching(requested: str, known: Iterable[str]) -> list[str]:
     """Return the result ids that are meant: the exact one, those of a glob, or those that contain the text.
 
-    Parameters
-    ----------
-    requested
-        A result id, a glob (with `*`, `?` or `[`) or a part of an id.
-    known
-        Result ids of the runs.
-
-    Raises
-    ------
-    LevelfieldError
-        There is none; close ones are named.
+    Raises LevelfieldError: there is none; close ones are named.
     """
     names = list(known)
     if requested in names:
@@ -83,15 +73,7 @@ def _close(requested: str, names: list[str]) -> list[str]:
 
 
 def series(runs: Runs, names: Iterable[str], *, labelled: bool) -> list[Series]:
-    """Return the series of these results, one for each machine and launcher they were measured with; newest last.
-
-    Parameters
-    ----------
-    runs, names
-        The runs, and the ids of the results.
-    labelled
-        Whether runs with a label (smoke, injected, demonstrations) are included.
-    """
+    """Return the series of these results, one for each machine and launcher they were measured with; newest last."""
     found: dict[tuple[str, ...], list[tuple[Summary, Result]]] = {}
     included = [run for run in runs.values() if labelled or not run.labels]
     answers = [(run, {result.id: result for result in run.results}) for run in included]
@@ -130,22 +112,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def environment_differences(runs: Runs, before: Point, after: Point, one: Series) -> list[Difference]:
-    """Return what differs between the environments of two runs, as far as it can explain this series.
-
-    Parameters
-    ----------
-    runs
-        Both runs, among others.
-    before, after
-        Points of the series, the older one first.
-    one
-        The series; facts of other arms and other images are left out.
-
-    Returns
-    -------
-    list of Difference
-        By group and name. A fact that is unknown on both sides is no difference.
-    """
+    """Return what differs between the environments of two runs, as far as it can explain this series."""
     old, new = (_facts(runs[point.run], one) for point in (before, after))
     pairs = ((fact, old.get(fact), new.get(fact)) for fact in sorted(old.keys() | new.keys()))
     return [

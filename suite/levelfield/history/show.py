@@ -38,13 +38,7 @@ RULE = (
 
 
 def heading(series: Series, found: Trend) -> Iterator[RenderableType]:
-    """Yield two lines: what the trend of a result is, and its metric and machine.
-
-    Parameters
-    ----------
-    series, found
-        A series and its trend.
-    """
+    """Yield two lines: what the trend of a result is, and its metric and machine."""
     yield note(f"{series.result}: {answer(series, found)}", "bold")
     metric = _metric(series)
     yield note(f"{metric[:1].upper()}{metric[1:]} on {_origin(series)}.", "dim")
@@ -57,13 +51,7 @@ def _metric(series: Series) -> str:
 
 
 def answer(series: Series, found: Trend) -> str:
-    """Return the trend in a sentence, the newest change first: `13 % slower since 2026-11-03 (4 runs).`.
-
-    Parameters
-    ----------
-    series, found
-        A series and its trend.
-    """
+    """Return the trend in a sentence, the newest change first: `13 % slower since 2026-11-03 (4 runs).`."""
     numbers = sum(point.estimate is not None for point in series.points)
     counted = units.plural(numbers, "run")
     if found.not_analysed:
@@ -80,15 +68,7 @@ def answer(series: Series, found: Trend) -> str:
 
 
 def table(series: Series, found: Trend, *, last: int) -> Table:
-    """Return a table of the newest runs, one a line.
-
-    Parameters
-    ----------
-    series, found
-        A series and its trend, whose changes are marked.
-    last
-        How many runs to show; 0: all.
-    """
+    """Return a table of the newest runs, one a line."""
     points = series.points[-last:] if last else series.points
     first = len(series.points) - len(points)
     changed = {change.at: change for change in found.changes}
@@ -116,15 +96,7 @@ def table(series: Series, found: Trend, *, last: int) -> Table:
 
 
 def change(series: Series, one: Change, differing: Sequence[Difference]) -> Iterator[RenderableType]:
-    """Yield what differs in the environment at a change of level.
-
-    Parameters
-    ----------
-    series, one
-        A series, and a change in it.
-    differing
-        What differs between the runs before and after the change; of more than `_MOST_DIFFERENCES` the rest is counted.
-    """
+    """Yield what differs in the environment at a change of level."""
     before, after = series.points[one.before], series.points[one.at]
     yield note(f"{_change(one.ratio, series.unit)} from {after.run} on; what is not as it was in {before.run}:", "bold")
     if not differing:
@@ -174,17 +146,7 @@ def _origin(one: Series) -> str:
 def bar(value: float | None, values: Sequence[float]) -> str:
     """Draw a value as a horizontal bar between the smallest and the largest; even the smallest has a mark.
 
-    Parameters
-    ----------
-    value
-        The value to draw, in the unit of `values`; None draws nothing.
-    values
-        All values of the column. Fewer than two draw nothing.
-
-    Returns
-    -------
-    str
-        At most `_BAR` characters of block elements.
+    `value`: the value to draw, in the unit of `values`; None draws nothing.
     """
     if value is None or len(values) < 2:
         return ""
@@ -206,15 +168,7 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def print_parts(console: Console, parts: Iterator[RenderableType] | Sequence[RenderableType]) -> None:
-    """Print parts as they are, without interpreting markup or highlighting numbers.
-
-    Parameters
-    ----------
-    console
-        Where to print.
-    parts
-        One after the other, each on lines of its own.
-    """
+    """Print parts as they are, without interpreting markup or highlighting numbers."""
     for part in parts:
         console.print(part, highlight=False, markup=False)
 
@@ -227,12 +181,7 @@ def rule(margin: float) -> Text:
 def note(text: str, style: str = "dim") -> Text:
     """Return a styled line of text, without control characters.
 
-    Parameters
-    ----------
-    text
-        Not trusted: it may come from a record.
-    style
-        A style of rich.
+    `text`: not trusted: it may come from a record.
     """
     return Text(printable(text), style)
 
@@ -267,10 +216,7 @@ def _value(point: Point, unit: str, *, interval: bool = True) -> str:
 def value(number: float, unit: str) -> str:
     """Write a value of a result with its unit: `2.50 ms`, `3.00 GiB`, `46.5 items/s`.
 
-    Parameters
-    ----------
-    number, unit
-        An estimate, and the unit of its series.
+    `number`, `unit`: an estimate, and the unit of its series.
     """
     match unit:
         case "ns":
@@ -299,9 +245,6 @@ def _remark(point: Point, change_: Change | None, unit: str) -> str:
 def fact_value(fact: Difference, value: str | None) -> str:
     """Write one side of a difference between environments, cut to `_LONGEST_VALUE` characters.
 
-    Parameters
-    ----------
-    fact, value
-        The difference, and its value before or after; None: the record lacks it.
+    `fact`, `value`: the difference, and its value before or after; None: the record lacks it.
     """
     return shortened(recorded({} if value is None else {fact.name: value}, fact.group, fact.name), _LONGEST_VALUE)

@@ -104,17 +104,7 @@ _decoder = msgspec.json.Decoder(Summary)
 def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: int) -> Summary:
     """Reduce a run to what the history keeps.
 
-    Parameters
-    ----------
-    run, result
-        A record, and the analysis of it.
-    record_sha256, record_bytes
-        Digest (hexadecimal) and size of the record's file, by which the summary names it.
-
-    Raises
-    ------
-    LevelfieldError
-        The run's start is not a time, or it holds names or numbers that no history can keep.
+    Raises LevelfieldError: the run's start is not a time, or it holds names or numbers that no history can keep.
     """
     arms = {(block.case.id, arm.id): arm for block in run.blocks for arm in block.arms}
     found = {entry.id: entry for entry in _results(result, arms, run.settings)}
@@ -138,10 +128,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
 def from_record(folder: Path) -> Summary:
     """Read a run's record, analyse it, and summarise it: about a second for a run of some megabytes.
 
-    Raises
-    ------
-    LevelfieldError
-        The record cannot be read, or is not one.
+    Raises LevelfieldError: the record cannot be read, or is not one.
     """
     record = guarded.read(folder)
     with guarded.computing(record.name):
@@ -149,26 +136,12 @@ def from_record(folder: Path) -> Summary:
 
 
 def sealed(summary: Summary, key: bytes) -> Summary:
-    """Return a summary with the seal of this installation, which proves that it measured the run itself.
-
-    Parameters
-    ----------
-    summary
-        Any seal that it has is replaced.
-    key
-        Secret key of this installation (`paths.installation_key`).
-    """
+    """Return a summary with the seal of this installation, which proves that it measured the run itself."""
     return msgspec.structs.replace(summary, seal=_seal(summary, key))
 
 
 def is_own(summary: Summary, key: bytes) -> bool:
-    """Return whether a summary was sealed by this installation, and is unchanged since.
-
-    Parameters
-    ----------
-    summary, key
-        As in `sealed`.
-    """
+    """Return whether a summary was sealed by this installation, and is unchanged since."""
     return hmac.compare_digest(summary.seal.encode(errors="replace"), _seal(summary, key).encode())
 
 
@@ -179,17 +152,7 @@ def _seal(summary: Summary, key: bytes) -> str:
 def write(summary: Summary, folder: Path) -> None:
     """Write the summary beside its record.
 
-    Parameters
-    ----------
-    summary
-        Of the run in `folder`.
-    folder
-        The run's folder.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder is read-only, or the disk is full.
+    Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
     files.write_atomically(folder / NAME, msgspec.json.encode(summary) + b"\n")
 
@@ -301,12 +264,7 @@ def _sound(value: float | None) -> float | None:
 def estimate_of(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
     """Return what a row's scenario measures, its unit, and the row's estimate of it; None where it has no number.
 
-    Parameters
-    ----------
-    row
-        One arm's answer to one case.
-    per_item
-        Whether the case is about items per second, not about the time of a call.
+    `per_item`: whether the case is about items per second, not about the time of a call.
     """
     match row:
         case Row() if per_item:

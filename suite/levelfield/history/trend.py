@@ -71,15 +71,7 @@ class Trend(msgspec.Struct, frozen=True):
 
 
 def trend(series: Series, *, margin: float) -> Trend:
-    """Find where the level of a series changes.
-
-    Parameters
-    ----------
-    series
-        Points without an estimate are left out; of more than `MOST_RUNS` the newest count.
-    margin
-        Relative difference below which two levels count as one.
-    """
+    """Find where the level of a series changes."""
     indices = [index for index, point in enumerate(series.points) if point.estimate is not None][-MOST_RUNS:]
     if len(indices) < FEWEST_RUNS:
         counted = f"{len(indices)} {'run' if len(indices) == 1 else 'runs'} with a number"

@@ -37,15 +37,7 @@ ARCHITECTURES = {each.name: each for each in (X86_64, AARCH64)}
 def named(name: str) -> Architecture:
     """Return the architecture of a name, Debian's included.
 
-    Parameters
-    ----------
-    name : str
-        Such as `aarch64` or `arm64`.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing is made for it.
+    Raises LevelfieldError: nothing is made for it.
     """
     for each in ARCHITECTURES.values():
         if name.lower() in {each.name, each.debian}:
@@ -58,10 +50,7 @@ def current() -> Architecture:
 
     On a machine that nothing is made for it is x86-64, so that locks can be looked at.
 
-    Raises
-    ------
-    LevelfieldError
-        The environment variable names an unknown one.
+    Raises LevelfieldError: the environment variable names an unknown one.
     """
     if chosen := os.environ.get(VARIABLE):
         return named(chosen)

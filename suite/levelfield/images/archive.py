@@ -11,15 +11,7 @@ EPOCH = 1_767_225_600
 
 
 def write(stream: BinaryIO, files: Iterable[tuple[str, Path | bytes]]) -> None:
-    """Write files into a tar archive.
-
-    Parameters
-    ----------
-    stream : file
-        Where to.
-    files : iterable of (str, Path or bytes)
-        Name inside the archive and content; folders are added by themselves.
-    """
+    """Write files into a tar archive."""
     contents = dict(files)
     folders = {str(parent) for name in contents for parent in PurePosixPath(name).parents if str(parent) != "."}
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -36,17 +28,7 @@ def write(stream: BinaryIO, files: Iterable[tuple[str, Path | bytes]]) -> None:
 
 
 def add_file(archive: tarfile.TarFile, name: str, source: BinaryIO | IO[bytes]) -> None:
-    """Add a file with fixed times, owner and mode to an archive.
-
-    Parameters
-    ----------
-    archive
-        Opened for writing.
-    name
-        Name inside the archive.
-    source : file
-        The content, read from start to end.
-    """
+    """Add a file with fixed times, owner and mode to an archive."""
     entry = tarfile.TarInfo(name)
     entry.mtime, entry.mode, entry.size = EPOCH, 0o644, source.seek(0, io.SEEK_END)
     source.seek(0)

@@ -46,17 +46,7 @@ class Base(msgspec.Struct, frozen=True):
 def name_for(image_name: str, python: str) -> str:
     """Return the name of the base that an image with a Python stands on.
 
-    Parameters
-    ----------
-    image_name
-        An image of the catalogue, which names the kind of base.
-    python
-        Minor version of Python of its lock, which decides on the Debian release.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no base of this kind with this Python.
+    Raises LevelfieldError: there is no base of this kind with this Python.
     """
     kind = catalogue.image(image_name).base
     release = catalogue.PYTHONS[python]
@@ -72,10 +62,7 @@ def name_for(image_name: str, python: str) -> str:
 def describe(name: str, source: Source = "debian") -> Base:
     """Return the identity of a base, by a name of `images.debian.BASES`, without making it.
 
-    Raises
-    ------
-    LevelfieldError
-        There is no such base, or no such source.
+    Raises LevelfieldError: there is no such base, or no such source.
     """
     if source == "registry":
         table = tomllib.loads((images_root() / "base" / "registry.toml").read_text(encoding="utf-8"))
@@ -102,11 +89,8 @@ def recorded(images: Iterable[Image], source: Source) -> dict[str, BaseLock]:
 def keep(bases: Mapping[str, BaseLock]) -> Source:
     """Return a source with the bases of a record, whose packages are checked against the labels that images have.
 
-    Raises
-    ------
-    LevelfieldError
-        The packages do not make the base that a label names: the record contradicts itself, or this version makes
-        another base of the same packages.
+    Raises LevelfieldError: the packages do not make the base that a label names: the record contradicts itself, or this
+    version makes another base of the same packages.
     """
     content: dict[str, str] = {}
     for label, lock in sorted(bases.items()):
@@ -127,13 +111,8 @@ def keep(bases: Mapping[str, BaseLock]) -> Source:
 def exists(client: docker.DockerClient, base: Base) -> bool:
     """Return whether the engine already has the base.
 
-    Parameters
-    ----------
-    client
-        A connected engine.
-    base
-        A base made from Debian packages must carry its identity as a label; of one from a registry, the digest in its
-        reference is enough.
+    `base`: a base made from Debian packages must carry its identity as a label; of one from a registry, the digest in
+    its reference is enough.
     """
     if base.kind == "debian":
         return engine.find(client, base.reference, base.identity) is not None
@@ -147,19 +126,7 @@ def exists(client: docker.DockerClient, base: Base) -> bool:
 def ensure(client: docker.DockerClient, base: Base, *, progress: Progress = silent) -> None:
     """Make or pull the base, unless the engine already has it.
 
-    Parameters
-    ----------
-    client
-        A connected engine, which gets the base.
-    base
-        What `describe` returned.
-    progress : callable
-        Called with one short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        A package cannot be fetched, or the registry does not answer.
+    Raises LevelfieldError: a package cannot be fetched, or the registry does not answer.
     """
     if exists(client, base):
         return
@@ -210,10 +177,7 @@ def _image(base: Base, tag: str, layers: Sequence[Layer]) -> loading.Image:
 def make(lock: BaseLock, name: str, tar: Path, *, progress: Progress = silent) -> Layer:
     """Write a base as a tar archive; the same packages give the same bytes on every machine.
 
-    Raises
-    ------
-    LevelfieldError
-        A package cannot be fetched or unpacked.
+    Raises LevelfieldError: a package cannot be fetched or unpacked.
     """
     packages = debian_archives.fetch(lock, name, progress=progress)
     progress(f"unpacking {len(packages)} Debian packages of the {name} base")

@@ -25,21 +25,8 @@ def build(
 ) -> Image:
     """Return an image as a run's record describes it, built if the engine does not have it.
 
-    Parameters
-    ----------
-    name, variant, version
-        Which lock; see `images.catalogue.lock`.
-    base_source
-        Where the base comes from; part of the image's identity.
-    use_cache : bool
-        False builds again from the start, although the engine has the image (the base is kept).
-    progress : callable
-        Called with one short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        No engine answers, a wheel is wrong or missing, the base cannot be made, or a step of the recipe failed.
+    Raises LevelfieldError: no engine answers, a wheel is wrong or missing, the base cannot be made, or a step of the
+    recipe failed.
     """
     target = recipe(name, variant, version, base_source)
     with engine.connect() as client, disk_space():

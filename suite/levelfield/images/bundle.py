@@ -66,23 +66,7 @@ def pack(
 ) -> Manifest:
     """Fetch what is missing and write a bundle; a file that was there is replaced as a whole, or not at all.
 
-    Parameters
-    ----------
-    images
-        Which images, with versions and variants.
-    out
-        The file: a tar archive, uncompressed, since wheels and packages are compressed already.
-    artifacts
-        Whether exported ONNX models that are in the cache travel too; without them they are exported again.
-    bases, tool
-        Whether the Debian packages of the images' bases travel, and the wheels of the tool itself.
-    progress : callable
-        Called with one short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        As fetching wheels and packages does; or the file cannot be written.
+    Raises LevelfieldError: as fetching wheels and packages does; or the file cannot be written.
     """
     chosen: dict[str, Path] = {}
     locks: dict[str, Path] = {}
@@ -162,20 +146,10 @@ class Unpacked(msgspec.Struct, frozen=True):
 def unpack(bundle: Path, *, models: bool = False) -> Unpacked:
     """Put the files of a bundle into the cache.
 
-    Parameters
-    ----------
-    bundle
-        The file.
-    models
-        Whether exported ONNX models are taken in as well. Wheels and Debian packages are checked against the locks of
-        this checkout before they are used. Nothing here says what an exported model must hold: only the bundle's maker
-        stands for it.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no bundle, it was cut off or changed, or it holds what no bundle does. What was taken in before that has
-        the right content and stays.
+    `models`: whether exported ONNX models are taken in as well. Wheels and Debian packages are checked against the
+    locks of this checkout before they are used. Nothing here says what an exported model must hold: only the bundle's
+    maker stands for it. Raises LevelfieldError: it is no bundle, it was cut off or changed, or it holds what no bundle
+    does. What was taken in before that has the right content and stays.
     """
     try:
         with untrusted.open_plain(bundle) as file, tarfile.open(fileobj=file, mode="r:") as opened, disk_space():

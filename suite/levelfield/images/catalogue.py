@@ -151,10 +151,7 @@ def _of_plugin(name: str, plugin: Plugin) -> Image:
 def image(name: str) -> Image:
     """Return the image called `name`.
 
-    Raises
-    ------
-    LevelfieldError
-        There is none; close matches are named.
+    Raises LevelfieldError: there is none; close matches are named.
     """
     known = images()
     if name not in known:
@@ -193,20 +190,7 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
 
     Locks for another Python are not among them: `pythons` returns those.
 
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-
-    Returns
-    -------
-    tuple of str
-        In the order of versions, oldest first.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image.
+    Raises LevelfieldError: there is no such image.
     """
     named = [
         version
@@ -220,15 +204,7 @@ def versions(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
 def pythons(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
     """Return how the locks for another Python are written behind a name: `+python=3.13`, `@0.9.2+python=3.13`.
 
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image.
+    Raises LevelfieldError: there is no such image.
     """
     return tuple(
         suffix(each, version)
@@ -240,17 +216,8 @@ def pythons(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
 def python_for(image_name: str, variant: str = "cpu", version: str | None = None) -> str:
     """Return the minor version of Python that a lock is to be resolved for.
 
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-    version
-        Name of a lock of the variant; None for the current one.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image, or no base has the Python that the name asks for.
+    `version`: name of a lock of the variant; None for the current one. Raises LevelfieldError: there is no such image,
+    or no base has the Python that the name asks for.
     """
     python = split_python(version)[1] or image(image_name).pythons.get(variant, PYTHON)
     _check_python(python)
@@ -267,15 +234,7 @@ def _check_python(python: str) -> None:
 def source(image_name: str, variant: str = "cpu") -> Path:
     """Return the requirements of a variant: `requirements.in` on the CPU, else a file of the variant's name.
 
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such variant of the image.
+    Raises LevelfieldError: there is no such variant of the image.
     """
     known = _sources(image_name)
     if variant not in known:
@@ -308,20 +267,8 @@ def requirement(image_name: str, variant: str = "cpu") -> str | None:
     It is the only requirement of an image's own, or the one that the catalogue names; NVIDIA's libraries, which come
     with a CUDA variant, do not count.
 
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-
-    Returns
-    -------
-    str or None
-        A line of the variant's requirements; None where it has none or several: such an image has no versions.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such variant of the image.
+    Returns a line of the variant's requirements; None where it has none or several: such an image has no versions.
+    Raises LevelfieldError: there is no such variant of the image.
     """
     own, named = _own(image_name, variant), image(image_name).framework
     chosen = [line for line in own if not named or Requirement(line).name == named]
@@ -329,25 +276,13 @@ def requirement(image_name: str, variant: str = "cpu") -> str | None:
 
 
 def beside(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return the requirements of an image's own beside that of its framework.
-
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-    """
+    """Return the requirements of an image's own beside that of its framework."""
     required = requirement(image_name, variant)
     return tuple(line for line in _own(image_name, variant) if line != required)
 
 
 def of_workers(image_name: str, variant: str = "cpu") -> tuple[str, ...]:
-    """Return what every worker needs, but what an image has a requirement of its own for: an old framework's NumPy.
-
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-    """
+    """Return what every worker needs, but what an image has a requirement of its own for: an old framework's NumPy."""
     own = {Requirement(line).name for line in _own(image_name, variant)}
     shared = lines_of(images_root() / "worker.in")
     return tuple(line for line in shared if Requirement(line).name not in own)
@@ -366,20 +301,8 @@ def lines_of(path: Path) -> tuple[str, ...]:
 def framework(image_name: str, variant: str = "cpu") -> str | None:
     """Return the name of the distribution that an image has versions of.
 
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-
-    Returns
-    -------
-    str or None
-        None where the image has no versions (see `requirement`).
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such variant of the image.
+    Returns none where the image has no versions (see `requirement`). Raises LevelfieldError: there is no such variant
+    of the image.
     """
     required = requirement(image_name, variant)
     return Requirement(required).name if required else None
@@ -388,20 +311,8 @@ def framework(image_name: str, variant: str = "cpu") -> str | None:
 def current_version(image_name: str, variant: str = "cpu") -> str | None:
     """Return the version of its framework that the plain lock holds, without a local part (`2.13.0` of `2.13.0+cpu`).
 
-    Parameters
-    ----------
-    image_name, variant
-        An image of the catalogue, and `cpu` or one of its CUDA variants.
-
-    Returns
-    -------
-    str or None
-        None where the variant has no plain lock, or the image no versions.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image.
+    Returns none where the variant has no plain lock, or the image no versions. Raises LevelfieldError: there is no such
+    image.
     """
     if (variant, None) not in lock_names(image_name) or (name := framework(image_name, variant)) is None:
         return None
@@ -416,18 +327,9 @@ def _lock_path(image_name: str, variant: str, version: str | None = None) -> Pat
 def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> Lock:
     """Read the lock of an image.
 
-    Parameters
-    ----------
-    image_name, variant : str
-        Which image, and which variant of it (`cpu`).
-    version : str, optional
-        Name of the lock: a version of the framework, a Python (`py3.13`) or both. None is the plain lock, and so are
-        the version and the Python that it holds, where those have no lock of their own.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image or lock, or the file is not one of ours.
+    `version`: name of the lock: a version of the framework, a Python (`py3.13`) or both. None is the plain lock, and so
+    are the version and the Python that it holds, where those have no lock of their own. Raises LevelfieldError: there
+    is no such image or lock, or the file is not one of ours.
     """
     known = lock_names(image_name)
     if (variant, version) in known:
@@ -474,10 +376,8 @@ def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
 def read(path: Path) -> Lock:
     """Parse one lock file.
 
-    Raises
-    ------
-    LevelfieldError
-        The file holds anything but exactly pinned wheels with a hash, or no base has the Python that it is for.
+    Raises LevelfieldError: the file holds anything but exactly pinned wheels with a hash, or no base has the Python
+    that it is for.
     """
     content = path.read_bytes()
     text = content.decode("utf-8")
@@ -518,17 +418,7 @@ def read(path: Path) -> Lock:
 
 
 def write(path: Path, pins: tuple[Pin, ...], python: str = PYTHON) -> None:
-    """Write a lock that `read` reads and pip and uv accept.
-
-    Parameters
-    ----------
-    path
-        The file, replaced if it is there.
-    pins
-        In any order; they are written by name.
-    python
-        Minor version of Python that the wheels are for.
-    """
+    """Write a lock that `read` reads and pip and uv accept."""
     lines = [
         f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
@@ -547,12 +437,7 @@ def _sizes(pin: Pin) -> str:
 def stem(variant: str, version: str | None) -> str:
     """Return the name of a lock's file, without its suffix: `cpu`, `cpu@1.30.0`.
 
-    Parameters
-    ----------
-    variant
-        `cpu` or a CUDA variant.
-    version
-        Name of the lock (see `lock`); None for the plain (current) one.
+    `version`: name of the lock (see `lock`); None for the plain (current) one.
     """
     return f"{variant}@{version}" if version else variant
 

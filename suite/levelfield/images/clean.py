@@ -18,15 +18,7 @@ def clean() -> int:
 
     Images are found by their label; other images are not touched, nor an image in use by a container.
 
-    Returns
-    -------
-    int
-        Bytes freed, in the cache and by the engine (zero there when none answers).
-
-    Raises
-    ------
-    LevelfieldError
-        A file in the cache cannot be removed.
+    Raises LevelfieldError: a file in the cache cannot be removed.
     """
     return _clean_engine() + clean_cache()
 
@@ -56,15 +48,7 @@ def _clean_engine() -> int:
 
 
 def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
-    """Remove every image with a label, except those that containers use and those that are being built.
-
-    Parameters
-    ----------
-    client
-        A connected engine.
-    label
-        A label, or `label=value`.
-    """
+    """Remove every image with a label, except those that containers use and those that are being built."""
     engine.sweep(client)
     # An image goes only after those that are based on it, so tags are removed until a pass removes none.
     while True:

@@ -48,19 +48,7 @@ class Cost(msgspec.Struct, frozen=True):
 def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.Source = "debian") -> Cost:
     """Estimate what is still to be made for some images.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Images by name: `onnxruntime`, `onnxruntime@1.30.0`.
-    launcher : {"docker", "venv"}
-        Images, or virtual environments.
-    base_source
-        Source of the bases; the size of a registry's base is not known beforehand and not counted.
-
-    Raises
-    ------
-    LevelfieldError
-        A name is unknown, no engine answers, or no interpreter for environments is here.
+    Raises LevelfieldError: a name is unknown, no engine answers, or no interpreter for environments is here.
     """
     chosen = tuple(parse(name) for name in dict.fromkeys(names))
     found = [catalogue.lock(each.name, each.variant, each.version) for each in chosen]

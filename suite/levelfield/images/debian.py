@@ -31,10 +31,7 @@ def lock_path(release: str = RELEASE) -> Path:
 def read_lock(release: str = RELEASE) -> BaseLock:
     """Read the lock of a release's bases.
 
-    Raises
-    ------
-    LevelfieldError
-        It is not what `nox -s lock` writes.
+    Raises LevelfieldError: it is not what `nox -s lock` writes.
     """
     return _read(lock_path(release))
 
@@ -42,10 +39,7 @@ def read_lock(release: str = RELEASE) -> BaseLock:
 def lock_of(base: str, folder: Path | None = None) -> BaseLock:
     """Read the lock that names the packages of a base of `BASES`: this checkout's, or the one that a folder holds.
 
-    Raises
-    ------
-    LevelfieldError
-        There is no such base, or its lock cannot be read.
+    Raises LevelfieldError: there is no such base, or its lock cannot be read.
     """
     if base not in BASES:
         raise unknown("base", base, BASES)
@@ -76,31 +70,14 @@ def package_names(base: str) -> tuple[str, ...]:
 
 
 def digest(lock: BaseLock, base: str) -> str:
-    """Return the SHA-256 over what a base is made of.
-
-    Parameters
-    ----------
-    lock, base
-        The lock of all bases, and the name of one of them.
-
-    Returns
-    -------
-    str
-        Hexadecimal; it covers release, architecture, epoch, and the name, version and hash of each package.
-    """
+    """Return the SHA-256 over what a base is made of."""
     lines = [f"{lock.release} {lock.architecture} {lock.epoch}"]
     lines += sorted(f"{package.name} {package.version} {package.sha256}" for package in lock.packages_of(base))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def missing(lock: BaseLock, base: str) -> tuple[Package, ...]:
-    """Return the packages of a base that are not in the cache yet.
-
-    Parameters
-    ----------
-    lock, base
-        The lock of all bases, and the name of one of them.
-    """
+    """Return the packages of a base that are not in the cache yet."""
     folder = cache_path() / "debs"
     return tuple(package for package in lock.packages_of(base) if not (folder / package.file).is_file())
 

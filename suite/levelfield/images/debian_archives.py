@@ -37,10 +37,7 @@ class _Public(msgspec.Struct, frozen=True, rename="kebab"):
 def mirrors() -> dict[str, tuple[str, ...]]:
     """Return the addresses of each archive, in the order in which they are asked.
 
-    Raises
-    ------
-    LevelfieldError
-        The environment variable does not name two addresses.
+    Raises LevelfieldError: the environment variable does not name two addresses.
     """
     public = _public()
     own = {"debian": public.debian, _SECURITY: public.debian_security}
@@ -114,10 +111,7 @@ def at_mirrors(package: Package) -> Iterator[str]:
 def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Path, ...]:
     """Return the packages of a base as files, fetched if need be, each with the locked hash, in the order of the lock.
 
-    Raises
-    ------
-    LevelfieldError
-        Some cannot be had: it says why.
+    Raises LevelfieldError: some cannot be had: it says why.
     """
     folder = cache_folder("debs")
     if missing(lock, base):

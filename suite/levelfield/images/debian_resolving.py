@@ -27,10 +27,7 @@ def lock_bases(release: str = RELEASE) -> BaseLock:
 
     All of them are fetched: the index does not name the SHA-1 by which Debian's archive of all files has them.
 
-    Raises
-    ------
-    LevelfieldError
-        There is no apt here, the mirror cannot be read, or a package cannot be fetched.
+    Raises LevelfieldError: there is no apt here, the mirror cannot be read, or a package cannot be fetched.
     """
     with temporary_folder("resolving") as root:
         options = _private_apt(root, release)

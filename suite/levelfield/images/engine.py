@@ -44,10 +44,7 @@ published, and neither builds nor workers have a network."""
 def connect() -> Iterator[docker.DockerClient]:
     """Connect to the container engine.
 
-    Raises
-    ------
-    LevelfieldError
-        None answers, it stops answering while it is used, or it refuses a step.
+    Raises LevelfieldError: none answers, it stops answering while it is used, or it refuses a step.
     """
     with contextlib.closing(open_client(BUILD_TIMEOUT_S)) as client:
         try:
@@ -64,15 +61,7 @@ def connect() -> Iterator[docker.DockerClient]:
 def open_client(timeout_s: int) -> docker.DockerClient:
     """Return a client of the engine that `docker` uses (`machine.engine.address`); the caller closes it.
 
-    Parameters
-    ----------
-    timeout_s
-        How long a single answer of the engine may take, in seconds.
-
-    Raises
-    ------
-    LevelfieldError
-        None answers.
+    `timeout_s`: how long a single answer of the engine may take, in seconds. Raises LevelfieldError: none answers.
     """
     try:
         client = machine_engine.connect(timeout_s)
@@ -97,13 +86,7 @@ def check_machine(client: docker.DockerClient) -> None:
 
 
 def emulates(client: docker.DockerClient) -> str:
-    """Return the processor that the engine emulates for images, and its own: `aarch64 on x86_64`; empty: none.
-
-    Parameters
-    ----------
-    client
-        A connected engine.
-    """
+    """Return the processor that the engine emulates for images, and its own: `aarch64 on x86_64`; empty: none."""
     wanted, machine = architectures.current(), _machine(client)
     return "" if machine in {wanted.name, wanted.debian} else f"{wanted.name} on {machine}"
 
@@ -115,19 +98,7 @@ def _machine(client: docker.DockerClient) -> str:
 def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
     """Return the image with this tag, provided that its label confirms its identity.
 
-    Parameters
-    ----------
-    client
-        A connected engine.
-    tag
-        Repository and tag. A tag can be moved to another image, so it alone proves nothing.
-    identity
-        Expected value of the label `IDENTITY`.
-
-    Returns
-    -------
-    Image or None
-        None where there is no such tag, or it is on another image.
+    Returns none where there is no such tag, or it is on another image.
     """
     image = _find_tag(client, tag)
     return image if image is not None and image.labels.get(IDENTITY) == identity else None
@@ -141,21 +112,7 @@ def container_of(
 
     It is removed afterwards; see `wait_for_removals`.
 
-    Parameters
-    ----------
-    client
-        A connected engine.
-    image : str
-        A name of the image.
-    files : iterable of (str, Path or bytes)
-        Name and content of what the command finds in `/mnt`, a volume that is removed with the container.
-    command : list of str
-        What runs, as the image's user.
-
-    Raises
-    ------
-    LevelfieldError
-        The command failed; the sentence ends with its last output.
+    Raises LevelfieldError: the command failed; the sentence ends with its last output.
     """
     mark = f"{owner.mark_of(os.getpid())}/{secrets.token_hex(8)}"
     container = client.containers.create(

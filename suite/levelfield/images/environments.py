@@ -32,17 +32,7 @@ class Environment(msgspec.Struct, frozen=True):
 def make(name: str, variant: str = "cpu", version: str | None = None, *, progress: Progress = silent) -> Environment:
     """Return the virtual environment of a lock, made if it is not there.
 
-    Parameters
-    ----------
-    name, variant, version
-        Which lock; see `images.catalogue.lock`.
-    progress : callable
-        Called with one short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        No Python of the lock's minor version is here, or a wheel is wrong or cannot be fetched.
+    Raises LevelfieldError: no Python of the lock's minor version is here, or a wheel is wrong or cannot be fetched.
     """
     lock = catalogue.lock(name, variant, version)
     interpreter, full_version = find_python(lock)
@@ -69,15 +59,7 @@ def make(name: str, variant: str = "cpu", version: str | None = None, *, progres
 
 
 def location(lock: catalogue.Lock, python_version: str) -> Path:
-    """Return the folder of a lock's environment, whether it exists or not.
-
-    Parameters
-    ----------
-    lock
-        Its hash is part of the name, so a changed lock gets a new environment.
-    python_version
-        Full version of the interpreter, such as `3.11.9`.
-    """
+    """Return the folder of a lock's environment, whether it exists or not."""
     stem = catalogue.stem(lock.variant, lock.version)
     return cache_folder("venvs") / f"{lock.image}-{stem}-{lock.sha256[:16]}-py{python_version}"
 
@@ -90,10 +72,8 @@ def is_complete(folder: Path) -> bool:
 def find_python(lock: catalogue.Lock) -> tuple[Path, str]:
     """Return an interpreter of the lock's minor version, and its full version.
 
-    Raises
-    ------
-    LevelfieldError
-        There is none (wheels of one minor version do not work with another), or this is another kind of machine.
+    Raises LevelfieldError: there is none (wheels of one minor version do not work with another), or this is another
+    kind of machine.
     """
     if platform.machine() != lock.architecture.name:
         raise LevelfieldError(

@@ -19,26 +19,8 @@ def export_image(
 ) -> Path:
     """Write an image and its bill of materials into a folder.
 
-    Parameters
-    ----------
-    image
-        As `images.build.build` returns it: the engine has it.
-    folder
-        Created if it is not there; files of the same names are replaced.
-    bases
-        What bases are made of, by their labels; otherwise what this checkout locks.
-    progress : callable
-        Called with one short line before writing.
-
-    Returns
-    -------
-    Path
-        The archive; the bill is beside it.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder cannot be written, the disk is full, or the engine gives something else than the image.
+    Raises LevelfieldError: the folder cannot be written, the disk is full, or the engine gives something else than the
+    image.
     """
     stem = f"levelfield-{image.name}-{image.variant}"
     target = folder / f"{stem}.tar"

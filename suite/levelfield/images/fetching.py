@@ -103,19 +103,7 @@ def fetch(
 ) -> None:
     """Fetch files, several at a time; what was begun earlier is continued.
 
-    Parameters
-    ----------
-    lost
-        What to do where no address has a file any more.
-    progress
-        Called with one short line now and then.
-    timeout_s
-        To be connected, and between two pieces of an answer.
-
-    Raises
-    ------
-    LevelfieldError
-        Some cannot be had: it says which, and why. The others are there.
+    Raises LevelfieldError: some cannot be had: it says which, and why. The others are there.
     """
     wanted = tuple(files)
     total_bytes = sum(file.size_bytes for file in wanted)

@@ -45,10 +45,7 @@ def write(entries: Iterable[tuple[tarfile.TarInfo, IO[bytes] | None]], target: B
     Entries are written in the order given: callers sort them by name, hard links after their targets. A plain file
     comes with a stream that holds its content from where it stands.
 
-    Raises
-    ------
-    ValueError
-        An entry is neither a file, a link nor a folder.
+    Raises ValueError: an entry is neither a file, a link nor a folder.
     """
     hashing = _Hashing(target)
     size_bytes = 0
@@ -79,14 +76,7 @@ def of_files(contents: Mapping[str, bytes], target: BinaryIO) -> Layer:
 def of_folder(archive: BinaryIO, at: str, target: BinaryIO) -> Layer:
     """Write a layer of a container's folder; every time in it is the same.
 
-    Parameters
-    ----------
-    archive
-        What the engine gives of the folder: seekable, with names that begin with that of the folder.
-    at
-        Where the folder's content lies in the layer, by path below the root; empty: at the root.
-    target
-        Where to.
+    `at`: where the folder's content lies in the layer, by path below the root; empty: at the root.
     """
     entries = {name: _folder(name) for name in (_above([f"{at}/file"]) if at else ())}
     with tarfile.open(fileobj=archive, mode="r:") as source:

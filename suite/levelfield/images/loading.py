@@ -49,19 +49,7 @@ class Image(msgspec.Struct, frozen=True):
 
 
 def image(tag: str, layers: Sequence[str], *, architecture: str, config: Mapping[str, Any]) -> Image:
-    """Return an image of these layers.
-
-    Parameters
-    ----------
-    tag
-        Repository and tag.
-    layers
-        Digests, from the base up.
-    architecture
-        Kind of processor, as engines call it.
-    config
-        User, Env, Entrypoint, Labels and so on, as in an engine's configuration.
-    """
+    """Return an image of these layers."""
     content = {
         "architecture": architecture,
         "config": {name: value for name, value in config.items() if value},
@@ -75,21 +63,8 @@ def image(tag: str, layers: Sequence[str], *, architecture: str, config: Mapping
 def load(client: docker.DockerClient, images: Sequence[Image], files: Mapping[str, Path], below: str) -> None:
     """Give images to the engine.
 
-    Parameters
-    ----------
-    client
-        A connected engine.
-    images
-        They share their layers as far as they have the same.
-    files
-        The layers that the engine lacks: archives by digest.
-    below
-        An image of the engine that has all other layers; empty: there are none.
-
-    Raises
-    ------
-    LevelfieldError
-        The engine does not take them.
+    `images`: they share their layers as far as they have the same. `below`: an image of the engine that has all other
+    layers; empty: there are none. Raises LevelfieldError: the engine does not take them.
     """
     problem = _try(client, images, files)
     if problem and below:
@@ -116,10 +91,7 @@ def archive(images: Sequence[Image], files: Mapping[str, Path]) -> Iterator[byte
 def saved(client: docker.DockerClient, tag: str, folder: Path) -> tuple[Image, dict[str, Path]]:
     """Write the layers of an image that the engine has into a folder; return the image, and the files by digest.
 
-    Raises
-    ------
-    LevelfieldError
-        The engine gives something else than the image.
+    Raises LevelfieldError: the engine gives something else than the image.
     """
     files: dict[str, Path] = {}
     try:

@@ -53,22 +53,8 @@ def check(chosen: Iterable[Reference], *, progress: Progress = silent) -> tuple[
     is another build. So are the framework and the release of CUDA of a CUDA variant: which versions are made with
     which CUDA, no index says.
 
-    Parameters
-    ----------
-    chosen
-        As in `images.locks.relock`: an image by its name alone means all its locks. Empty: all images.
-    progress : callable
-        Called with one short line for each lock whose newest versions are asked for.
-
-    Returns
-    -------
-    tuple of Checked
-        One for each lock, in the order of the catalogue.
-
-    Raises
-    ------
-    LevelfieldError
-        An image or a lock is not there.
+    `chosen`: as in `images.locks.relock`: an image by its name alone means all its locks. Empty: all images. Raises
+    LevelfieldError: an image or a lock is not there.
     """
     return tuple(_checked(lock, progress) for lock in _locks(tuple(chosen)))
 

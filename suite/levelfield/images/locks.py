@@ -31,20 +31,9 @@ from levelfield.record.references import is_cuda_build, parse, split_python
 def relock(names: Iterable[str] = (), *, places: Places = registries.NOWHERE_ELSE, progress: Progress = silent) -> None:
     """Resolve again: the named images, or everything (all locks of all images, the base, the tool itself).
 
-    Parameters
-    ----------
-    names
-        `onnxruntime` means all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
-        exist. Empty: everything but the images of plug-ins.
-    places
-        Where to look for wheels beside the user's own places, in place of the public indexes.
-    progress : callable
-        Called with one short line for each lock, and for each distribution that a named lock could not keep as it was.
-
-    Raises
-    ------
-    LevelfieldError
-        A name is unknown, or a requirement cannot be resolved or fetched.
+    `names`: `onnxruntime` means all locks of that image, `onnxruntime@1.30.0` for one, which is made if it does not
+    exist. Empty: everything but the images of plug-ins. Raises LevelfieldError: a name is unknown, or a requirement
+    cannot be resolved or fetched.
     """
     chosen = tuple(parse(name) for name in names)
     own = (name for name, image in catalogue.images().items() if image.plugin is None)
@@ -88,26 +77,8 @@ def lock_image(
     Every wheel is fetched (into the cache) to learn its size: a lock whose wheels cannot be fetched is worth nothing.
     Those of CUDA are not, being gigabytes: their hashes are the index's, checked when an image is made.
 
-    Parameters
-    ----------
-    image_name, variant, version
-        Which lock. The plain one is what `requirements.in` asks for. A named version has requirements of its own
-        (`images/<image>/<variant>@<version>.in`), or is the framework at that version with everything else as the
-        plain lock has it, as far as that is possible. A named Python (`py3.13`) is what `requirements.in` asks for,
-        with the wheels of that Python.
-    places
-        As in `relock`.
-
-    Returns
-    -------
-    Lock
-        What was written.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image or variant, or no base with its Python; it cannot be resolved or fetched; or it would
-        hold what no lock may (see `images.coherence`): then the old one stays.
+    Raises LevelfieldError: there is no such image or variant, or no base with its Python; it cannot be resolved or
+    fetched; or it would hold what no lock may (see `images.coherence`): then the old one stays.
     """
     image = catalogue.image(image_name)
     folder = image.folder
@@ -175,17 +146,7 @@ def _of_workers(image: catalogue.Image, variant: str, folder: Path) -> list[Path
 
 
 def resolver_arguments(variant: str, source: Path, found: registries.Settings, python: str) -> list[str]:
-    """Return uv's arguments: which Python on which machine, and where to look.
-
-    Parameters
-    ----------
-    variant, source
-        `cpu` or a CUDA variant, and a file of requirements: public indexes serve some projects of some variants.
-    found
-        The user's own pip settings.
-    python
-        Minor version of Python.
-    """
+    """Return uv's arguments: which Python on which machine, and where to look."""
     return _arguments(found, python, _serving(variant, source))
 
 

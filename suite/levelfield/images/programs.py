@@ -62,14 +62,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program and return its output; the kernel kills it if this process is killed.
 
-    Parameters
-    ----------
-    command
-        Program and arguments.
-    environment
-        Of the program; None: that of this process.
-    folder
-        Its working directory.
+    `environment`: of the program; None: that of this process.
     """
     # A function that Python calls after a fork may hang beside threads, so another program asks the kernel (prctl(2)).
     setpriv = shutil.which("setpriv")
@@ -86,15 +79,7 @@ def run(
 
 
 def reason(complaint: str, folder: Path) -> Reason | None:
-    """Return what the output of pip or uv means, or None if it says nothing that is known.
-
-    Parameters
-    ----------
-    complaint
-        What it wrote.
-    folder
-        Where it wrote files to.
-    """
+    """Return what the output of pip or uv means, or None if it says nothing that is known."""
     if re.search(r"No space left|Errno 28|os error 28|Disk quota|Errno 122", complaint):
         error = full(folder)
         return Reason(error.message[0].lower() + error.message[1:].rstrip("."), error.fix)

@@ -56,17 +56,7 @@ class ImagesFile(msgspec.Struct, frozen=True, kw_only=True):
 def write(images: tuple[Published, ...], file: Path) -> None:
     """Write the file.
 
-    Parameters
-    ----------
-    images
-        What was pushed.
-    file
-        Where to write it; one that is there is replaced.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be written.
+    Raises LevelfieldError: it cannot be written.
     """
     content = msgspec.json.format(msgspec.json.encode(ImagesFile(format=FORMAT, images=images)), indent=1) + b"\n"
     try:
@@ -80,15 +70,7 @@ def write(images: tuple[Published, ...], file: Path) -> None:
 def read(file: Path) -> ImagesFile:
     """Read a file that is not trusted.
 
-    Parameters
-    ----------
-    file
-        The file.
-
-    Raises
-    ------
-    LevelfieldError
-        With one sentence: it cannot be read, is too large, or is no such file.
+    Raises LevelfieldError: with one sentence: it cannot be read, is too large, or is no such file.
     """
     try:
         content = untrusted.read_plain(file, MOST_BYTES)
@@ -102,15 +84,7 @@ def read(file: Path) -> ImagesFile:
 def decode(content: bytes, name: str) -> ImagesFile:
     """Decode a file's content.
 
-    Parameters
-    ----------
-    content, name
-        The JSON, and how messages call it.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such file.
+    Raises LevelfieldError: it is no such file.
     """
     try:
         return msgspec.json.decode(content, type=ImagesFile)

@@ -33,27 +33,9 @@ def pull(
 ) -> tuple[Reference, ...]:
     """Give images of a file the names that builds give them; the engine pulls those that it does not have.
 
-    Parameters
-    ----------
-    file
-        What was published; it is not trusted.
-    images
-        Which images, with versions and variants; none: all of the file.
-    base_source
-        Where the images' base comes from.
-    progress : callable
-        Called with one short line whenever a pull begins.
-
-    Returns
-    -------
-    tuple of Reference
-        The images: `images.build.build` finds them.
-
-    Raises
-    ------
-    LevelfieldError
-        The file has no such image, or one of another recipe than this checkout's; the registry does not give it, or
-        gives another one. Nothing is pulled before all names and recipes are known to be right.
+    `file`: what was published; it is not trusted. Raises LevelfieldError: the file has no such image, or one of another
+    recipe than this checkout's; the registry does not give it, or gives another one. Nothing is pulled before all names
+    and recipes are known to be right.
     """
     wanted = tuple(images) or tuple(each.name for each in file.images)
     found = [_of_this_checkout(file, each, base_source) for each in wanted]

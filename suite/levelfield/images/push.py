@@ -32,23 +32,7 @@ def push(
 ) -> tuple[Published, ...]:
     """Push images that the engine has; nothing is pushed where one of them may not or cannot be.
 
-    Parameters
-    ----------
-    images
-        Which images, with versions and variants.
-    registry
-        Host, port and folder, such as `localhost:5000/levelfield`; each image gets a repository below it.
-    base_source
-        Where the images' base comes from.
-    may_redistribute
-        Whether images are pushed that hold distributions with a licence that restricts who may pass them on.
-    progress : callable
-        Called with one short line whenever a push begins.
-
-    Raises
-    ------
-    LevelfieldError
-        An image is not built, holds what may not be passed on, or the registry does not take it.
+    Raises LevelfieldError: an image is not built, holds what may not be passed on, or the registry does not take it.
     """
     check_address(registry)
     targets = {each: recipe(each.name, each.variant, each.version, base_source) for each in dict.fromkeys(images)}

@@ -78,17 +78,7 @@ class Recipe(msgspec.Struct, frozen=True):
 def recipe(name: str, variant: str = "cpu", version: str | None = None, base_source: base.Source = "debian") -> Recipe:
     """Return what an image is made from; nothing is made or fetched.
 
-    Parameters
-    ----------
-    name, variant, version
-        Which lock; see `images.catalogue.lock`.
-    base_source
-        Where the base comes from; part of the image's identity.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image or lock, or no base with the lock's Python.
+    Raises LevelfieldError: there is no such image or lock, or no base with the lock's Python.
     """
     lock = catalogue.lock(name, variant, version)
     return Recipe(

@@ -24,11 +24,6 @@ _RESTRICTED = re.compile(
 def restricted(distributions: Iterable[str]) -> tuple[str, ...]:
     """Return those distributions whose licence restricts who may pass them on.
 
-    Parameters
-    ----------
-    distributions : iterable of str
-        Names, as locks have them.
-
     Examples
     --------
     >>> restricted(["torch", "nvidia-cublas", "nvidia-ml-py", "tensorrt-cu13-libs"])

@@ -50,10 +50,7 @@ def indexes(variant: str) -> tuple[Index, ...]:
 def pip_command() -> list[str]:
     """Return the command that runs pip.
 
-    Raises
-    ------
-    LevelfieldError
-        There is no pip.
+    Raises LevelfieldError: there is no pip.
     """
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
@@ -131,16 +128,7 @@ def _parse(listing: str) -> Settings:
 
 
 def uv_arguments(found: Settings, *, only_default: bool = False) -> list[str]:
-    """Return the settings as arguments of uv.
-
-    Parameters
-    ----------
-    found
-        The user's own pip settings.
-    only_default
-        Leave the extra indexes and local wheels out: a lock for several Python versions needs the hashes of all files
-        of a release, and a local mirror often holds only some.
-    """
+    """Return the settings as arguments of uv."""
     arguments = ["--default-index", found.index_url] if found.index_url else []
     if only_default:
         return arguments
@@ -155,13 +143,7 @@ def uv_arguments(found: Settings, *, only_default: bool = False) -> list[str]:
 
 
 def wheel_platform_arguments(python: str) -> list[str]:
-    """Return pip's arguments for wheels that run in the images, whatever Python and machine run this tool.
-
-    Parameters
-    ----------
-    python
-        Minor version of Python that the wheels are for.
-    """
+    """Return pip's arguments for wheels that run in the images, whatever Python and machine run this tool."""
     version = "".join(python.split("."))
     # pip wants every older tag by name.
     architecture = architectures.current()

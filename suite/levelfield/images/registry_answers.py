@@ -15,15 +15,7 @@ _UNKNOWN = re.compile(r"manifest unknown|manifest for .* not found|name unknown|
 
 
 def check(event: dict[str, Any], registry: str) -> None:
-    """Raise a LevelfieldError where the engine reports that the registry refused something.
-
-    Parameters
-    ----------
-    event
-        One of those in the engine's answer to a push or a pull.
-    registry
-        Its address, or that of an image in it, for the message.
-    """
+    """Raise a LevelfieldError where the engine reports that the registry refused something."""
     if event.get("error"):
         raise refused(registry, str(event["error"]))
 
@@ -32,15 +24,7 @@ def check(event: dict[str, Any], registry: str) -> None:
 def asking(registry: str) -> Iterator[None]:
     """Turn errors of the engine into sentences on the registry.
 
-    Parameters
-    ----------
-    registry
-        Its address, or that of an image in it, for the message.
-
-    Raises
-    ------
-    LevelfieldError
-        In place of an error of the engine.
+    Raises LevelfieldError: in place of an error of the engine.
     """
     try:
         yield
@@ -49,15 +33,7 @@ def asking(registry: str) -> Iterator[None]:
 
 
 def refused(registry: str, reason: str) -> LevelfieldError:
-    """Return the error for a registry that cannot be used.
-
-    Parameters
-    ----------
-    registry
-        Its address, or that of an image in it, for the message.
-    reason
-        What the engine said.
-    """
+    """Return the error for a registry that cannot be used."""
     said = " ".join(reason.split())[:300].rstrip(".")
     host = registry.partition("/")[0]
     if _UNKNOWN.search(said):

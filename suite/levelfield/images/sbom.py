@@ -37,12 +37,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9@._+-]")
 def file_name(image: str, variant: str, launcher: str = "") -> str:
     """Return the name of an image's bill: `torch-cpu.cdx.json`. It never leads out of its folder.
 
-    Parameters
-    ----------
-    image, variant
-        Name and variant as in the record. They are not trusted: characters unfit for a file name are replaced.
-    launcher
-        Where it ran, if that is not the run's launcher: `torch-cpu+venv.cdx.json`.
+    `image`, `variant`: name and variant as in the record. They are not trusted: characters unfit for a file name are
+    replaced.
     """
     stem = f"{image}-{variant}{f'+{launcher}' if launcher else ''}"
     return f"{_UNSAFE.sub('_', stem).lstrip('.-') or '_'}{SUFFIX}"
@@ -51,10 +47,7 @@ def file_name(image: str, variant: str, launcher: str = "") -> str:
 def of_record(image: Image, bases: Mapping[str, BaseLock] = {}) -> bytes:
     """Return the bill of an image that a run used, whose record says what bases were made of.
 
-    Raises
-    ------
-    LevelfieldError
-        Its lock or its base is not the one that this checkout holds, or it ran from no lock.
+    Raises LevelfieldError: its lock or its base is not the one that this checkout holds, or it ran from no lock.
     """
     if image.unlocked or not image.lock_sha256:
         raise LevelfieldError(f"{image.name} did not run from a lock, so that nobody can say what was in it.")
@@ -98,24 +91,8 @@ def make(
 ) -> bytes:
     """Return a bill of materials.
 
-    Parameters
-    ----------
-    lock
-        The Python distributions; their hashes are those of the wheels.
-    packages
-        Debian packages of the base; none for a virtual environment or a base of a registry.
-    plugins
-        Versions of the distributions whose code stands beside the suite's, by name. They have no hash: what of them is
-        in the image counts for its identity (`images.worker_code`).
-    base_label
-        Which base, and its digest; empty: a virtual environment.
-    recipe_sha256, python
-        Further facts on how the image was made; empty: not known.
-
-    Returns
-    -------
-    bytes
-        JSON that ends with a newline.
+    `base_label`: which base, and its digest; empty: a virtual environment. `recipe_sha256`, `python`: further facts on
+    how the image was made; empty: not known.
     """
     packages = tuple(packages)
     stem = catalogue.stem(lock.variant, lock.version)
@@ -198,17 +175,8 @@ class _Bill(msgspec.Struct, frozen=True):
 def contradictions(content: bytes, image: Image) -> tuple[str, ...]:
     """Return where a bill contradicts the record of the run.
 
-    Parameters
-    ----------
-    content
-        The bill as it was read; it may be damaged or forged.
-    image
-        The same image in the record. What the record does not know (an empty value) contradicts nothing.
-
-    Returns
-    -------
-    tuple of str
-        A few words each; empty where they agree.
+    `image`: the same image in the record. What the record does not know (an empty value) contradicts nothing. Returns a
+    few words each; empty where they agree.
     """
     try:
         bill = msgspec.json.decode(content, type=_Bill)
@@ -233,15 +201,7 @@ def contradictions(content: bytes, image: Image) -> tuple[str, ...]:
 def first_difference(content: bytes, made: bytes) -> tuple[str, ...]:
     """Return the first line in which a bill differs from the one that this checkout makes.
 
-    Parameters
-    ----------
-    content, made
-        The bill that was given, and the one made here.
-
-    Returns
-    -------
-    tuple of str
-        Both lines, each with its number, shortened; empty where the bills are identical.
+    Returns both lines, each with its number, shortened; empty where the bills are identical.
     """
     for number, (given, own) in enumerate(itertools.zip_longest(content.splitlines(), made.splitlines()), start=1):
         if given != own:

@@ -57,15 +57,7 @@ class _Unpacked(msgspec.Struct):
 
 
 def unpack(packages: Iterable[Path], newest_s: int, target: BinaryIO) -> Layer:
-    """Write the files of packages, set up as their scripts would, as one layer.
-
-    Parameters
-    ----------
-    packages
-        Files whose hashes were checked. Their order decides nothing but the mode of folders that several ship.
-    newest_s
-        Seconds since 1970; no file is newer.
-    """
+    """Write the files of packages, set up as their scripts would, as one layer."""
     with (
         tempfile.TemporaryFile(prefix="unpacking-", dir=cache_folder("downloads")) as file,
         ThreadPoolExecutor(os.cpu_count()) as threads,

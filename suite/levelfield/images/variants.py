@@ -11,22 +11,8 @@ from levelfield.images import catalogue
 def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]:
     """Return each CUDA variant of an image with the CUDA release of its lock.
 
-    Parameters
-    ----------
-    image_name
-        An image of the catalogue.
-    version
-        Version of the framework; None for the current locks.
-
-    Returns
-    -------
-    dict of str to str
-        Such as `{"cu12": "12.8.1"}`. Variants whose lock names no CUDA release are left out.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image, or a lock is not one of ours.
+    `version`: version of the framework; None for the current locks. Raises LevelfieldError: there is no such image, or
+    a lock is not one of ours.
     """
     releases = {
         variant: known_bad.cuda_release(catalogue.lock(image_name, variant, version).versions)
@@ -43,26 +29,9 @@ def choose(
 
     Nothing is fetched: locks and drivers name their versions.
 
-    Parameters
-    ----------
-    image_name, version
-        An image of the catalogue, and a version of its framework; None for the current locks.
-    nvidia
-        Driver and GPUs of this machine.
-    requested
-        A variant that the user named; it is taken even where it does not fit, with a warning.
-    gpu
-        Index of the one GPU to use; None: the variant should suit all of them.
-
-    Returns
-    -------
-    Choice
-        Its variant is None, with the reason, where none runs here.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image, or no such variant of it.
+    `image_name`, `version`: an image of the catalogue, and a version of its framework; None for the current locks.
+    `gpu`: index of the one GPU to use; None: the variant should suit all of them. Returns its variant is None, with the
+    reason, where none runs here. Raises LevelfieldError: there is no such image, or no such variant of it.
     """
     rows = table.read()
     choice = selection.choose(rows, nvidia, cuda_variants(image_name, version), requested=requested, gpu=gpu)

@@ -24,27 +24,13 @@ MAX_LISTED = 3
 
 
 def target(python: str) -> tuple[str, ...]:
-    """Return arguments of `uv pip compile`: which Python on which machine, and wheels only.
-
-    Parameters
-    ----------
-    python
-        Minor version of Python, such as `3.13`.
-    """
+    """Return arguments of `uv pip compile`: which Python on which machine, and wheels only."""
     machine = f"{architectures.current().name}-manylinux_2_{registries.GLIBC_MINOR}"
     return ("--python-version", python, "--python-platform", machine, "--only-binary", ":all:")
 
 
 def version_changes(before: Lock, after: Lock, *, framework: str) -> list[str]:
-    """Return a phrase for every distribution that two locks hold in different versions, by name.
-
-    Parameters
-    ----------
-    before, after
-        Locks of the same image and variant.
-    framework
-        A distribution to leave out, whose version differs on purpose.
-    """
+    """Return a phrase for every distribution that two locks hold in different versions, by name."""
     old, new = before.versions, after.versions
     return [_version_change(name, old.get(name), new.get(name)) for name in _differing(old, new) if name != framework]
 
@@ -63,18 +49,8 @@ def resolve(image_name: str, variant: str, version: str, arguments: list[str]) -
     What is not the framework stays as the current lock has it, unless the framework or the Python asks for something
     else.
 
-    Parameters
-    ----------
-    image_name, variant, version
-        An image of the catalogue, `cpu` or one of its CUDA variants, and the name of the lock (see
-        `images.catalogue.lock`).
-    arguments
-        Of `uv pip compile`: platform and indexes.
-
-    Raises
-    ------
-    LevelfieldError
-        The image has no versions, or there is none of that name (the nearest are listed), or it cannot be installed.
+    Raises LevelfieldError: the image has no versions, or there is none of that name (the nearest are listed), or it
+    cannot be installed.
     """
     required, name = catalogue.requirement(image_name, variant), catalogue.framework(image_name, variant)
     of_framework, python = split_python(version)
@@ -122,19 +98,7 @@ def _resolved(source: Path, held: Iterable[catalogue.Pin], arguments: list[str])
 def compile_requirements(sources: Sequence[Path], output: Path, arguments: list[str]) -> str:
     """Run `uv pip compile` with the user's own index settings.
 
-    Parameters
-    ----------
-    sources
-        Files of requirements, resolved together; the folder of the first is the working directory.
-    output
-        The file to write.
-    arguments
-        Further arguments of `uv pip compile`.
-
-    Returns
-    -------
-    str
-        Empty on success; otherwise the program's complaint, without addresses.
+    Returns empty on success; otherwise the program's complaint, without addresses.
     """
     result = run_uv(sources, output, ["--quiet", *arguments])
     return registries.without_addresses(result.stderr.strip()) or "it said nothing" if result.returncode else ""
@@ -179,15 +143,7 @@ def _failure(image_name: str, name: str, version: str, problem: str, variant: st
 
 
 def no_release(name: str, version: str, python: str) -> LevelfieldError | None:
-    """Return the error that a distribution has no such version, with the nearest; None where the index has it.
-
-    Parameters
-    ----------
-    name, version
-        Of the distribution. An index that does not answer says nothing.
-    python
-        Minor version of Python that wheels are needed for.
-    """
+    """Return the error that a distribution has no such version, with the nearest; None where the index has it."""
     available = _released(name, python)
     if not available or version in available:
         return None
@@ -209,13 +165,6 @@ def _released(name: str, python: str) -> tuple[str, ...]:
 def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
     """Return the versions nearest to one that does not exist: its neighbours in order, and those written alike.
 
-    Parameters
-    ----------
-    version
-        The requested version.
-    available
-        Versions that exist, in any order.
-
     Examples
     --------
     >>> nearest("1.30.1", ("1.31.0", "1.30.0", "1.29.0", "1.26.0"))
@@ -229,18 +178,7 @@ def nearest(version: str, available: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def changed(first: Lock, second: Lock) -> tuple[str, ...]:
-    """Return the names of the distributions that differ between two locks: another version, another file, or missing.
-
-    Parameters
-    ----------
-    first, second
-        Locks of the same image and variant; their order does not matter.
-
-    Returns
-    -------
-    tuple of str
-        Sorted.
-    """
+    """Return the names of the distributions that differ between two locks (version or file), or are missing."""
     old, new = ({pin.name: (pin.version, pin.sha256) for pin in lock.pins} for lock in (first, second))
     return _differing(old, new)
 
@@ -252,22 +190,8 @@ def _differing(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[st
 def mix(first: Lock, second: Lock, chosen: Collection[str]) -> Lock:
     """Write the lock that holds `chosen` as the second lock does, and everything else as the first.
 
-    Parameters
-    ----------
-    first, second
-        Locks of the same image and variant.
-    chosen
-        Names of distributions. One that only the second lock has is added; one that only the first has is left out.
-
-    Returns
-    -------
-    Lock
-        A lock in the cache, found by `images.catalogue.lock` under its version's name.
-
-    Raises
-    ------
-    LevelfieldError
-        The locks are of different images or variants, or for different Pythons.
+    `chosen`: names of distributions. One that only the second lock has is added; one that only the first has is left
+    out. Raises LevelfieldError: the locks are of different images or variants, or for different Pythons.
     """
     check_mixable(first, second)
     pins = [pin for pin in first.pins if pin.name not in chosen]
@@ -282,15 +206,7 @@ def mix(first: Lock, second: Lock, chosen: Collection[str]) -> Lock:
 def check_mixable(first: Lock, second: Lock) -> None:
     """Raise a LevelfieldError where no lock can hold distributions of both.
 
-    Parameters
-    ----------
-    first, second
-        Two locks.
-
-    Raises
-    ------
-    LevelfieldError
-        They are of different images or variants, or for different Pythons.
+    Raises LevelfieldError: they are of different images or variants, or for different Pythons.
     """
     if (first.image, first.variant) != (second.image, second.variant):
         raise LevelfieldError(
@@ -319,20 +235,7 @@ def conflict(lock: Lock) -> str:
 
     Only the wheels' own requirements decide: what a wheel needs must be among the pins.
 
-    Parameters
-    ----------
-    lock
-        Its wheels are fetched, since their metadata is needed.
-
-    Returns
-    -------
-    str
-        The last line of the resolver's message, or the distributions that are missing.
-
-    Raises
-    ------
-    LevelfieldError
-        A wheel is wrong or cannot be fetched.
+    Raises LevelfieldError: a wheel is wrong or cannot be fetched.
     """
     wheels.fetch(lock)
     pinned = {pin.name: pin.version for pin in lock.pins}

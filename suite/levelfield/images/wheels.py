@@ -38,24 +38,7 @@ def missing(lock: Lock) -> tuple[Pin, ...]:
 def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Progress = silent) -> tuple[Path, ...]:
     """Return the wheels of a lock, fetched if need be, each with the hash that the lock names.
 
-    Parameters
-    ----------
-    lock : Lock
-        What to fetch.
-    places
-        Where to look beside the user's own places and, where none are named, the public indexes.
-    progress : callable
-        Called with a short line on what is being fetched.
-
-    Returns
-    -------
-    tuple of Path
-        One file for each pin, in the lock's order.
-
-    Raises
-    ------
-    LevelfieldError
-        A wheel's hash is wrong (file, expected and found are named), or it cannot be fetched.
+    Raises LevelfieldError: a wheel's hash is wrong (file, expected and found are named), or it cannot be fetched.
     """
     absent = missing(lock)
     if absent:
@@ -71,17 +54,7 @@ def fetch(lock: Lock, *, places: Places = registries.NOWHERE_ELSE, progress: Pro
 def check(file: Path, expected: str) -> Path:
     """Return `file` if its SHA-256 is the expected one.
 
-    Parameters
-    ----------
-    file
-        A file that was fetched.
-    expected
-        SHA-256 of the lock, hexadecimal.
-
-    Raises
-    ------
-    LevelfieldError
-        The hash is another one.
+    `expected`: SHA-256 of the lock, hexadecimal. Raises LevelfieldError: the hash is another one.
     """
     found = digest(file)
     if found != expected:
@@ -121,19 +94,7 @@ def _download(pins: Iterable[Pin], variant: str, python: str, places: Places) ->
 def pip_download(requirements: Path, folder: Path, arguments: Iterable[str]) -> str:
     """Fetch the wheels that a file of requirements names, each with the hash that it names.
 
-    Parameters
-    ----------
-    requirements
-        Every one pinned and hashed; nothing else is fetched.
-    folder
-        Where the wheels go.
-    arguments
-        Further arguments of `pip download`: platform and indexes.
-
-    Returns
-    -------
-    str
-        What pip complained about, or an empty string.
+    Returns what pip complained about, or an empty string.
     """
     command = [*registries.pip_command(), "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--require-hashes", "--dest", str(folder), "--requirement", str(requirements), *arguments]

@@ -19,10 +19,7 @@ INSIDE = ("__init__.py", "py.typed", "plugins.py", "version.py", "backends", "wo
 def files(image: str = "") -> dict[str, bytes]:
     """Return the files that run inside an image, by path under the import root (`levelfield/worker/…`).
 
-    Parameters
-    ----------
-    image
-        Name of the image. One that a plug-in brings has the plug-in's package beside ours; empty: ours alone.
+    `image`: name of the image. One that a plug-in brings has the plug-in's package beside ours; empty: ours alone.
     """
     root = package_root()
     tops = [root / name for name in INSIDE]
@@ -38,10 +35,7 @@ def files(image: str = "") -> dict[str, bytes]:
 def plugins_of(image: str) -> tuple[Plugin, ...]:
     """Return the entry points whose code an image has: the backends of the plug-in that brings it, and all models.
 
-    Parameters
-    ----------
-    image
-        Name of the image; empty: none, which has no plug-in's code.
+    `image`: name of the image; empty: none, which has no plug-in's code.
     """
     owner = registry.plugins_of_images().get(image)
     backends = (
@@ -60,15 +54,7 @@ def distributions(image: str) -> dict[str, str]:
 def package(plugin: Plugin) -> dict[str, bytes]:
     """Return the files of a plug-in's package but the recipes of its images, by path under the import root.
 
-    Parameters
-    ----------
-    plugin
-        One of its entry points.
-
-    Raises
-    ------
-    PluginError
-        Its package is not there.
+    Raises PluginError: its package is not there.
     """
     root = plugin.folder()
     return {
@@ -109,13 +95,7 @@ def digest(contents: dict[str, bytes] | None = None) -> str:
 
 
 def folder(image: str = "") -> Path:
-    """Return a folder of the cache with exactly these files, for `PYTHONPATH` where no image is.
-
-    Parameters
-    ----------
-    image
-        As in `files`.
-    """
+    """Return a folder of the cache with exactly these files, for `PYTHONPATH` where no image is."""
     contents = files(image)
     target = cache_folder("worker") / digest(contents)[:20]
     if target.is_dir():

@@ -15,19 +15,7 @@ T = TypeVar("T")
 def decode(content: bytes, type_: type[T], tool: str) -> T:
     """Decode a file's JSON.
 
-    Parameters
-    ----------
-    content
-        The file.
-    type_
-        What the tool writes, as far as it is read.
-    tool
-        Name of the tool, for the message.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no JSON, or of another form; the message names the field.
+    Raises LevelfieldError: it is no JSON, or of another form; the message names the field.
     """
     try:
         return msgspec.json.decode(content, type=type_)
@@ -45,10 +33,7 @@ def said(value: str | float | None) -> Fact:
 def moment(written: str | None) -> str | Absent:
     """Return a time that a tool wrote as UTC, ISO 8601; a time without a zone is taken for UTC.
 
-    Parameters
-    ----------
-    written
-        ISO 8601; None: the file has none.
+    `written`: ISO 8601; None: the file has none.
     """
     try:
         read = datetime.fromisoformat(written or "")

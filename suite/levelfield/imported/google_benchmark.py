@@ -51,20 +51,7 @@ class _Report(msgspec.Struct):
 def parse(content: bytes) -> Recorded:
     """Read a file that a benchmark wrote with `--benchmark_out` and `--benchmark_out_format=json`.
 
-    Parameters
-    ----------
-    content
-        The file.
-
-    Returns
-    -------
-    Recorded
-        One launch for each benchmark; its repetitions are the samples, in wall-clock time.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such file, or a unit of time is none that Google Benchmark has.
+    Raises LevelfieldError: it is no such file, or a unit of time is none that Google Benchmark has.
     """
     report = decoding.decode(content, _Report, TOOL)
     found: dict[str, list[Timed]] = {}

@@ -32,20 +32,7 @@ class _Export(msgspec.Struct):
 def parse(content: bytes) -> Recorded:
     """Read a file that hyperfine wrote with `--export-json`.
 
-    Parameters
-    ----------
-    content
-        The file.
-
-    Returns
-    -------
-    Recorded
-        Each timed run is a launch with one sample. A command that failed in some run has failed.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such file.
+    Raises LevelfieldError: it is no such file.
     """
     found = decoding.decode(content, _Export, TOOL)
     return Recorded(

@@ -31,20 +31,7 @@ _UNKNOWN = (
 def parse(content: bytes) -> Recorded:
     """Read a summary.
 
-    Parameters
-    ----------
-    content
-        The file.
-
-    Returns
-    -------
-    Recorded
-        One launch with one sample for each percentile, mean and rate. Where LoadGen says INVALID, all have failed.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such file, or of a run for accuracy.
+    Raises LevelfieldError: it is no such file, or of a run for accuracy.
     """
     lines = [found.groups() for line in content.decode(errors="replace").splitlines() if (found := _LINE.match(line))]
     said = {name.strip(): value.strip() for name, value in reversed(lines)}

@@ -33,18 +33,7 @@ MARGIN = 0.02
 def make(found: Recorded, *, sha256: str, now: str, tool_sha256: str, command: tuple[str, ...]) -> Run:
     """Make the record of a file.
 
-    Parameters
-    ----------
-    found
-        What the file says.
-    sha256
-        Of the file.
-    now
-        Time of the import, UTC, ISO 8601: the run's start where the file has none.
-    tool_sha256
-        Of this installation of Levelfield.
-    command
-        What the user typed.
+    `now`: time of the import, UTC, ISO 8601: the run's start where the file has none.
     """
     started = now if isinstance(found.started, Absent) else found.started
     arm = Arm(backend=found.tool, image=found.tool)

@@ -31,20 +31,7 @@ class _Target(msgspec.Struct):
 def parse(content: bytes) -> Recorded:
     """Read a report.
 
-    Parameters
-    ----------
-    content
-        The file.
-
-    Returns
-    -------
-    Recorded
-        One launch for each target. Memory, energy and throughput are not taken.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such report, or its times are not in seconds.
+    Raises LevelfieldError: it is no such report, or its times are not in seconds.
     """
     targets = decoding.decode(content, dict[str, _Target], TOOL)
     timed = {text(name): each.latency for name, each in targets.items() if each.latency is not None}

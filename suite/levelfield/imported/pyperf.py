@@ -53,20 +53,7 @@ class _Suite(msgspec.Struct):
 def parse(content: bytes) -> Recorded:
     """Read a file that pyperf wrote with `-o`.
 
-    Parameters
-    ----------
-    content
-        The file.
-
-    Returns
-    -------
-    Recorded
-        Each process with values is a launch. Warm-ups are not kept.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such file.
+    Raises LevelfieldError: it is no such file.
     """
     suite = decoding.decode(content, _Suite, TOOL)
     results: list[Result] = []

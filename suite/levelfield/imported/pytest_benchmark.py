@@ -63,20 +63,7 @@ class _Report(msgspec.Struct):
 def parse(content: bytes) -> Recorded:
     """Read a file that pytest-benchmark wrote with `--benchmark-json`, or one that it saved.
 
-    Parameters
-    ----------
-    content
-        The file.
-
-    Returns
-    -------
-    Recorded
-        One launch for each benchmark. Without the rounds' times, its one sample is the median over them.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such file.
+    Raises LevelfieldError: it is no such file.
     """
     report = decoding.decode(content, _Report, TOOL)
     cpu, machine = report.machine_info.cpu, report.machine_info

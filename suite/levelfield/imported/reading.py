@@ -31,22 +31,8 @@ READ = (
 def read(path: Path) -> tuple[Recorded, str]:
     """Read a file.
 
-    Parameters
-    ----------
-    path
-        The file.
-
-    Returns
-    -------
-    Recorded
-        What it says.
-    str
-        SHA-256 of it.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be read, is longer than `MAX_BYTES`, is of none of the tools or damaged, or holds no result.
+    Returns SHA-256 of it. Raises LevelfieldError: it cannot be read, is longer than `MAX_BYTES`, is of none of the
+    tools or damaged, or holds no result.
     """
     try:
         content = untrusted.read_plain(path, MAX_BYTES)
@@ -60,17 +46,7 @@ def read(path: Path) -> tuple[Recorded, str]:
 def parse(content: bytes, name: str) -> Recorded:
     """Read the content of a file of whichever tool it is of.
 
-    Parameters
-    ----------
-    content
-        The file.
-    name
-        Its name, for messages.
-
-    Raises
-    ------
-    LevelfieldError
-        It is of none of the tools or damaged, holds more than `MAX_VALUES` values, or no result.
+    Raises LevelfieldError: it is of none of the tools or damaged, holds more than `MAX_VALUES` values, or no result.
     """
     parser = next((parser for marks, parser in _PARSERS if any(mark in content for mark in marks)), None)
     if parser is None:

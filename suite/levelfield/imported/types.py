@@ -51,17 +51,8 @@ class Recorded(msgspec.Struct, frozen=True):
 def seconds(value: float, calls: int = 1) -> Timed | None:
     """Return the sample of calls that took so many seconds each on average.
 
-    Parameters
-    ----------
-    value
-        Seconds of a call.
-    calls
-        Calls that were timed together. Their time is kept, so that nothing is lost where a call takes a nanosecond.
-
-    Returns
-    -------
-    Timed or None
-        None where the value is no time: not finite, below a nanosecond in all, or beyond `LARGEST_NS`.
+    `calls`: calls that were timed together. Their time is kept, so that nothing is lost where a call takes a
+    nanosecond. Returns none where the value is no time: not finite, below a nanosecond in all, or beyond `LARGEST_NS`.
     """
     if not 0 < calls < LARGEST_NS or not 0 < value < LARGEST_NS or not math.isfinite(value):
         return None
@@ -72,15 +63,7 @@ def seconds(value: float, calls: int = 1) -> Timed | None:
 def rate(per_second: float) -> Timed | None:
     """Return the sample of so many items a second: those of `_RATE_S` seconds, so that whole items keep its digits.
 
-    Parameters
-    ----------
-    per_second
-        Items a second, as the tool has computed them.
-
-    Returns
-    -------
-    Timed or None
-        None where the value is no rate.
+    `per_second`: items a second, as the tool has computed them. Returns none where the value is no rate.
     """
     if not 0 < per_second < LARGEST_NS or not math.isfinite(per_second):
         return None
@@ -91,13 +74,5 @@ _RATE_S = 1000
 
 
 def samples(values: Iterable[float], calls: int = 1) -> tuple[Timed, ...]:
-    """Return the samples of times in seconds, without those that are no times.
-
-    Parameters
-    ----------
-    values
-        Seconds of a call each.
-    calls
-        Calls that each of them is the mean of.
-    """
+    """Return the samples of times in seconds, without those that are no times."""
     return tuple(sample for value in values if (sample := seconds(value, calls)) is not None)

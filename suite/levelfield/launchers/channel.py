@@ -169,17 +169,8 @@ class Channel(abc.ABC):
 def wait_readable(descriptors: Iterable[int], deadline: float) -> list[int]:
     """Sleep until one of `descriptors` can be read, and return those that can.
 
-    Parameters
-    ----------
-    descriptors
-        Of pipes or sockets; they are only polled, never read.
-    deadline
-        As `time.monotonic` counts, in seconds.
-
-    Raises
-    ------
-    ChannelTimeout
-        At the deadline, even if something can be read then: output without end suspends no time limit.
+    `deadline`: as `time.monotonic` counts, in seconds. Raises ChannelTimeout: at the deadline, even if something can be
+    read then: output without end suspends no time limit.
     """
     left_s = deadline - time.monotonic()
     if left_s > 0 and (ready := _poll(descriptors, left_s)):
@@ -201,17 +192,7 @@ def read_some(descriptor: int) -> bytes:
 def send_all(descriptor: int, content: bytes) -> None:
     """Write all of `content` to a descriptor that does not block.
 
-    Parameters
-    ----------
-    descriptor
-        A pipe or socket in non-blocking mode.
-    content
-        Bytes, of any length.
-
-    Raises
-    ------
-    ChannelClosed
-        The other end is closed, or nothing was read for `SEND_TIMEOUT_S`.
+    Raises ChannelClosed: the other end is closed, or nothing was read for `SEND_TIMEOUT_S`.
     """
     left = memoryview(content)
     deadline = time.monotonic() + SEND_TIMEOUT_S

@@ -14,24 +14,9 @@ from levelfield.machine import engine
 def choose(name: str | None, *, base: Source) -> tuple[Launcher, str]:
     """Return the launcher of that name, or the best one that is available, with the reason for it.
 
-    Parameters
-    ----------
-    name
-        `docker`, `venv` or `host`; None: docker where an engine answers, else venv.
-    base : {"debian", "registry"}
-        Where the bases of images come from.
-
-    Returns
-    -------
-    launcher : Launcher
-        What was chosen.
-    reason : str
-        Why no engine could be used; empty where the user chose, or an engine answers.
-
-    Raises
-    ------
-    LevelfieldError
-        `docker` was named and no engine answers; or docker's own configuration names none.
+    `name`: `docker`, `venv` or `host`; None: docker where an engine answers, else venv. Returns why no engine could be
+    used; empty where the user chose, or an engine answers. Raises LevelfieldError: `docker` was named and no engine
+    answers; or docker's own configuration names none.
     """
     if name == "venv":
         return VenvLauncher(), ""
@@ -49,19 +34,8 @@ def choose(name: str | None, *, base: Source) -> tuple[Launcher, str]:
 def launchers_by_name(names: Iterable[str], launcher: Launcher, *, base: Source) -> dict[str, Launcher]:
     """Return the launchers that arms name, by name: the run's own launcher where it is the same kind.
 
-    Parameters
-    ----------
-    names
-        Launchers that arms name; empty ones, of arms that use the run's, are ignored.
-    launcher
-        The run's own.
-    base : {"debian", "registry"}
-        Where the bases of images come from.
-
-    Raises
-    ------
-    LevelfieldError
-        As in `choose`.
+    `names`: launchers that arms name; empty ones, of arms that use the run's, are ignored. Raises LevelfieldError: as
+    in `choose`.
     """
     named = dict.fromkeys(name for name in names if name)
     return {name: launcher if name == launcher.kind else choose(name, base=base)[0] for name in named}

@@ -140,10 +140,7 @@ class ContainerChannel(Channel):
     def ending(self) -> Ending:
         """Read the engine's event log: the container removes itself, so it can no longer be inspected.
 
-        Raises
-        ------
-        LevelfieldError
-            When the engine is gone, or was started again: then this is no failure of the worker's.
+        Raises LevelfieldError: when the engine is gone, or was started again: then this is no failure of the worker's.
         """
         deadline = time.monotonic() + EVENTS_TIMEOUT_S
         try:
@@ -192,13 +189,6 @@ class LocalProcess:
 
         None where it cannot be seen: an engine in a virtual machine or on another host has process ids of its own, and
         the same number may be another process here.
-
-        Parameters
-        ----------
-        pid
-            As the engine says.
-        container
-            The container's full id, which the kernel names in the process's control group.
         """
         try:
             descriptor = os.pidfd_open(pid)

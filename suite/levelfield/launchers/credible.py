@@ -42,15 +42,7 @@ SLACK_NS = 1_000_000_000
 
 
 def implausibility(reply: Reply, elapsed_ns: int) -> str:
-    """Return what cannot be true of a reply, as a noun; empty where nothing is.
-
-    Parameters
-    ----------
-    reply
-        Reply of the worker.
-    elapsed_ns
-        Time since the request, by the clock of this process.
-    """
+    """Return what cannot be true of a reply, as a noun; empty where nothing is."""
     return _numbers(reply) or _times(reply, CLOCKS_AGREE * elapsed_ns + SLACK_NS)
 
 

@@ -173,17 +173,7 @@ class DockerLauncher:
     def check_gpu(self, image: Image, gpu: str) -> None:
         """Start one container with the GPU and end it, so that a failure is reported before gigabytes are fetched.
 
-        Parameters
-        ----------
-        image
-            Any image with a worker, the smallest for choice.
-        gpu
-            UUID of the GPU.
-
-        Raises
-        ------
-        LevelfieldError
-            The engine gives no GPU to containers here.
+        Raises LevelfieldError: the engine gives no GPU to containers here.
         """
         api = self._client.api
         try:
@@ -245,23 +235,14 @@ def _environment(spec: LaunchSpec) -> dict[str, str]:
 
 
 def sees(client: docker.DockerClient, image: str) -> bool:
-    """Return whether workers in containers of an image use our files (`launchers.volumes.sees_our_files`).
-
-    Parameters
-    ----------
-    client, image
-        A connected engine, and an image that it has.
-    """
+    """Return whether workers in containers of an image use our files (`launchers.volumes.sees_our_files`)."""
     return sees_our_files(client, image, _user(), {LABEL: owner.mark_of(os.getpid())})
 
 
 def connect() -> docker.DockerClient:
     """Return a client of the engine that `DOCKER_HOST` or the current context names.
 
-    Raises
-    ------
-    LevelfieldError
-        When none answers.
+    Raises LevelfieldError: when none answers.
     """
     return open_client(ENGINE_TIMEOUT_S)
 

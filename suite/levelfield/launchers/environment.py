@@ -13,14 +13,7 @@ def worker_environment(*, threads: int, cpus: Sequence[int], padding_bytes: int 
 
     Nothing of the user's own environment is passed on: a forgotten OMP_NUM_THREADS would bias the comparison.
 
-    Parameters
-    ----------
-    threads
-        Threads of every process of the worker.
-    cpus
-        Numbers of the CPUs that the worker is pinned to; several processes in it get equal shares, in this order.
-    padding_bytes
-        Length of the variable that nothing reads. It is there at length 0 too, so that lengths differ by nothing else.
+    `cpus`: numbers of the CPUs that the worker is pinned to; several processes in it get equal shares, in this order.
     """
     count = str(threads)
     return {
@@ -53,16 +46,7 @@ def memory_environment(nodes: Sequence[int]) -> dict[str, str]:
 
 
 def gpu_environment(gpu: str, cache: str = "") -> dict[str, str]:
-    """Return the variables that show a process one GPU only; nothing where `gpu` is empty.
-
-    Parameters
-    ----------
-    gpu
-        UUID: CUDA counts in another order than NVML.
-    cache
-        Folder of the launch's compile cache, as the worker sees it. What CUDA's driver compiles for a GPU that a wheel
-        has no code for is kept there too: in a home of its own every launch would compile it again.
-    """
+    """Return the variables that show a process one GPU only; nothing where `gpu` is empty."""
     if not gpu:
         return {}
     return {"CUDA_VISIBLE_DEVICES": gpu, **cuda_cache(cache)}

@@ -56,13 +56,7 @@ def gpu_request(uuid: str) -> DeviceRequest:
 
 
 def gpu_error(explanation: str) -> LevelfieldError:
-    """Explain why the engine did not start a container with a GPU.
-
-    Parameters
-    ----------
-    explanation
-        The engine's own explanation; it may name the GPU by its UUID, which is removed from messages and records.
-    """
+    """Explain why the engine did not start a container with a GPU."""
     for part, message, fix in _REFUSALS:
         if part in explanation:
             return LevelfieldError(message, fix=fix)

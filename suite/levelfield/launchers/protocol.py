@@ -63,22 +63,7 @@ class Launcher(Protocol):
     def prepare(self, image: str, variant: str, version: str | None, progress: Progress) -> Image:
         """Make the image ready (build it, install it, or look for what is installed) and describe it.
 
-        Parameters
-        ----------
-        image, variant, version
-            Which lock; see `images.catalogue.lock`.
-        progress : callable
-            Called with one short line whenever a step begins.
-
-        Returns
-        -------
-        Image
-            As the record holds it: with the digests of what was made, where there are any.
-
-        Raises
-        ------
-        LevelfieldError
-            It cannot be made here, or the launcher has no such version.
+        Raises LevelfieldError: it cannot be made here, or the launcher has no such version.
         """
         ...
 
@@ -93,12 +78,8 @@ class Launcher(Protocol):
     def launch(self, spec: LaunchSpec) -> Worker:
         """Start a worker and return at once; `Worker.await_ready` waits for its first line.
 
-        Raises
-        ------
-        LevelfieldError
-            When nothing can be launched any more (the engine is gone).
-        WorkerError
-            When this one worker could not be started.
+        Raises LevelfieldError: when nothing can be launched any more (the engine is gone). Raises WorkerError: when
+        this one worker could not be started.
         """
         ...
 

@@ -39,21 +39,7 @@ class VenvLauncher(Launcher):
 def start_process(command: list[str], name: str, variables: dict[str, str], code: Path) -> Worker:
     """Start a worker process with `code` on its path and a private home and temporary folder.
 
-    Parameters
-    ----------
-    command
-        Program and arguments.
-    name
-        Name of the worker in messages: arm and case.
-    variables
-        The whole environment of the process, but for `HOME`, `TMPDIR` and `PYTHONPATH`, which are set here.
-    code
-        Folder that holds the package `levelfield`.
-
-    Raises
-    ------
-    WorkerError
-        The program cannot be started.
+    Raises WorkerError: the program cannot be started.
     """
     owned = owned_folders.make()
     home = owned / "home"

@@ -35,19 +35,7 @@ _ATTEMPTS, _PAUSE_S = 20, 0.1
 
 
 def sees_our_files(client: docker.DockerClient, image: str, user: tuple[int, int], labels: dict[str, str]) -> bool:
-    """Return whether a worker reads, writes and executes files of our cache folder: a container tries it.
-
-    Parameters
-    ----------
-    client
-        A connected engine.
-    image
-        Of a worker.
-    user
-        User and group of workers.
-    labels
-        Of the container.
-    """
+    """Return whether a worker reads, writes and executes files of our cache folder: a container tries it."""
     nonce = secrets.token_hex(16)
     with temporary_folder("probe") as outer:
         folder = outer / "probe"
@@ -143,13 +131,7 @@ class Volumes:
             self._copied.update(new)
 
     def copy_out(self, spec: LaunchSpec, mounts: list[Mount]) -> None:
-        """Copy what an exporter wrote to the folder of its launch: plain files, and nothing else.
-
-        Parameters
-        ----------
-        spec, mounts
-            The launch, and what `mounts` returned for it.
-        """
+        """Copy what an exporter wrote to the folder of its launch: plain files, and nothing else."""
         if spec.export is None:
             return
         volume = next(each["Source"] for each in mounts if each["Target"] == EXPORT)

@@ -69,19 +69,8 @@ class Worker:
     def ask(self, request: Request, expect: type[_R], timeout_s: float) -> _R:
         """Send a request and return its reply.
 
-        Parameters
-        ----------
-        request
-            What the worker is to do.
-        expect
-            Type of the reply.
-        timeout_s
-            Seconds until the worker is ended, counted from the call.
-
-        Raises
-        ------
-        WorkerError
-            Crash, time limit, memory, invalid data on the protocol channel, or the worker's own `Failed`.
+        Raises WorkerError: crash, time limit, memory, invalid data on the protocol channel, or the worker's own
+        `Failed`.
         """
         self.post(request)
         return self.collect(expect, timeout_s)
@@ -100,17 +89,7 @@ class Worker:
     def collect(self, expect: type[_R], timeout_s: float) -> _R:
         """Wait for the reply to the request that was posted last.
 
-        Parameters
-        ----------
-        expect
-            Type of the reply.
-        timeout_s
-            Seconds until the worker is ended, counted from the call.
-
-        Raises
-        ------
-        WorkerError
-            As in `ask`.
+        Raises WorkerError: as in `ask`.
         """
         reply = self._receive(timeout_s)
         if isinstance(reply, Failed):
@@ -127,22 +106,7 @@ class Worker:
 
         CPU time used after that is spent on the reply: to read and decode it, when the worker has finished its work.
 
-        Parameters
-        ----------
-        request, expect, timeout_s
-            As in `ask`.
-
-        Returns
-        -------
-        reply
-            Of the type `expect`.
-        asleep_ns : int
-            This process's CPU time (`time.process_time_ns`), nanoseconds.
-
-        Raises
-        ------
-        WorkerError
-            As in `ask`.
+        Returns this process's CPU time (`time.process_time_ns`), nanoseconds. Raises WorkerError: as in `ask`.
         """
         deadline = time.monotonic() + timeout_s
         self.post(request)
@@ -263,17 +227,7 @@ class Worker:
 def wait_for_answers(workers: Sequence[Worker], deadline: float) -> list[Worker]:
     """Sleep until a worker has answered.
 
-    Parameters
-    ----------
-    workers
-        Workers that a request was posted to.
-    deadline
-        As `time.monotonic` counts, in seconds.
-
-    Returns
-    -------
-    list of Worker
-        Those that have answered; empty at the deadline.
+    `deadline`: as `time.monotonic` counts, in seconds. Returns those that have answered; empty at the deadline.
     """
     while True:
         answered = [worker for worker in workers if worker.answered()]

@@ -56,13 +56,7 @@ def throttling_files(root: Path = ROOT, process: int | Literal["self"] = "self")
 
 
 def groups(controller: str, root: Path = ROOT, process: int | Literal["self"] = "self") -> list[Path]:
-    """Return the folders of a process's groups that may hold limits of a controller, its own group's first.
-
-    Parameters
-    ----------
-    controller
-        Such as `cpu`. Where both versions are mounted, a controller belongs to one of them.
-    """
+    """Return the folders of a process's groups that may hold limits of a controller, its own group's first."""
     content = text(root / f"proc/{process}/cgroup")
     own: dict[str, PurePosixPath] = {}
     for line in () if isinstance(content, Absent) else content.splitlines():

@@ -110,34 +110,12 @@ def _thread_runs(thread: Path) -> bool:
 
 
 def growth(before: Value, after: Value, backwards: str) -> Value:
-    """Return by how much a counter grew.
-
-    Parameters
-    ----------
-    before, after
-        Two readings, or why there is none.
-    backwards
-        The reason that an absent value gets where the counter went backwards.
-    """
+    """Return by how much a counter grew."""
     return if_known(lambda new, old: new - old if new >= old else Absent(backwards), after, before)
 
 
 def cpu_lines(content: bytes, cpus: Sequence[int]) -> dict[int, list[int]]:
-    """Return the fields of each CPU's line in `/proc/stat` or `/proc/schedstat`.
-
-    Parameters
-    ----------
-    content
-        The whole of the file.
-    cpus
-        Numbers of the CPUs to look for.
-
-    Returns
-    -------
-    dict of int to list of int
-        By CPU: numbers at the indexes of proc_stat(5) (index 1 is `user`; index 0 is unused), there in ticks. CPUs
-        that the kernel does not list are left out.
-    """
+    """Return the fields of each CPU's line in `/proc/stat` or `/proc/schedstat`."""
     numbers = {b"cpu%d" % cpu: cpu for cpu in cpus}
     found: dict[int, list[int]] = {}
     for line in content.split(b"\n"):
@@ -160,17 +138,7 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
     Idle time is kept exactly by tickless kernels, while `user` and `system` are what a timer interrupt happened to
     see: this difference is exact to a tick, their sum is a sample.
 
-    Parameters
-    ----------
-    lines
-        Fields of each CPU in ticks, as `cpu_lines` returns them.
-    now_ns
-        A monotonic clock, read together with `lines`; nanoseconds.
-
-    Returns
-    -------
-    int or Absent
-        Nanoseconds, summed over the CPUs. Only the difference of two readings has a meaning.
+    `now_ns`: a monotonic clock, read together with `lines`; nanoseconds.
     """
     if not lines:
         return Absent("/proc/stat does not show these CPUs")
@@ -182,17 +150,7 @@ def ticks_busy_ns(lines: dict[int, list[int]], now_ns: int) -> Value:
 def named_counter(content: bytes, name: bytes) -> Value:
     """Return the number after a name at the start of a line (`ctxt 453837`).
 
-    Parameters
-    ----------
-    content
-        Content of a file of names and numbers, such as `/proc/stat` or `/proc/vmstat`. Its first line is not searched.
-    name
-        The whole name, as in `b"ctxt"`.
-
-    Returns
-    -------
-    int or Absent
-        In the kernel's unit; absent where the file has no such line.
+    Returns in the kernel's unit; absent where the file has no such line.
     """
     _, found, rest = content.partition(b"\n" + name + b" ")
     return int(rest.partition(b"\n")[0]) if found else Absent(f"the kernel does not count {name.decode()}")
@@ -207,18 +165,6 @@ def pressure_ns(content: bytes) -> Value:
 def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
     """Return the time tasks ran on these CPUs, from `/proc/schedstat` (seventh number of a CPU's line).
 
-    Parameters
-    ----------
-    content
-        The whole of `/proc/schedstat`.
-    cpus
-        Numbers of the CPUs to add up.
-
-    Returns
-    -------
-    int or Absent
-        Nanoseconds since boot; absent where one of the CPUs is not listed.
-
     References
     ----------
     The kernel's Documentation/scheduler/sched-stats.rst.
@@ -230,17 +176,7 @@ def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
 def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
     """Return the time tasks ran on these CPUs, from `cpuacct.usage_percpu` of the top control group (version 1).
 
-    Parameters
-    ----------
-    content
-        The whole file: nanoseconds of CPU 0, 1, 2, … in one line.
-    cpus
-        Numbers of the CPUs to add up.
-
-    Returns
-    -------
-    int or Absent
-        Nanoseconds; absent where the file has no entry for one of the CPUs.
+    `content`: the whole file: nanoseconds of CPU 0, 1, 2, … in one line.
 
     References
     ----------
@@ -255,13 +191,9 @@ def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
 def plausible(busy_ns: Value, lines: dict[int, list[int]]) -> bool:
     """Return whether a busy counter covers the whole machine: inside a container it may cover only the container.
 
-    Parameters
-    ----------
-    busy_ns
-        The counter's value, nanoseconds since boot; an absent one is not plausible.
-    lines
-        Fields of the same CPUs in ticks, as `cpu_lines` returns them: at least the share `_PLAUSIBLE` of their time in
-        `user`, `nice` and `system` must be in the counter.
+    `busy_ns`: the counter's value, nanoseconds since boot; an absent one is not plausible. `lines`: fields of the same
+    CPUs in ticks, as `cpu_lines` returns them: at least the share `_PLAUSIBLE` of their time in `user`, `nice` and
+    `system` must be in the counter.
     """
     seen_ns = sum(sum(fields[1:4]) for fields in lines.values()) * TICK_NS
     return not isinstance(busy_ns, Absent) and busy_ns >= _PLAUSIBLE * seen_ns
@@ -283,17 +215,7 @@ def temperature_files(root: Path) -> list[Path]:
 
 
 def files_of_cpus(root: Path, cpus: Sequence[int], pattern: str) -> list[Path]:
-    """Return the kernel's files about CPUs; empty where it has none.
-
-    Parameters
-    ----------
-    root
-        Root of the file system.
-    cpus
-        Numbers of the CPUs; only the first `_MAX_SENSORS` are used, because each file takes time to read.
-    pattern
-        `FREQUENCY` or `THROTTLING`.
-    """
+    """Return the kernel's files about CPUs; empty where it has none."""
     folders = [root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in cpus[:_MAX_SENSORS]]
     return [file for folder in folders for file in sorted(folder.glob(pattern))]
 
@@ -311,21 +233,7 @@ def combined(
 ) -> Value:
     """Read one number from each file and combine them.
 
-    Parameters
-    ----------
-    files
-        Open files.
-    combine
-        What to make of the numbers, such as `sum` or `max`.
-    without
-        The reason that an absent value gets where there are no files.
-    number
-        Finds the number in a file's content.
-
-    Returns
-    -------
-    int or Absent
-        In the files' unit; absent also where one of them cannot be read.
+    Returns in the files' unit; absent also where one of them cannot be read.
     """
     if not files:
         return Absent(without)

@@ -24,12 +24,7 @@ _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 def cpu(pinned: Sequence[int] | None = None, root: Path = ROOT) -> Facts:
     """Return model, arrangement, caches and flags.
 
-    Parameters
-    ----------
-    pinned
-        CPUs the workers are pinned to; None: none were chosen.
-    root
-        Root of the file system that is read.
+    `pinned`: CPUs the workers are pinned to; None: none were chosen.
     """
     info = table(root / "proc/cpuinfo")
     where = "/proc/cpuinfo"
@@ -86,15 +81,7 @@ def _core(root: Path, number: int) -> tuple[int | Absent, int | Absent]:
 
 
 def siblings(cpus: Sequence[int], root: Path = ROOT) -> tuple[int, ...]:
-    """Return these CPUs and those that share a core with them (SMT), in order.
-
-    Parameters
-    ----------
-    cpus
-        Numbers of CPUs.
-    root
-        Root of the file system that is read. Where it does not show the topology, only `cpus` are returned.
-    """
+    """Return these CPUs and those that share a core with them (SMT), in order."""
     together = set(cpus)
     for number in cpus:
         shared = text(root / _CPU / f"cpu{number}/topology/thread_siblings_list")
@@ -127,17 +114,7 @@ def _cache_folders(cpus: Sequence[int], root: Path) -> Iterator[Path]:
 def last_cache_bytes(cpus: Sequence[int], root: Path = ROOT) -> int | Absent:
     """Return the size of the last level of cache, summed over all that belong to some of these CPUs.
 
-    Parameters
-    ----------
-    cpus
-        Numbers of CPUs. A cache that several of them share counts once.
-    root
-        Root of the file system that is read.
-
-    Returns
-    -------
-    int or Absent
-        Bytes; absent where the kernel shows no caches.
+    `cpus`: numbers of CPUs. A cache that several of them share counts once.
     """
     found: dict[tuple[int, str], int] = {}
     for folder in _cache_folders(cpus, root):

@@ -25,13 +25,7 @@ class _Toolkit(msgspec.Struct):
 
 
 def host_libraries(root: Path = ROOT) -> Facts:
-    """Return the versions of the CUDA toolkit and of cuDNN on the host; absent where the usual folders have none.
-
-    Parameters
-    ----------
-    root
-        Root of the file system that is read.
-    """
+    """Return the versions of the CUDA toolkit and of cuDNN on the host; absent where the usual folders have none."""
     return {"CUDA toolkit": _toolkit(root), "cuDNN": _cudnn(root)}
 
 

@@ -105,17 +105,7 @@ class Device:
         return Reading(time.monotonic_ns(), self._energy_mj(), ecc_errors, held_down_ns)
 
     def use(self, before: Reading, pids: Mapping[str, int], active: str) -> DeviceUse:
-        """Return the use of the device since `before`, and its present state.
-
-        Parameters
-        ----------
-        before
-            Reading taken at the start of the window.
-        pids
-            Arm to process id, as this host sees it: NVML counts memory by the same ids, for containers too.
-        active
-            The arm whose window it was.
-        """
+        """Return the use of the device since `before`, and its present state."""
         # Energy first: the GPU idles from here on.
         after = Reading(time.monotonic_ns(), self._energy_mj(), self._ecc_errors(), self._held_down_ns())
         rates = self._ask("nvmlDeviceGetUtilizationRates")
@@ -144,19 +134,7 @@ class Device:
         return if_known(lambda memory: int(memory.free), self._ask("nvmlDeviceGetMemoryInfo"))
 
     def others(self, pids: Collection[int]) -> dict[int, int] | Absent:
-        """Return the processes on the GPU that are not among these, with the bytes that each holds (0: not told).
-
-        Parameters
-        ----------
-        pids
-            Process ids, as this host sees them, of workers that are alive on this GPU.
-
-        Returns
-        -------
-        dict of int to int or Absent
-            By process id; absent where NVML does not list these workers, since it then counts in another namespace of
-            process ids, and theirs would pass for those of others.
-        """
+        """Return the processes on the GPU that are not among these, with the bytes that each holds (0: not told)."""
         found = self._processes()
         if isinstance(found, Absent):
             return found

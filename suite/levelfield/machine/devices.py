@@ -30,10 +30,7 @@ _UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 def index_of(name: str) -> int:
     """Return a GPU's index.
 
-    Raises
-    ------
-    LevelfieldError
-        It is neither an index nor a UUID, or no GPU has that UUID.
+    Raises LevelfieldError: it is neither an index nor a UUID, or no GPU has that UUID.
     """
     if _INDEX.fullmatch(name):
         return int(name)
@@ -53,10 +50,7 @@ def index_of(name: str) -> int:
 def uuid_of(index: int) -> str:
     """Return a GPU's UUID, by which containers and CUDA name it whatever order they count in.
 
-    Raises
-    ------
-    LevelfieldError
-        There is no such GPU, or it does not say.
+    Raises LevelfieldError: there is no such GPU, or it does not say.
     """
     with _required_session() as nvml:
         try:
@@ -79,17 +73,7 @@ def _required_session() -> Iterator[Any]:
 def only_visible(
     found: Nvidia, variables: Mapping[str, str] = os.environ, index: Callable[[str], int] = index_of
 ) -> Nvidia:
-    """Leave out the GPUs that the variable hides; all stay where it is not set.
-
-    Parameters
-    ----------
-    found
-        All GPUs of the machine.
-    variables
-        Environment variables; `VARIABLE` holds indices or UUIDs, separated by commas.
-    index
-        Returns the index of a UUID.
-    """
+    """Leave out the GPUs that the variable hides; all stay where it is not set."""
     value = variables.get(VARIABLE)
     if value is None or not found.gpus:
         return found

@@ -44,26 +44,12 @@ FLOOR_TICKS = 2
 
 
 def disturbed(turns: Sequence[Noise], cpus: int) -> str:
-    """Return the reason why a round is called disturbed, in words; empty when it was not.
-
-    Parameters
-    ----------
-    turns
-        What the machine did during each turn of the round.
-    cpus
-        Number of CPUs that were watched (`len(Signals.cpus)`).
-    """
+    """Return the reason why a round is called disturbed, in words; empty when it was not."""
     return "; ".join(map(in_words, reasons(turns, cpus)))
 
 
 def reasons(turns: Sequence[Noise], cpus: int) -> tuple[Reason, ...]:
-    """Return the signals beyond their limits: of a round, or of a single window.
-
-    Parameters
-    ----------
-    turns, cpus
-        As in `disturbed`.
-    """
+    """Return the signals beyond their limits: of a round, or of a single window."""
     if not turns or cpus < 1:
         return ()
     steal = share(turns, lambda noise: noise.steal_ns, cpus)
@@ -99,19 +85,7 @@ def in_words(reason: Reason) -> str:
 def share(turns: Sequence[Noise], signal: Callable[[Noise], int | Absent], cpus: int) -> float:
     """Return a signal's time as a share of the capacity of those turns in which it is known.
 
-    Parameters
-    ----------
-    turns
-        What was observed during each turn of a round.
-    signal
-        Returns the signal of a turn, in nanoseconds, or absent.
-    cpus
-        CPUs that count towards the capacity (elapsed time times CPUs); 1 for a signal that is not per CPU.
-
-    Returns
-    -------
-    float
-        Between 0 and about 1; 0 where no turn has the signal.
+    `signal`: returns the signal of a turn, in nanoseconds, or absent.
     """
     known = [(value, noise.elapsed_ns) for noise in turns if not isinstance(value := signal(noise), Absent)]
     capacity_ns = sum(elapsed for _, elapsed in known) * cpus

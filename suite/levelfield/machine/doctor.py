@@ -10,12 +10,7 @@ from levelfield.machine.reading import ROOT
 def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
     """Return all findings, tools first, then room, then noise. Takes a few seconds and changes nothing.
 
-    Parameters
-    ----------
-    needs
-        What a run needs of the machine; None: what all frameworks together need.
-    root
-        Root of the file system that is read.
+    `needs`: what a run needs of the machine; None: what all frameworks together need.
     """
     needs = needs or Needs()
     engine = tools.container_engine(needs)

@@ -55,10 +55,7 @@ def address() -> Address:
 
     The SDK's own functions take the default engine where a context is missing.
 
-    Raises
-    ------
-    LevelfieldError
-        The context that is named is missing, or docker's configuration cannot be read.
+    Raises LevelfieldError: the context that is named is missing, or docker's configuration cannot be read.
     """
     folder = Path(os.environ.get("DOCKER_CONFIG") or "~/.docker").expanduser()
     host, name = os.environ.get("DOCKER_HOST"), os.environ.get("DOCKER_CONTEXT")
@@ -139,15 +136,8 @@ def engine() -> Facts:
 def connect(timeout_s: int) -> docker.DockerClient:
     """Return a client of the engine at `address`; raises one of `ENGINE_ERRORS` where none answers.
 
-    Parameters
-    ----------
-    timeout_s
-        How long a single answer of the engine may take, in seconds.
-
-    Raises
-    ------
-    LevelfieldError
-        As `address` does; or the engine is to be reached by SSH, and nothing here can.
+    `timeout_s`: how long a single answer of the engine may take, in seconds. Raises LevelfieldError: as `address` does;
+    or the engine is to be reached by SSH, and nothing here can.
     """
     there = address()
     check_socket(there)
@@ -165,11 +155,8 @@ def check_socket(there: Address) -> None:
 
     The error says what is wrong more plainly than the SDK's does, which also forgets the socket it could not connect.
 
-    Raises
-    ------
-    OSError
-        FileNotFoundError: no engine is installed or it never started; ConnectionRefusedError: it stopped;
-        PermissionError: this user may not talk to it.
+    Raises OSError: FileNotFoundError: no engine is installed or it never started; ConnectionRefusedError: it stopped;
+    PermissionError: this user may not talk to it.
     """
     if there.is_local:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:

@@ -22,29 +22,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def ok(topic: str, message: str) -> Finding:
-    """Return a finding that needs no action.
-
-    Parameters
-    ----------
-    topic
-        Heading of the finding, such as `memory`.
-    message
-        A full sentence.
-    """
+    """Return a finding that needs no action."""
     return Finding(topic, "ok", message)
 
 
 def warn(topic: str, message: str, fix: str) -> Finding:
     """Return a finding of something that limits a run but does not prevent it.
 
-    Parameters
-    ----------
-    topic
-        Heading of the finding, such as `memory`.
-    message
-        A full sentence.
-    fix
-        What to do about it; not empty.
+    `fix`: what to do about it; not empty.
     """
     return Finding(topic, "warn", message, fix)
 
@@ -52,32 +37,13 @@ def warn(topic: str, message: str, fix: str) -> Finding:
 def bad(topic: str, message: str, fix: str) -> Finding:
     """Return a finding of something that prevents a run.
 
-    Parameters
-    ----------
-    topic
-        Heading of the finding, such as `memory`.
-    message
-        A full sentence.
-    fix
-        What to do about it; not empty.
+    `fix`: what to do about it; not empty.
     """
     return Finding(topic, "bad", message, fix)
 
 
 def check(topic: str, message: str, fix: str, *, passed: bool) -> Finding:
-    """Return a finding that is `ok` or a warning.
-
-    Parameters
-    ----------
-    topic
-        Heading of the finding, such as `memory`.
-    message
-        A full sentence, the same in both cases.
-    fix
-        What to do about it where the check fails.
-    passed
-        Whether nothing has to be done.
-    """
+    """Return a finding that is `ok` or a warning."""
     return ok(topic, message) if passed else warn(topic, message, fix)
 
 

@@ -28,14 +28,7 @@ SAME_MACHINE = ("cpu", "memory", "virtualisation")
 def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, root: Path = ROOT) -> Fingerprint:
     """Return group to name to value; what cannot be read is absent with the reason, never left out or zero.
 
-    Parameters
-    ----------
-    cpus
-        CPUs the workers are pinned to; None: none were chosen.
-    identify
-        Add the host's and the user's name. Without it nothing here names a host or a person.
-    root
-        Root of the file system that is read.
+    `cpus`: CPUs the workers are pinned to; None: none were chosen.
 
     Notes
     -----
@@ -63,16 +56,7 @@ def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, ro
 def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
     """Return the differences between two fingerprints, except those that are volatile.
 
-    Parameters
-    ----------
-    before, after
-        Fingerprints, the older one first. A fact that one of them lacks, in a group of which it has others, is no
-        difference: another release of Levelfield did not ask for it.
-
-    Returns
-    -------
-    list of str
-        One phrase for each difference, sorted by group and name; empty for the same machine in the same state.
+    Returns one phrase for each difference, sorted by group and name; empty for the same machine in the same state.
     """
     old, new = (
         {
@@ -93,13 +77,7 @@ def changed(before: Fingerprint, after: Fingerprint) -> list[str]:
 
 
 def same_machine(before: Fingerprint, now: Fingerprint) -> bool:
-    """Return whether processor, memory and virtualisation are unchanged (`SAME_MACHINE`).
-
-    Parameters
-    ----------
-    before, now
-        Fingerprints.
-    """
+    """Return whether processor, memory and virtualisation are unchanged (`SAME_MACHINE`)."""
     first, second = ({group: each.get(group, {}) for group in SAME_MACHINE} for each in (before, now))
     return not changed(first, second)
 

@@ -46,13 +46,7 @@ _PROBLEMS = {
 
 
 def gpu(root: Path = ROOT) -> Facts:
-    """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read.
-
-    Parameters
-    ----------
-    root
-        Root of the file system in which the kernel module tells which one it is.
-    """
+    """Return driver, CUDA version it supports, and each device; serial numbers and identifiers are never read."""
     with session() as nvml:
         return {"driver": Absent(nvml.reason)} if isinstance(nvml, Problem) else _facts(nvml, root)
 
@@ -126,12 +120,6 @@ def _facts(nvml: Any, root: Path) -> Facts:  # noqa: ANN401  (a module without t
 
 
 def kernel_module(root: Path) -> str | Absent:
-    """Return which of NVIDIA's two kernel modules is loaded: `open` or `proprietary`.
-
-    Parameters
-    ----------
-    root
-        Root of the file system that is read.
-    """
+    """Return which of NVIDIA's two kernel modules is loaded: `open` or `proprietary`."""
     told = text(root / "proc/driver/nvidia/version")
     return if_known(lambda words: "open" if "Open Kernel Module" in words else "proprietary", told)

@@ -17,22 +17,7 @@ _FULL_SPEED = 0
 
 
 def of(nvml: Any, ask: Callable[..., Any], device: object) -> Facts:  # noqa: ANN401  (a module without types)
-    """Return the facts of a device.
-
-    Parameters
-    ----------
-    nvml
-        The opened library.
-    ask
-        Calls a function of the library with arguments; returns its answer, or why there is none.
-    device
-        The library's handle.
-
-    Returns
-    -------
-    dict
-        Name to value. What the device or the driver does not support is absent with NVML's reason.
-    """
+    """Return the facts of a device."""
     ecc, mig = ask(nvml.nvmlDeviceGetEccMode, device), ask(nvml.nvmlDeviceGetMigMode, device)
     graphics, memory = nvml.NVML_CLOCK_GRAPHICS, nvml.NVML_CLOCK_MEM
     return {

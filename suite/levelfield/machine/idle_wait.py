@@ -25,18 +25,8 @@ LIMIT_NS = 300_000_000
 def wait_until_idle(workers: Mapping[str, int | None], *, limit_ns: int = LIMIT_NS) -> IdleWait:
     """Sleep until the CPU clocks of all workers stop advancing, or the limit is reached.
 
-    Parameters
-    ----------
-    workers
-        Arm to process id, as this process sees it; None or 0 where it does not see it.
-    limit_ns
-        The longest wait, nanoseconds.
-
-    Returns
-    -------
-    IdleWait
-        How long it took, which workers were still computing at the limit, and which have no clock that can be read. A
-        worker that ended meanwhile is neither.
+    `workers`: arm to process id, as this process sees it; None or 0 where it does not see it. `limit_ns`: the longest
+    wait, nanoseconds.
     """
     began_ns = now_ns = time.monotonic_ns()
     clocks = {arm: counters.family_cpu_ns(pid) if pid else Absent("unseen") for arm, pid in workers.items()}

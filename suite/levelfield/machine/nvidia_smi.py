@@ -71,15 +71,7 @@ _NUMBERS: dict[str, tuple[tuple[str, ...], str, int]] = {
 def facts(limit_s: float = LIMIT_S) -> Facts:
     """Return facts of the GPUs by `nvidia-smi -q -x`, where it is on PATH.
 
-    Parameters
-    ----------
-    limit_s
-        Time for an answer, in seconds; the program is killed after it.
-
-    Returns
-    -------
-    dict
-        As `parse`; or `output`, absent with the reason.
+    `limit_s`: time for an answer, in seconds; the program is killed after it.
     """
     program = shutil.which("nvidia-smi")
     if program is None:
@@ -116,10 +108,8 @@ def parse(content: bytes) -> Facts:
     Facts are named `device 0 default power limit mW` and so on, GPUs in the order of their buses, as NVML counts them.
     A value that this driver does not report is absent with the reason.
 
-    Raises
-    ------
-    LevelfieldError
-        It is no output of `nvidia-smi -q -x`, is truncated, or its document type declares something.
+    Raises LevelfieldError: it is no output of `nvidia-smi -q -x`, is truncated, or its document type declares
+    something.
     """
     found: Facts = {}
     for index, gpu in enumerate(_read(content)):

@@ -19,18 +19,7 @@ def mark_of(pid: int) -> str:
 
 
 def is_dead(mark: str) -> bool:
-    """Return whether a mark is of a supervisor that can be shown to be dead.
-
-    Parameters
-    ----------
-    mark : str
-        As `mark_of` made it, here or elsewhere; anything else has no known owner.
-
-    Returns
-    -------
-    bool
-        False for a live supervisor, and for one of another boot, host or namespace, of which nothing is known.
-    """
+    """Return whether a mark is of a supervisor that can be shown to be dead."""
     pid, _, rest = mark.partition(_SEPARATOR)
     started, _, surroundings = rest.partition(_SEPARATOR)
     if not (pid.isdigit() and started.isdigit()) or surroundings != _SEPARATOR.join(_surroundings()):

@@ -39,17 +39,7 @@ def now(seconds: float = _NOW_SECONDS) -> list[Finding]:
 
 
 def describe(noise: Noise, watched: int, busiest: list[str]) -> list[Finding]:
-    """Compare a moment's noise with the same limits as a round's.
-
-    Parameters
-    ----------
-    noise
-        What happened.
-    watched
-        Number of CPUs it happened on.
-    busiest
-        Other processes that used a CPU, in words.
-    """
+    """Compare a moment's noise with the same limits as a round's."""
     found: list[Finding] = []
     if isinstance(noise.steal_ns, Absent):
         found.append(warn("stolen time", f"It is not known: {noise.steal_ns.reason}.", "Watch the ratios' intervals."))

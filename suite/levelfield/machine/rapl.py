@@ -95,16 +95,6 @@ def spent_uj(before: Sequence[Package] | Absent, after: Sequence[Package] | Abse
 
     A counter that is lower than before has begun again once; that it did so twice cannot be seen, and would need a
     window of minutes at the least.
-
-    Parameters
-    ----------
-    before, after
-        Readings of the same packages in the same order, or why there is none.
-
-    Returns
-    -------
-    int or Absent
-        Microjoules; absent where a reading is, or where the number of packages changed.
     """
     return if_known(_spent_uj, after, before)
 

@@ -17,15 +17,7 @@ _T = TypeVar("_T")
 
 
 def if_known(function: Callable[..., _T], *values: object) -> _T | Absent:
-    """Return what a function makes of values, or the first of them that is absent.
-
-    Parameters
-    ----------
-    function
-        Called with all values, where none is absent.
-    values
-        Facts, counters or absent values.
-    """
+    """Return what a function makes of values, or the first of them that is absent."""
     for value in values:
         if isinstance(value, Absent):
             return value
@@ -35,10 +27,7 @@ def if_known(function: Callable[..., _T], *values: object) -> _T | Absent:
 def text(path: Path) -> str | Absent:
     """Return a small file's content without surrounding white space.
 
-    Returns
-    -------
-    str or Absent
-        Absent when it is not there, may not be read, or is empty; the reason names the file.
+    Returns absent when it is not there, may not be read, or is empty; the reason names the file.
     """
     try:
         content = path.read_text(encoding="utf-8", errors="replace").strip("\0 \t\r\n")
@@ -83,19 +72,7 @@ def table(path: Path) -> dict[str, str]:
 def entry(values: dict[str, str], name: str, where: str) -> Fact:
     """Return one entry of a table, as an integer where it is one.
 
-    Parameters
-    ----------
-    values
-        Entries by name, as `table` returns them.
-    name
-        Name of the entry.
-    where
-        Path of the file, for the reason of an absent value.
-
-    Returns
-    -------
-    int, str or Absent
-        Absent where the table has no such entry, or an empty one.
+    Returns absent where the table has no such entry, or an empty one.
     """
     value = values.get(name, "")
     if not value:
@@ -104,20 +81,7 @@ def entry(values: dict[str, str], name: str, where: str) -> Fact:
 
 
 def kibibytes(info: dict[str, str], name: str) -> int | Absent:
-    """Return an entry of `/proc/meminfo` (`24684096 kB`) in bytes.
-
-    Parameters
-    ----------
-    info
-        The file's entries, by name.
-    name
-        Such as `MemTotal`.
-
-    Returns
-    -------
-    int or Absent
-        Bytes: the file's kB are units of 1,024 (proc_meminfo(5)). Absent where there is no such entry.
-    """
+    """Return an entry of `/proc/meminfo` (`24684096 kB`) in bytes."""
     found = re.fullmatch(r"(\d+) kB", info.get(name, ""))
     return int(found[1]) * 1024 if found else Absent(f"/proc/meminfo does not say {name}")
 

@@ -32,15 +32,7 @@ def _existing(folder: Path) -> Path:
 
 
 def disk(folder: Path, needed_bytes: int) -> Finding:
-    """Check that a disk has the space and the inodes that a run needs, and may be written.
-
-    Parameters
-    ----------
-    folder
-        A folder on the disk, named in the message.
-    needed_bytes
-        What the run will write there.
-    """
+    """Check that a disk has the space and the inodes that a run needs, and may be written."""
     topic = "disk"
     fix = "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk."
     there = os.statvfs(folder)
@@ -56,15 +48,7 @@ def disk(folder: Path, needed_bytes: int) -> Finding:
 
 
 def memory(needs: Needs, root: Path = ROOT) -> Finding:
-    """Compare the available memory, within this process's limit, with what the largest worker needs.
-
-    Parameters
-    ----------
-    needs
-        Below `memory_bytes` the finding is a warning.
-    root
-        Root of the file system that is read.
-    """
+    """Compare the available memory, within this process's limit, with what the largest worker needs."""
     topic = "memory"
     available = kibibytes(table(root / "proc/meminfo"), "MemAvailable")
     if isinstance(available, Absent):
@@ -94,13 +78,7 @@ def nodes(root: Path = ROOT) -> list[Finding]:
 
 
 def cpus_allowed(present: tuple[int, ...], arranged: topology.Topology) -> Finding:
-    """Check the CPUs that this process may use; of several faults the one that distorts most is named.
-
-    Parameters
-    ----------
-    present
-        Numbers of the CPUs that are online.
-    """
+    """Check the CPUs that this process may use; of several faults the one that distorts most is named."""
     topic, allowed = "CPUs", arranged.allowed
     for notice in notices.of_cpus(len(allowed), arranged.quota):
         return warn(topic, notice.message, notice.remedy)

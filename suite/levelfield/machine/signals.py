@@ -117,13 +117,7 @@ class Signals:
         self._rapl.close()
 
     def snapshot(self, workers: Mapping[str, int]) -> Snapshot:
-        """Read all counters.
-
-        Parameters
-        ----------
-        workers
-            Arm to process id, as this process sees it (for a container: the `State.Pid` of the engine).
-        """
+        """Read all counters."""
         self._watch_quotas(("self", *workers.values()))
         stat, vmstat, pressure = map(_content, (self._stat, self._vmstat, self._pressure))
         lines = self._lines(stat)
@@ -216,12 +210,7 @@ class Signals:
 def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
     """Return what happened between two snapshots.
 
-    Parameters
-    ----------
-    before, after
-        Snapshots of the same CPUs and, but for workers that started or ended, of the same workers.
-    active
-        The arm whose turn it was; all other workers should have been idle. None: it was no arm's turn.
+    `active`: the arm whose turn it was; all other workers should have been idle. None: it was no arm's turn.
 
     Notes
     -----

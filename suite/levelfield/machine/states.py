@@ -37,17 +37,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def key_of(machine: Fingerprint, image: Image, cpus: int) -> str:
-    """Return what names a machine, and what its probe runs in.
-
-    Parameters
-    ----------
-    machine
-        Facts of the machine, of which those in `SAME_MACHINE` count.
-    image
-        Of the canary.
-    cpus
-        That are probed.
-    """
+    """Return what names a machine, and what its probe runs in."""
     facts = {group: machine.get(group, {}) for group in SAME_MACHINE}
     inside = image.lock_sha256 or np.__version__  # what is not locked is what this process has
     content = (PROBE, cpus, image.launcher, inside, image.python, facts)
@@ -57,12 +47,7 @@ def key_of(machine: Fingerprint, image: Image, cpus: int) -> str:
 def load(machine: str, today: dt.date | None = None) -> MachineProbe | None:
     """Return the low modes that are known of a machine; None: none are, or the file is damaged.
 
-    Parameters
-    ----------
-    machine
-        As `key_of` returns it.
-    today
-        The day from which older runs are forgotten; None: it is asked.
+    `today`: the day from which older runs are forgotten; None: it is asked.
     """
     seen = [each.low for each in _read() if each.machine == machine and _is_recent(each, today)]
     if not seen:
@@ -77,14 +62,7 @@ def load(machine: str, today: dt.date | None = None) -> MachineProbe | None:
 def keep(machine: str, own: MachineLevels | None, today: dt.date | None = None) -> bool:
     """Keep what a run saw, where it saw two modes, the lower one no higher than is known; return whether it is kept.
 
-    Parameters
-    ----------
-    machine
-        As `key_of` returns it.
-    own
-        Levels of the run's own probes, without what was kept before: a level that no run sees any more is forgotten.
-    today
-        The day of the run; None: it is asked.
+    `today`: the day of the run; None: it is asked.
     """
     if own is None or own.kept or own.low_share < LEAST_SHARE or knowledge(own) != "two states seen":
         return False

@@ -27,12 +27,7 @@ INSTALL = (
 def findings(engine: Facts, here: Nvidia) -> list[Finding]:
     """Judge what the engine reports; nothing where there is no engine, no driver or no GPU.
 
-    Parameters
-    ----------
-    engine
-        As `machine.engine.described` returns it; empty where none answers.
-    here
-        Driver and GPUs of this machine.
+    `engine`: as `machine.engine.described` returns it; empty where none answers.
     """
     if not engine or here.driver is None or not here.gpus:
         return []

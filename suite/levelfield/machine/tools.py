@@ -56,17 +56,7 @@ def container_engine(needs: Needs) -> Engine:
 
 
 def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
-    """Return why no engine answers.
-
-    Parameters
-    ----------
-    error
-        What opening its socket gave.
-    there
-        Where it was looked for.
-    installed
-        Whether its program is on this machine.
-    """
+    """Return why no engine answers."""
     topic, without = "container engine", "Without it the same locks run in virtual environments."
     if isinstance(error, PermissionError):
         message = f"One is running, but this user may not talk to it. {without}"
@@ -83,13 +73,7 @@ def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
 
 
 def engine_found(facts: Facts, there: Address) -> Finding:
-    """Describe the engine that answers.
-
-    Parameters
-    ----------
-    facts, there
-        What it says about itself, and where it is.
-    """
+    """Describe the engine that answers."""
     message = (
         f"{facts['engine']} {facts['version']} (API {facts['API version']}), by {facts['named by']}, storage driver "
         f"{facts['storage driver']}, control groups v{facts['cgroup version']}."
@@ -101,20 +85,7 @@ def engine_found(facts: Facts, there: Address) -> Finding:
 
 
 def registry(client: docker.DockerClient, image: str) -> Finding:
-    """Ask the engine whether it reaches its image registry: only a base by digest needs it.
-
-    Parameters
-    ----------
-    client
-        A connected engine.
-    image
-        Reference of an image to ask the registry about; it is not pulled.
-
-    Returns
-    -------
-    Finding
-        Always `ok`, since bases are made from Debian packages by default; the message says whether it was reached.
-    """
+    """Ask the engine whether it reaches its image registry: only a base by digest needs it."""
     topic = "image registry"
     try:
         client.api.inspect_distribution(image)  # type: ignore[no-untyped-call]
@@ -145,20 +116,7 @@ def wheels(needs: Needs) -> Finding:
 
 
 def python_of_locks(needs: Needs, *, engine: bool) -> Finding:
-    """Look for the Python that most locks are for, which virtual environments need.
-
-    Parameters
-    ----------
-    needs
-        `python` is the minor version to look for.
-    engine
-        Whether a container engine answers. If so, a Python that is missing does not matter.
-
-    Returns
-    -------
-    Finding
-        `bad` where neither that Python nor an engine is found.
-    """
+    """Look for the Python that most locks are for, which virtual environments need."""
     topic = "Python"
     if f"{sys.version_info[0]}.{sys.version_info[1]}" == needs.python:
         return ok(topic, f"This is Python {needs.python}, which most locks are for.")

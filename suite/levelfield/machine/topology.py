@@ -79,29 +79,15 @@ class Topology(msgspec.Struct, frozen=True):
     def memory_nodes(self, cpus: Sequence[int]) -> tuple[int, ...]:
         """Return the NUMA nodes that memory should be taken from by a program that is pinned to some CPUs.
 
-        Parameters
-        ----------
-        cpus
-            Numbers of the CPUs.
-
-        Returns
-        -------
-        tuple of int
-            The CPUs' own nodes, in order; for a node without memory, the nearest ones that have some. Empty where no
-            more than one node of the machine has memory, so that there is nothing to choose.
+        Returns the CPUs' own nodes, in order; for a node without memory, the nearest ones that have some. Empty where
+        no more than one node of the machine has memory, so that there is nothing to choose.
         """
         if sum(node.memory_bytes != 0 for node in self.nodes) < 2:
             return ()
         return tuple(sorted({near for cpu in cpus for near in self._near(self.cpu(cpu).node)}))
 
     def least_memory_bytes(self, nodes: Sequence[int]) -> int | None:
-        """Return the memory of the smallest of some NUMA nodes; None: of no nodes, or the kernel does not say.
-
-        Parameters
-        ----------
-        nodes
-            Their numbers.
-        """
+        """Return the memory of the smallest of some NUMA nodes; None: of no nodes, or the kernel does not say."""
         sizes = [node.memory_bytes for node in self.nodes if node.number in nodes]
         return min((size for size in sizes if isinstance(size, int)), default=None)
 
@@ -119,24 +105,12 @@ class Topology(msgspec.Struct, frozen=True):
 
 
 def unknown(cpus: Sequence[int]) -> Topology:
-    """Return the topology of CPUs of which nothing is known: each has a core of its own, and may be used.
-
-    Parameters
-    ----------
-    cpus
-        Their numbers.
-    """
+    """Return the topology of CPUs of which nothing is known: each has a core of its own, and may be used."""
     return Topology(cpus={number: Cpu(number, core=number) for number in cpus}, allowed=tuple(cpus))
 
 
 def read(root: Path = ROOT) -> Topology:
-    """Read the topology of this machine.
-
-    Parameters
-    ----------
-    root
-        Root of the file system that is read.
-    """
+    """Read the topology of this machine."""
     affinity = _affinity(root)
     numbers = online(root) or affinity or ()
     nodes = _nodes(numbers, root)
@@ -164,12 +138,7 @@ def read(root: Path = ROOT) -> Topology:
 def placement(pinned: Sequence[int] | None, topology: Topology) -> Facts:
     """Return where workers run: NUMA nodes, kinds of core, and what their cores' other threads do.
 
-    Parameters
-    ----------
-    pinned
-        CPUs the workers are pinned to; None: none were chosen.
-    topology
-        Of the machine.
+    `pinned`: CPUs the workers are pinned to; None: none were chosen.
     """
     kinds = [topology.kinds[kind] for kind in sorted({topology.cpu(number).kind for number in pinned or ()})]
     cores = {(cpu.core, cpu.kind) for cpu in topology.cpus.values()}
@@ -184,13 +153,7 @@ def placement(pinned: Sequence[int] | None, topology: Topology) -> Facts:
 
 
 def layout(topology: Topology) -> Facts:
-    """Return the CPUs and the memory of each NUMA node, and how far the nodes are from one another.
-
-    Parameters
-    ----------
-    topology
-        Of the machine.
-    """
+    """Return the CPUs and the memory of each NUMA node, and how far the nodes are from one another."""
     if not topology.nodes:
         return dict.fromkeys(("NUMA layout", "NUMA distances"), Absent("the kernel shows no NUMA nodes"))
     rows = [" ".join(map(str, node.distances.values())) for node in topology.nodes]

@@ -15,10 +15,7 @@ MOST_BYTES = 12 << 30
 def limit_bytes(node_bytes: int | None = None, root: Path = ROOT) -> int:
     """Return what a worker may take: a share of the memory that there is for it, up to 12 GiB.
 
-    Parameters
-    ----------
-    node_bytes
-        Memory of the NUMA node that it is bound to; None: it is bound to none.
+    `node_bytes`: memory of the NUMA node that it is bound to; None: it is bound to none.
     """
     allowed = limits(root)["memory limit bytes"]
     there = [node_bytes or psutil.virtual_memory().total, *([allowed] if isinstance(allowed, int) else [])]

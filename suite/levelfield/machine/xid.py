@@ -153,17 +153,7 @@ class KernelLog:
 def codes_of(text: str, address: PciAddress) -> list[int]:
     """Return the codes of the driver's lines about the GPU at `address`.
 
-    Parameters
-    ----------
-    text
-        Lines of the kernel's log.
-    address
-        PCI address of the GPU; lines about other GPUs are ignored.
-
-    Returns
-    -------
-    list of int
-        XID codes in the order of the lines, repeated as the driver repeats them.
+    `text`: lines of the kernel's log.
 
     Examples
     --------

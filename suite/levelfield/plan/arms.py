@@ -29,10 +29,8 @@ _ARM = re.compile(r"(?P<place>[^+#]+(?:\+[^+#=]+)*)(?P<settings>(?:\+[^+#=]+=[^+
 def parse(text: str) -> Arm:
     """Read an arm; the inverse of `Arm.id`.
 
-    Raises
-    ------
-    LevelfieldError
-        Its backend, version, launcher or one of its settings is not known; what there is, is listed.
+    Raises LevelfieldError: its backend, version, launcher or one of its settings is not known; what there is, is
+    listed.
     """
     found = _ARM.fullmatch(text.strip())
     if found is None:
@@ -82,10 +80,7 @@ def _settings(info: BackendInfo, chosen: dict[str, str]) -> dict[str, str]:
 def of_one_launcher(arms: Sequence[Arm]) -> tuple[Arm, ...]:
     """Return arms of which none names a launcher of its own.
 
-    Raises
-    ------
-    LevelfieldError
-        One does: only the two of an `ab` may live in different places.
+    Raises LevelfieldError: one does: only the two of an `ab` may live in different places.
     """
     named = next((arm for arm in arms if arm.launcher), None)
     if named is not None:

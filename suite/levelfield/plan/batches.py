@@ -33,28 +33,8 @@ def by_scenario(
 ) -> dict[ScenarioName, Batches]:
     """Return the models of every scenario whose calls have a batch, and of every training, each with its batches.
 
-    Parameters
-    ----------
-    selection
-        Batches and scenarios that the user named, and the user's own file.
-    profile
-        Models and batches where the user named none.
-    models, scenarios, arms, precisions
-        All of the run.
-    device : {"cpu", "cuda"}
-        Where they compute.
-
-    Returns
-    -------
-    dict
-        Without the scenarios that measure one item at a time. A training that no arm can do has no models, unless the
-        user named it.
-
-    Raises
-    ------
-    LevelfieldError
-        A batch cannot be measured, one item at a time would be called throughput, or a training was named and no arm
-        can train, or none can in a precision that was asked for.
+    Raises LevelfieldError: a batch cannot be measured, one item at a time would be called throughput, or a training was
+    named and no arm can train, or none can in a precision that was asked for.
     """
     if selection.own is None:
         models = [name for name in models if zoo.get(name).operator is None]
@@ -99,10 +79,7 @@ def _trains(
 def checked(batches: Sequence[int]) -> tuple[int, ...]:
     """Return batches that a user named, each once.
 
-    Raises
-    ------
-    LevelfieldError
-        A batch is empty, or larger than `MAX_BATCH`.
+    Raises LevelfieldError: a batch is empty, or larger than `MAX_BATCH`.
     """
     for batch in batches:
         if not 1 <= batch <= MAX_BATCH:

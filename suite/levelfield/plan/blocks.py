@@ -37,29 +37,8 @@ def cases(
 ) -> tuple[Case, ...]:
     """Return the cases, in the order in which they are measured.
 
-    Parameters
-    ----------
-    scenarios, chosen, precisions, threads
-        What was asked for; `chosen` are the models.
-    batches
-        By scenario and model. Models that a scenario does not name are left out of it; scenarios that do not stand here
-        are measured one by one.
-    device : {"cpu", "cuda"}
-        Where they are computed.
-    processes
-        Numbers of processes that train together: every training is a case of its own for each.
-    depths
-        Of the models that answer token by token.
-    kv_caches
-        What they answer with: `static`, `growing` or both.
-    trained
-        Those of the precisions in which an arm trains.
-
-    Raises
-    ------
-    LevelfieldError
-        No model that was asked for can be measured in any of the scenarios; or one is an operator, and operators are
-        not asked for.
+    Raises LevelfieldError: no model that was asked for can be measured in any of the scenarios; or one is an operator,
+    and operators are not asked for.
     """
     _refuse_operators(scenarios, chosen)
     found = tuple(
@@ -106,21 +85,7 @@ def _refuse_networks(scenarios: Sequence[str], chosen: Sequence[str]) -> None:
 def blocks(cases: Sequence[Case], arms: tuple[Arm, ...], selection: Selection, profile: Profile) -> tuple[Block, ...]:
     """Return one block for every case, in their order; one block of latency has the control.
 
-    Parameters
-    ----------
-    cases
-        What is measured.
-    arms
-        All arms of the run; training blocks have only those that can train.
-    selection
-        Names the control, and the arm to slow down.
-    profile
-        Generations of each kind of block.
-
-    Raises
-    ------
-    LevelfieldError
-        The backend named as control, or the arm to slow down, is none of these.
+    Raises LevelfieldError: the backend named as control, or the arm to slow down, is none of these.
     """
     latencies = [case for case in cases if case.scenario == "latency"]
     latencies = latencies or [case for case in cases if case.definition.on_device][:1]

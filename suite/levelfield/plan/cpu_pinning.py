@@ -27,19 +27,7 @@ class Pool(msgspec.Struct, frozen=True):
     """Why the pool has no more of them, in words: `in one NUMA node (node 0)`."""
 
     def too_small(self, asked: str, needed: int, *, choose: str, why: str) -> LevelfieldError:
-        """Return the error that a pool has too few CPUs.
-
-        Parameters
-        ----------
-        asked
-            What was asked for, the beginning of a sentence.
-        needed
-            How many CPUs that takes.
-        choose
-            An option with the largest value that this pool allows.
-        why
-            Why no more CPUs are used than there are.
-        """
+        """Return the error that a pool has too few CPUs."""
         where = "".join(f" {limit}" for limit in self.limits)
         wider = ", or add --cpus all, which lifts this limit" if self.limits and needed <= self.allowed else ""
         return LevelfieldError(
@@ -51,19 +39,10 @@ class Pool(msgspec.Struct, frozen=True):
 def pool(requested: Requested, topology: Topology) -> Pool:
     """Choose the CPUs that a run may use.
 
-    Parameters
-    ----------
-    requested
-        CPUs that the user named, or all. None named: of the CPUs that this process may use, those of one NUMA node: the
-        one with the most cores, and of equal nodes the one with the lowest number; nodes without memory come last. Of
-        these, the ones of the fastest kind of core.
-    topology
-        Of the machine.
-
-    Raises
-    ------
-    LevelfieldError
-        A CPU is named that this process may not use.
+    `requested`: CPUs that the user named, or all. None named: of the CPUs that this process may use, those of one NUMA
+    node: the one with the most cores, and of equal nodes the one with the lowest number; nodes without memory come
+    last. Of these, the ones of the fastest kind of core. Raises LevelfieldError: a CPU is named that this process may
+    not use.
     """
     named = topology.allowed if requested == "all" else requested
     refused = tuple(sorted(set(named).difference(topology.allowed)))
@@ -92,17 +71,8 @@ def pool(requested: Requested, topology: Topology) -> Pool:
 def counts(requested: Sequence[int], pool: Pool) -> tuple[int, ...]:
     """Return the numbers of threads to measure with, in rising order.
 
-    Parameters
-    ----------
-    requested
-        Numbers that the user named; empty: one thread for every core that can compute all the time.
-    pool
-        CPUs that the run may use.
-
-    Raises
-    ------
-    LevelfieldError
-        A number is below one, above that of the CPUs, or named twice.
+    `requested`: numbers that the user named; empty: one thread for every core that can compute all the time. Raises
+    LevelfieldError: a number is below one, above that of the CPUs, or named twice.
     """
     if not requested:
         return (pool.cores,)
@@ -122,36 +92,14 @@ def counts(requested: Sequence[int], pool: Pool) -> tuple[int, ...]:
 
 
 def pinned(threads: int, cpus: Sequence[int], topology: Topology) -> tuple[int, ...]:
-    """Choose CPUs to pin workers to, one of every core first, those of one NUMA node before those of the next.
-
-    Parameters
-    ----------
-    threads
-        How many to choose.
-    cpus
-        Numbers of the CPUs to choose from.
-    topology
-        Of the machine.
-
-    Returns
-    -------
-    tuple of int
-        Sorted; all of `cpus` where there are no more.
-    """
+    """Choose CPUs to pin workers to, one of every core first, those of one NUMA node before those of the next."""
     return tuple(sorted(_in_order(cpus, topology)[:threads]))
 
 
 def in_shares(cpus: Sequence[int], processes: int, topology: Topology) -> tuple[int, ...]:
     """Order CPUs so that equal shares of them, one after the other, divide as few cores and NUMA nodes as possible.
 
-    Parameters
-    ----------
-    cpus
-        Numbers of the CPUs.
-    processes
-        How many shares there will be.
-    topology
-        Of the machine.
+    `processes`: how many shares there will be.
     """
     of_core: dict[tuple[int, int], list[int]] = {}
     for number in sorted(cpus):

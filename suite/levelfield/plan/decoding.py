@@ -39,22 +39,8 @@ def models_of(
 ) -> dict[str, tuple[int, ...]]:
     """Return the models among those of the run that answer token by token, each with its depths.
 
-    Parameters
-    ----------
-    selection
-        Models and depths that the user named.
-    profile
-        Its name: depths where the user named none.
-    models, scenarios, arms
-        All of the run.
-    device
-        Where the arms compute.
-
-    Raises
-    ------
-    LevelfieldError
-        A model that was named does not answer token by token, or no arm does; a depth is none or does not fit; or
-        depths were named and no scenario has any.
+    Raises LevelfieldError: a model that was named does not answer token by token, or no arm does; a depth is none or
+    does not fit; or depths were named and no scenario has any.
     """
     asked = [each for each in scenarios if each.decodes]
     if not asked:
@@ -97,17 +83,7 @@ def models_of(
 def check_room(batches: Mapping[str, Sequence[int]], most_bytes: int) -> None:
     """Refuse batches whose caches do not fit into a worker's memory.
 
-    Parameters
-    ----------
-    batches
-        By model, of those that answer token by token.
-    most_bytes
-        That a worker may take.
-
-    Raises
-    ------
-    LevelfieldError
-        The weights and one cache, of float32, take more. A backend may still need more than that.
+    Raises LevelfieldError: the weights and one cache, of float32, take more. A backend may still need more than that.
     """
     for name, sizes in batches.items():
         model = zoo.get(name)
@@ -127,17 +103,7 @@ def check_room(batches: Mapping[str, Sequence[int]], most_bytes: int) -> None:
 def kv_caches_of(selection: Selection, scenarios: Sequence[Scenario], arms: Sequence[Arm]) -> tuple[KVCache, ...]:
     """Return the caches that models answer token by token with, the static one first.
 
-    Parameters
-    ----------
-    selection
-        Caches that the user named; none: static ones.
-    scenarios, arms
-        All of the run.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such cache, no scenario has one, or no arm keeps one that grows.
+    Raises LevelfieldError: there is no such cache, no scenario has one, or no arm keeps one that grows.
     """
     asked = known("cache", selection.kv_caches, get_args(KVCache))
     if asked and not any(each.decodes for each in scenarios):

@@ -15,20 +15,7 @@ OPERATORS = "single operators"
 
 
 def why_not(backend: str, model: str) -> str:
-    """Say why a backend does not compute a model; empty where it does.
-
-    Parameters
-    ----------
-    backend
-        Name of the backend.
-    model
-        Name of a model of the zoo, or of a user's own file.
-
-    Returns
-    -------
-    str
-        A sentence.
-    """
+    """Say why a backend does not compute a model; empty where it does."""
     info = registry.get(backend)
     if zoo.has_own_weights(model):
         taken = info.sized and _has(info, model)
@@ -41,15 +28,7 @@ def why_not(backend: str, model: str) -> str:
 def check(models: Sequence[str], arms: Sequence[Arm]) -> None:
     """Refuse models of which no arm has a definition.
 
-    Parameters
-    ----------
-    models, arms
-        All of the run.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing would answer for a model.
+    Raises LevelfieldError: nothing would answer for a model.
     """
     left = [name for name in models if all(why_not(arm.backend, name) for arm in arms)]
     if left:

@@ -18,15 +18,7 @@ def has(module: str) -> bool:
 
 
 def missing(arm: Arm, there: Callable[[str], bool] = has) -> tuple[str, ...]:
-    """Return the modules of an arm's framework that this interpreter does not find.
-
-    Parameters
-    ----------
-    arm
-        The arm; its backend names the framework.
-    there
-        Returns whether a module can be found.
-    """
+    """Return the modules of an arm's framework that this interpreter does not find."""
     return tuple(name for name in registry.get(arm.backend).imports if not there(name))
 
 
@@ -35,24 +27,7 @@ def only(
 ) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
     """Leave out the arms whose framework is not here, or whose model file nothing here could write.
 
-    Parameters
-    ----------
-    arms
-        Nobody named them one by one: those that were named are tried, and say themselves what they miss.
-    there
-        Whether a module is to be had.
-    exported
-        Model files are to be written first; False: the user's own is there.
-
-    Returns
-    -------
-    tuple
-        The arms that stay, and the warning that names the others.
-
-    Raises
-    ------
-    LevelfieldError
-        None stays.
+    Raises LevelfieldError: none stays.
     """
 
     def stays(arm: Arm) -> bool:

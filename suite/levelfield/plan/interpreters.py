@@ -14,15 +14,7 @@ from levelfield.record.schema import Arm, Warning_
 
 
 def found_here(selection: Selection, launcher: str) -> Selection:
-    """Return a selection that knows the Pythons of this machine, where it is for virtual environments.
-
-    Parameters
-    ----------
-    selection
-        What the user typed.
-    launcher : {"docker", "venv", "host"}
-        What workers are started by.
-    """
+    """Return a selection that knows the Pythons of this machine, where it is for virtual environments."""
     if launcher != "venv" or selection.backends:
         return selection
     pythons = tuple(python for python in catalogue.PYTHONS if environments.has_python(python))
@@ -32,22 +24,7 @@ def found_here(selection: Selection, launcher: str) -> Selection:
 def fitting(arms: Sequence[Arm], pythons: Collection[str]) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
     """Give each arm whose current lock is for a Python that is not here the newest lock for one that is.
 
-    Parameters
-    ----------
-    arms
-        Of current locks; one for which there is no such lock stays as it is.
-    pythons
-        Minor versions of Python that are here, such as `3.13`.
-
-    Returns
-    -------
-    tuple
-        The arms, in their order; and a warning that names those that are another lock now, if any.
-
-    Raises
-    ------
-    LevelfieldError
-        A lock is not one of ours.
+    Raises LevelfieldError: a lock is not one of ours.
     """
     found = {arm.id: _fitted(arm, pythons) for arm in arms}
     moved = [(arm.id, found[arm.id].id) for arm in arms if found[arm.id] != arm]

@@ -45,19 +45,9 @@ def make(
 ) -> Plan:
     """Turn a selection into a plan.
 
-    Parameters
-    ----------
-    selection
-        What the user typed.
-    available
-        CPUs this process may use, or how they are arranged; asked from the kernel where None.
-    here
-        NVIDIA's driver and GPUs; asked where None, and only where a GPU may be used.
-
-    Raises
-    ------
-    LevelfieldError
-        Unknown names (with the close matches), and selections that cannot be.
+    `available`: CPUs this process may use, or how they are arranged; asked from the kernel where None. `here`: NVIDIA's
+    driver and GPUs; asked where None, and only where a GPU may be used. Raises LevelfieldError: unknown names (with the
+    close matches), and selections that cannot be.
     """
     all_names = (*names_of_backends(), *registry.names_on_gpus_only())
     if selection.own is not None:
@@ -92,19 +82,7 @@ def pair(
 
     Scenarios in which the launch is the turn get as many launches as the others, so that they too can be decided.
 
-    Parameters
-    ----------
-    selection
-        Everything but the backends.
-    first, second
-        Arms, as `plan.arms` reads them.
-    available, here
-        As in `make`.
-
-    Raises
-    ------
-    LevelfieldError
-        As in `make`.
+    Raises LevelfieldError: as in `make`.
     """
     read = (arm_names.parse(first), arm_names.parse(second))
     return several(selection, read, available=available, here=here)
@@ -119,19 +97,7 @@ def several(
 ) -> Plan:
     """Plan blocks of exactly these arms, which may be the same thing more than once.
 
-    Parameters
-    ----------
-    selection
-        Everything but the backends.
-    arms
-        In their order.
-    available, here
-        As in `make`.
-
-    Raises
-    ------
-    LevelfieldError
-        As in `make`.
+    Raises LevelfieldError: as in `make`.
     """
     named = arms
     placement = _place(selection, tuple(arms), here, named=True)
@@ -162,10 +128,7 @@ def several(
 def of_record(run: Run) -> Plan:
     """Return the plan that a record began with, to resume it or to run it again.
 
-    Raises
-    ------
-    LevelfieldError
-        The record is of a profile that is not known here, or of a user's own file that is not here.
+    Raises LevelfieldError: the record is of a profile that is not known here, or of a user's own file that is not here.
     """
     settings = run.settings
     return Plan(
@@ -191,12 +154,7 @@ def of_record(run: Run) -> Plan:
 def with_launches(plan: Plan, launches: int | None) -> Plan:
     """Return a plan in which every block has a least number of generations.
 
-    Parameters
-    ----------
-    plan
-        A plan; blocks with more generations keep them.
-    launches
-        The least number; None: the plan is returned as it is.
+    `launches`: the least number; None: the plan is returned as it is.
     """
     if launches is None:
         return plan
@@ -210,15 +168,7 @@ def with_launches(plan: Plan, launches: int | None) -> Plan:
 
 
 def with_timed_launches(plan: Plan, launches: int) -> Plan:
-    """Return a plan in which every block of timed windows has exactly so many generations.
-
-    Parameters
-    ----------
-    plan
-        A plan; its other blocks keep their generations.
-    launches
-        Generations to begin with, where more may follow.
-    """
+    """Return a plan in which every block of timed windows has exactly so many generations."""
     blocks = tuple(
         msgspec.structs.replace(block, planned_generations=launches) if block.case.timed else block
         for block in plan.blocks

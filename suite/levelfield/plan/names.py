@@ -37,19 +37,8 @@ def all_images() -> tuple[str, ...]:
 def known(kind: str, requested: Iterable[str], there: Iterable[str]) -> tuple[str, ...]:
     """Return the names that were asked for, each once.
 
-    Parameters
-    ----------
-    kind
-        What they name, for messages: `model`, `backend` …
-    requested
-        Names that the user typed; may be empty.
-    there
-        All that exist.
-
-    Raises
-    ------
-    LevelfieldError
-        One of them does not exist; the message names close ones.
+    `requested`: names that the user typed; may be empty. Raises LevelfieldError: one of them does not exist; the
+    message names close ones.
     """
     names = list(there)
     for name in requested:
@@ -61,15 +50,7 @@ def known(kind: str, requested: Iterable[str], there: Iterable[str]) -> tuple[st
 def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of an option in rising order.
 
-    Parameters
-    ----------
-    option, numbers
-        Its name, for the message, and what the user typed.
-
-    Raises
-    ------
-    LevelfieldError
-        A number is named twice.
+    Raises LevelfieldError: a number is named twice.
     """
     found = tuple(sorted(set(numbers)))
     if len(found) < len(numbers):
@@ -84,14 +65,5 @@ def rising(option: str, numbers: Sequence[int]) -> tuple[int, ...]:
 def named_explicitly(
     requested: Collection[str], of_profile: Collection[str], which: Callable[[Scenario], bool]
 ) -> bool:
-    """Return whether a scenario of some kind was asked for by name.
-
-    Parameters
-    ----------
-    requested, of_profile
-        Names that were typed, and those that the profile has. To name all scenarios of a profile is to ask for the
-        profile: that is how a report writes its own command.
-    which
-        The kind.
-    """
+    """Return whether a scenario of some kind was asked for by name."""
     return set(requested) != set(of_profile) and any(which(scenarios.get(name)) for name in requested)

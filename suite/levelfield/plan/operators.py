@@ -8,18 +8,7 @@ from levelfield.zoo.operators import parts
 
 
 def beside(models: Sequence[str], scenarios: Sequence[str]) -> tuple[str, ...]:
-    """Add the operators of the networks, where operators are asked for and none is named.
-
-    Parameters
-    ----------
-    models, scenarios
-        Of the run.
-
-    Returns
-    -------
-    tuple of str
-        The models, and in the order of the zoo the operators that one of them has.
-    """
+    """Add the operators of the networks, where operators are asked for and none is named."""
     if not any(get(name).operators for name in scenarios) or set(models) & set(zoo.operators()):
         return tuple(models)
     found = {each for name in models for each in parts.of(name, zoo.operators())}

@@ -62,19 +62,8 @@ class _Fit(msgspec.Struct, frozen=True):
 def place(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> Placement:
     """Give every arm the variant that it runs in.
 
-    Parameters
-    ----------
-    request
-        Variant and GPU that the user named.
-    arms
-        As they were typed; one with a CUDA variant of its own keeps that.
-    here
-        Driver and GPUs of this machine.
-
-    Raises
-    ------
-    LevelfieldError
-        What was asked for contradicts itself, is not there, or cannot run here; nothing has been fetched by then.
+    Raises LevelfieldError: what was asked for contradicts itself, is not there, or cannot run here; nothing has been
+    fetched by then.
     """
     own = next((arm for arm in arms if arm.variant != DEFAULT_VARIANT), None)
     if request.variant == DEFAULT_VARIANT and (own is not None or request.gpu is not None):
@@ -101,17 +90,7 @@ def place(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> Placemen
 def on_cpu(arms: Sequence[Arm], request: DeviceRequest) -> Placement:
     """Place all arms that can compute on the CPU there; the others are left out, unless they were named.
 
-    Parameters
-    ----------
-    arms
-        As they were typed.
-    request
-        Whether the arms were named.
-
-    Raises
-    ------
-    LevelfieldError
-        An arm that was named runs on GPUs only.
+    Raises LevelfieldError: an arm that was named runs on GPUs only.
     """
     staying = tuple(arm for arm in arms if "cpu" in registry.get(arm.backend).devices)
     left = next((arm for arm in arms if arm not in staying), None)
@@ -170,10 +149,7 @@ def _variants_of(arm: Arm, request: DeviceRequest) -> Mapping[str, str]:
 def _fit(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> _Fit:
     """Return the first GPU that every arm can use, or, where none was named, most can; with the variant of each.
 
-    Raises
-    ------
-    LevelfieldError
-        There is none that all can use which were named, or that any can.
+    Raises LevelfieldError: there is none that all can use which were named, or that any can.
     """
     fits = []
     for gpu in here.gpus:
@@ -240,23 +216,7 @@ def _no_gpu(request: DeviceRequest, here: Nvidia) -> LevelfieldError:
 def as_typed(names: Sequence[str], request: DeviceRequest, here: Nvidia) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Spell images to be built with the variant that fits this machine.
 
-    Parameters
-    ----------
-    request, here
-        As in `place`.
-    names
-        Images, as they were typed; one with a variant of its own keeps it, and one that has no CUDA variant stays as it
-        is unless `request.named`.
-
-    Returns
-    -------
-    tuple of tuple of str
-        The names, and the warnings.
-
-    Raises
-    ------
-    LevelfieldError
-        An image that was named has no such variant, or none of its variants runs here.
+    Raises LevelfieldError: an image that was named has no such variant, or none of its variants runs here.
     """
     found: list[str] = []
     warnings: list[str] = []

@@ -17,19 +17,8 @@ QUANTIZED = "int8"
 def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[str, ...]:
     """Return the precisions to measure.
 
-    Parameters
-    ----------
-    requested
-        Precisions that the user named; empty: `DEFAULT`.
-    arms
-        All arms of the run; for each precision, one has to compute in it.
-    device : {"cpu", "cuda"}
-        Where they compute.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such precision, or none of the arms computes in it; the message gives the reasons.
+    `requested`: precisions that the user named; empty: `DEFAULT`. Raises LevelfieldError: there is no such precision,
+    or none of the arms computes in it; the message gives the reasons.
     """
     requested = known("precision", requested, PRECISIONS) or (DEFAULT,)
     for precision in requested:
@@ -46,13 +35,7 @@ def chosen(requested: Sequence[str], arms: Sequence[Arm], device: str) -> tuple[
 
 
 def trained(arms: Sequence[Arm], requested: Sequence[str], device: str) -> tuple[str, ...]:
-    """Return those of the precisions in which at least one arm trains.
-
-    Parameters
-    ----------
-    arms, requested, device
-        As in `chosen`.
-    """
+    """Return those of the precisions in which at least one arm trains."""
     able = {name for arm in arms for name in precisions.supported(arm.backend, device, training=True)}
     return tuple(name for name in requested if name in able)
 
@@ -60,17 +43,7 @@ def trained(arms: Sequence[Arm], requested: Sequence[str], device: str) -> tuple
 def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
     """Refuse to train in a precision in which no arm does.
 
-    Parameters
-    ----------
-    arms, device
-        As in `chosen`.
-    precision
-        In which none of them trains.
-
-    Raises
-    ------
-    LevelfieldError
-        With each arm's reason.
+    Raises LevelfieldError: with each arm's reason.
     """
     reasons = [precisions.why_not(arm.backend, precision, device, training=True) for arm in arms]
     raise LevelfieldError(
@@ -82,15 +55,7 @@ def refuse_training(arms: Sequence[Arm], precision: str, device: str) -> None:
 def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None:
     """Refuse decoding and single operators where fp32 is not among the precisions.
 
-    Parameters
-    ----------
-    scenarios, precisions
-        Of the run.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing of such a scenario would be measured.
+    Raises LevelfieldError: nothing of such a scenario would be measured.
     """
     single = [each for each in scenarios if each.decodes or each.operators]
     if DEFAULT not in precisions and single:
@@ -103,15 +68,7 @@ def check_fp32(scenarios: Sequence[Scenario], precisions: Sequence[str]) -> None
 def check_quantized(models: Sequence[str], precisions: Sequence[str]) -> None:
     """Refuse 8 bits of a model that is not quantised.
 
-    Parameters
-    ----------
-    models, precisions
-        Of the run; the models are the zoo's.
-
-    Raises
-    ------
-    LevelfieldError
-        A model says nothing of what is quantised in it.
+    Raises LevelfieldError: a model says nothing of what is quantised in it.
     """
     left = [name for name in models if not zoo.get(name).quantized] if QUANTIZED in precisions else []
     if left:

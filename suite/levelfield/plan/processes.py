@@ -18,19 +18,8 @@ ONE_PROCESS = (1,)
 def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple[int, ...]:
     """Return the numbers of processes to train in, in rising order.
 
-    Parameters
-    ----------
-    selection
-        Numbers of processes that the user named; none: one process.
-    scenarios
-        All scenarios of the run.
-    device
-        Where it computes.
-
-    Raises
-    ------
-    LevelfieldError
-        A number is below one or named twice, there are other scenarios than training, or the device is a GPU.
+    Raises LevelfieldError: a number is below one or named twice, there are other scenarios than training, or the device
+    is a GPU.
     """
     counts = selection.processes
     if not counts or counts == ONE_PROCESS:
@@ -57,20 +46,9 @@ def counts(selection: Selection, scenarios: Sequence[str], device: str) -> tuple
 def threads(selection: Selection, numbers: Sequence[int], pool: Pool) -> tuple[int, ...]:
     """Return the numbers of threads of every process.
 
-    Parameters
-    ----------
-    selection
-        Numbers that the user named. None: the cores are divided among the most processes, and fewer processes have no
-        more threads each, so that equal processes are compared, fewer and more of them.
-    numbers
-        All numbers of processes.
-    pool
-        CPUs that the run may use.
-
-    Raises
-    ------
-    LevelfieldError
-        There are not so many CPUs, or a number is refused by `plan.cpu_pinning.counts`.
+    `selection`: numbers that the user named. None: the cores are divided among the most processes, and fewer processes
+    have no more threads each, so that equal processes are compared, fewer and more of them. Raises LevelfieldError:
+    there are not so many CPUs, or a number is refused by `plan.cpu_pinning.counts`.
     """
     most = max(numbers)
     there = len(pool.cpus)
@@ -100,26 +78,8 @@ def divisible(
 ) -> tuple[dict[str, tuple[int, ...]], tuple[Warning_, ...]]:
     """Return the models whose training can be divided among processes.
 
-    Parameters
-    ----------
-    selection
-        A model that the user named is not left out but refused.
-    sizes
-        Batches by model.
-    numbers
-        All numbers of processes.
-
-    Returns
-    -------
-    kept : dict of str to tuple of int
-        Batches by model.
-    left_out : tuple of Warning_
-        One for each other model, with the reason.
-
-    Raises
-    ------
-    LevelfieldError
-        A model that was named cannot be divided, none can, or a batch is no multiple of a number of processes.
+    Raises LevelfieldError: a model that was named cannot be divided, none can, or a batch is no multiple of a number of
+    processes.
     """
     if numbers == ONE_PROCESS:
         return dict(sizes), ()

@@ -135,13 +135,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def file_key(case: Case, arm: Arm) -> FileKey | None:
-    """Return which model file an arm answers a case with; None: it computes a definition of its own.
-
-    Parameters
-    ----------
-    case, arm
-        What is asked, and what answers.
-    """
+    """Return which model file an arm answers a case with; None: it computes a definition of its own."""
     read = registry.get(arm.backend).file_format
     if read is None:
         return None
@@ -151,19 +145,7 @@ def file_key(case: Case, arm: Arm) -> FileKey | None:
 
 
 def why_absent(case: Case, arm: Arm) -> str:
-    """Say why an arm does not answer a case, as far as it is known before a launch; empty where it is not.
-
-    Parameters
-    ----------
-    case, arm
-        What is asked, and what may answer.
-
-    Returns
-    -------
-    str
-        A sentence: there is no definition of the model, it does not compute in this precision on this device, or it
-        has no such cache.
-    """
+    """Say why an arm does not answer a case, as far as it is known before a launch; empty where it is not."""
     reason = definitions.why_not(arm.backend, case.model) or precisions.why_not(
         arm.backend, case.precision, case.device, training=case.learns
     )
@@ -171,11 +153,5 @@ def why_absent(case: Case, arm: Arm) -> str:
 
 
 def answers(case: Case, arm: Arm) -> bool:
-    """Return whether an arm may answer a case: there is no reason why it is absent.
-
-    Parameters
-    ----------
-    case, arm
-        As in `why_absent`.
-    """
+    """Return whether an arm may answer a case: there is no reason why it is absent."""
     return not why_absent(case, arm)

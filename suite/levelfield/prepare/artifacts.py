@@ -128,26 +128,8 @@ class Artifacts:
     def inputs_sha256(self, name: str, batch: int, *, from_dataset: bool = False, call: Call | None = None) -> str:
         """Return the digest of a model's first `batch` inputs.
 
-        Parameters
-        ----------
-        name
-            A model of the zoo.
-        batch
-            How many inputs.
-        from_dataset
-            Take them from the model's dataset, which is made if it is not there; otherwise they are generated.
-        call
-            What is computed of them where the model answers token by token; None: a plain call.
-
-        Returns
-        -------
-        str
-            SHA-256, hexadecimal.
-
-        Raises
-        ------
-        LevelfieldError
-            The dataset cannot be written.
+        `call`: what is computed of them where the model answers token by token; None: a plain call. Returns SHA-256,
+        hexadecimal. Raises LevelfieldError: the dataset cannot be written.
         """
         return weights.sha256(self._inputs(name, batch, from_dataset=from_dataset, call=call))
 
@@ -200,26 +182,8 @@ class Artifacts:
     ) -> npt.NDArray[np.float64]:
         """Return the float64 reference output for a model's first inputs, computed once and kept.
 
-        Parameters
-        ----------
-        name
-            A model of the zoo.
-        count
-            How many inputs.
-        from_dataset
-            Take them from the model's dataset, which is made if it is not there; otherwise they are generated.
-        call
-            What is computed of them where the model answers token by token; None: a plain call.
-
-        Returns
-        -------
-        ndarray of float64, shape (count, *output)
-            `output` is the shape of the model's output for one input.
-
-        Raises
-        ------
-        LevelfieldError
-            A file cannot be written.
+        `call`: what is computed of them where the model answers token by token; None: a plain call. Returns `output` is
+        the shape of the model's output for one input. Raises LevelfieldError: a file cannot be written.
         """
         model = models.get(name)
         shape = model.output.shape if call is None else decoding.output_shape(model, call)
@@ -246,22 +210,7 @@ class Artifacts:
         return self._cached(relative, f"computing the reference of {name} in float64", read, compute)
 
     def rounding_error(self, name: str, precision: str, count: int) -> float:
-        """Return the relative error that rounding a model's weights causes in its output, computed once and kept.
-
-        Parameters
-        ----------
-        name
-            A model of the zoo.
-        precision
-            What the weights are rounded to, such as `bf16`.
-        count
-            How many of the model's first inputs are compared.
-
-        Returns
-        -------
-        float
-            ‖rounded − ref‖₂ / ‖ref‖₂, both computed in float64.
-        """
+        """Return the relative error that rounding a model's weights causes in its output, computed once and kept."""
 
         def compare() -> float:
             model = models.get(name)
@@ -279,17 +228,7 @@ class Artifacts:
     def training_batch_sha256(self, name: str, batch: int) -> str:
         """Return the digest of a model's first items to train on, labels included.
 
-        Parameters
-        ----------
-        name
-            A model of the zoo.
-        batch
-            How many items.
-
-        Returns
-        -------
-        str
-            SHA-256, hexadecimal.
+        Returns SHA-256, hexadecimal.
         """
         return weights.sha256(batches.make(models.get(name), 0, batch))
 
@@ -314,25 +253,7 @@ class Artifacts:
     ) -> ModelFile:
         """Return a model as a file; export it if this exporter has not done so yet.
 
-        Parameters
-        ----------
-        name
-            A model of the zoo.
-        precision
-            Of the weights in the file, such as `bf16`.
-        batch
-            First dimension of the inputs, fixed in the file.
-        exporter
-            Image to export with; its lock is part of the key under which the file is kept.
-        launcher
-            How to run the exporter.
-        file_format
-            Kind of the file.
-
-        Raises
-        ------
-        LevelfieldError
-            The exporter fails, or reports other files than it wrote.
+        Raises LevelfieldError: the exporter fails, or reports other files than it wrote.
         """
         relative = self.export_folder(name, precision, batch, exporter, file_format)
         folder = self.root / relative
@@ -356,13 +277,7 @@ class Artifacts:
     def export_folder(
         self, name: str, precision: str, batch: int, exporter: Image, file_format: FileFormat = ONNX
     ) -> str:
-        """Return where a model's export by this exporter is kept, under the artifacts folder, whether it exists or not.
-
-        Parameters
-        ----------
-        name, precision, batch, exporter, file_format
-            As `exported` takes them.
-        """
+        """Return where a model's export by this exporter is kept under the artifacts folder; it may not exist."""
         made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
         plugin = registry.plugins_of_images().get(file_format.image)
         # What writes ONNX files is among the models' definitions; what a plug-in writes, its own code decides.

@@ -35,20 +35,7 @@ class LoadGen(msgspec.Struct, frozen=True):
 def prepare(pythons: Iterable[str], root: Path, progress: Progress) -> LoadGen:
     """Fetch the locked wheels and take the library out of each.
 
-    Parameters
-    ----------
-    pythons
-        Minor versions of Python that workers run, such as `3.11`. One for which there is no lock is left out: its
-        workers say that they have no LoadGen.
-    root
-        The artifacts folder.
-    progress
-        Called with a short line before a wheel is fetched.
-
-    Raises
-    ------
-    LevelfieldError
-        A wheel cannot be fetched, is another one than was locked, or holds no library.
+    Raises LevelfieldError: a wheel cannot be fetched, is another one than was locked, or holds no library.
     """
     locks = [lock for python in dict.fromkeys(pythons) if (lock := _lock(python)) is not None]
     if not locks:

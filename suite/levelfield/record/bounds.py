@@ -38,17 +38,7 @@ MAX_ANSWERS = 3_000_000
 def check(run: Run, name: str) -> None:
     """Refuse a record that is larger than any run.
 
-    Parameters
-    ----------
-    run
-        A decoded record.
-    name
-        Name of the record in messages, such as its file.
-
-    Raises
-    ------
-    LevelfieldError
-        A limit is exceeded; the message says which.
+    Raises LevelfieldError: a limit is exceeded; the message says which.
     """
     _most(len(run.blocks), MAX_BLOCKS, "cases", name)
     _most(sum(len(block.arms) for block in run.blocks), MAX_RESULTS, "results", name)

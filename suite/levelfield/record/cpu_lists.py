@@ -7,10 +7,7 @@ from collections.abc import Iterable
 def cpu_list(content: str) -> tuple[int, ...]:
     """Read the kernel's way of listing CPUs: `0-2,5` gives (0, 1, 2, 5).
 
-    Raises
-    ------
-    ValueError
-        When it is something else.
+    Raises ValueError: when it is something else.
     """
     cpus: list[int] = []
     for part in filter(None, content.strip().split(",")):

@@ -31,22 +31,7 @@ JOURNAL = "journal.jsonl"
 def write(run: Run, folder: Path) -> Path:
     """Write the record into `folder`, atomically.
 
-    Parameters
-    ----------
-    run
-        The record.
-    folder
-        An existing folder; an existing record is replaced.
-
-    Returns
-    -------
-    Path
-        The file, `NAME` in `folder`.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder is read-only, or the disk is full.
+    Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
     target = folder / NAME
     write_atomically(target, msgspec.json.encode(run) + b"\n")
@@ -56,10 +41,7 @@ def write(run: Run, folder: Path) -> Path:
 def runs_in(reports: Path) -> list[Path]:
     """Return the folders under `reports` that hold a record, by name.
 
-    Raises
-    ------
-    LevelfieldError
-        The folder cannot be read.
+    Raises LevelfieldError: the folder cannot be read.
     """
     try:
         return sorted(
@@ -76,17 +58,7 @@ def runs_in(reports: Path) -> list[Path]:
 def write_atomically(target: Path, content: bytes) -> None:
     """Write a temporary file, flush it to disk and rename it: a reader sees the old file or the new one.
 
-    Parameters
-    ----------
-    target
-        A file in an existing folder.
-    content
-        The whole content.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder is read-only, or the disk is full.
+    Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
     temporary: str | None = None
     try:
@@ -112,11 +84,8 @@ def read(path: Path) -> Run:
     Records are untrusted input: the file is bounded in size and number of values, decoded against the schema, and
     checked for consistency (`check`). Nothing in it is evaluated.
 
-    Raises
-    ------
-    LevelfieldError
-        The file is missing, too large, not JSON, of a newer schema, does not follow the schema (the message names the
-        field), or is inconsistent.
+    Raises LevelfieldError: the file is missing, too large, not JSON, of a newer schema, does not follow the schema (the
+    message names the field), or is inconsistent.
     """
     file = file_of(path)
     run = decode(content_of(file), str(file))
@@ -132,10 +101,7 @@ def file_of(path: Path) -> Path:
 def content_of(file: Path) -> bytes:
     """Return the bytes of a record's file, never more than `MAX_BYTES`.
 
-    Raises
-    ------
-    LevelfieldError
-        Missing, not a plain file, or too long.
+    Raises LevelfieldError: missing, not a plain file, or too long.
     """
     try:
         return untrusted.read_plain(file, MAX_BYTES)
@@ -161,18 +127,8 @@ _NOT_JSON = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError)
 def decode(content: bytes, name: str) -> Run:
     """Decode a record's JSON, whose content is not trusted.
 
-    Parameters
-    ----------
-    content
-        The JSON.
-    name
-        Name of the record in messages, such as its file.
-
-    Raises
-    ------
-    LevelfieldError
-        It is not JSON, has a schema of a newer version, does not follow the schema, or holds more than `MAX_VALUES`
-        values or numbers that no record has.
+    Raises LevelfieldError: it is not JSON, has a schema of a newer version, does not follow the schema, or holds more
+    than `MAX_VALUES` values or numbers that no record has.
     """
     if content.count(b",") >= MAX_VALUES:
         raise LevelfieldError(
@@ -245,19 +201,9 @@ MAX_POLLS = 1_000
 def check(run: Run, name: str) -> None:
     """Refuse a record that follows the schema and is inconsistent.
 
-    Parameters
-    ----------
-    run
-        A decoded record.
-    name
-        Name of the record in messages, such as its file.
-
-    Raises
-    ------
-    LevelfieldError
-        The margin is not between 0 and 1, a price or a latency target cannot be, the counts of a calibration contradict
-        each other, a batch or a number of threads or processes is below one, a
-        depth is missing or of no use, a cache grows where there is none, or something is not unique that must be.
+    Raises LevelfieldError: the margin is not between 0 and 1, a price or a latency target cannot be, the counts of a
+    calibration contradict each other, a batch or a number of threads or processes is below one, a depth is missing or
+    of no use, a cache grows where there is none, or something is not unique that must be.
     """
     if not 0 < run.settings.margin < 1:
         raise _impossible(name, f"a margin of {run.settings.margin}")

@@ -160,10 +160,7 @@ class Journal(AppendOnly[Event]):
 def read(path: Path) -> list[Event | Lost]:
     """Read a journal's events, with `Lost` for each line that cannot be read.
 
-    Raises
-    ------
-    LevelfieldError
-        There is no journal.
+    Raises LevelfieldError: there is no journal.
     """
     try:
         return read_lines(untrusted.read_plain(path, MAX_BYTES), _decoder)
@@ -180,10 +177,8 @@ def fold(events: Iterable[Event | Lost]) -> Run:
     A generation in which a line is lost keeps the rounds that were complete before that line, and is not complete
     itself, so that `--resume` measures it again.
 
-    Raises
-    ------
-    LevelfieldError
-        The first event is not the start of a run, or an event belongs to something that never began.
+    Raises LevelfieldError: the first event is not the start of a run, or an event belongs to something that never
+    began.
     """
     stream = iter(events)
     first = next(stream, None)

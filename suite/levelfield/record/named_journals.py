@@ -38,15 +38,7 @@ class NamedJournals(Generic[E]):
     def folder(self, name: str, reports: Path) -> Path:
         """Return the folder of a name.
 
-        Parameters
-        ----------
-        name, reports
-            The name, and the folder of run folders.
-
-        Raises
-        ------
-        LevelfieldError
-            The name cannot be a folder's.
+        Raises LevelfieldError: the name cannot be a folder's.
         """
         check_file_name(f"{self.article.capitalize()} {self.what}", name)
         return reports / self.place / name
@@ -59,15 +51,7 @@ class NamedJournals(Generic[E]):
     def make_folder(self, name: str, reports: Path) -> Path:
         """Make the folder of a name where there is none, and return it.
 
-        Parameters
-        ----------
-        name, reports
-            As `folder` takes them.
-
-        Raises
-        ------
-        LevelfieldError
-            The name cannot be a folder's, or the folder cannot be made.
+        Raises LevelfieldError: the name cannot be a folder's, or the folder cannot be made.
         """
         target = self.folder(name, reports)
         try:
@@ -81,15 +65,8 @@ class NamedJournals(Generic[E]):
     def read(self, name: str, reports: Path) -> list[E | Lost]:
         """Read the events of a name; the content is not trusted.
 
-        Parameters
-        ----------
-        name, reports
-            As `folder` takes them.
-
-        Raises
-        ------
-        LevelfieldError
-            There is none of that name, or its journal cannot be read, is too long, or is of a newer version.
+        Raises LevelfieldError: there is none of that name, or its journal cannot be read, is too long, or is of a newer
+        version.
         """
         path = self.folder(name, reports) / JOURNAL
         if not path.is_file():

@@ -78,15 +78,7 @@ def fell_back_to_venv(reason: str) -> str:
 
 
 def unlocked(image: str, reason: str) -> Warning_:
-    """An image or environment is not made from its lock.
-
-    Parameters
-    ----------
-    image
-        Name of the image.
-    reason
-        A sentence on what ran instead.
-    """
+    """An image or environment is not made from its lock."""
     return Warning_(
         code="unlocked",
         message=f"{image} did not run from its lock: {reason.rstrip('. ')}. Nobody else can rebuild exactly this.",
@@ -191,16 +183,7 @@ def generic_mkl(machine: Fingerprint, arm: Arm, launch: Launch, setting: str) ->
     MKL chooses its kernels by the processor's vendor as well as by its instruction set ("Notices and Disclaimers" of
     Intel's product documentation: not optimized to the same degree for other microprocessors).
 
-    Parameters
-    ----------
-    machine
-        Fingerprint; where it names no vendor there is no warning.
-    arm
-        The arm, and a launch of it that reported the kernels which it used.
-    launch
-        A launch of `arm`.
-    setting
-        The backend's setting by which another library computes the products, `key=value`; empty: there is none.
+    `setting`: the backend's setting by which another library computes the products, `key=value`; empty: there is none.
     """
     vendor = machine.get("cpu", {}).get("vendor")
     used = launch.computed.kernels if launch.computed else {}
@@ -245,14 +228,7 @@ def injected(arms: Iterable[str]) -> str:
 def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warning_:
     """Cases are not ranked, because none of their arms has enough launches.
 
-    Parameters
-    ----------
-    launches
-        Most launches that an arm of these cases has.
-    needed
-        Launches from which arms are ranked.
-    cases
-        Ids of the cases; at least one.
+    `cases`: ids of the cases; at least one.
     """
     of_one = cases[0] if len(cases) == 1 else ""
     several = "" if of_one else f" {len(cases)} cases are not ranked, such as {cases[0]}."
@@ -272,15 +248,7 @@ def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warnin
     "Give more time (--budget, --until), or fewer models and backends; fewer than five launches are not ranked.",
 )
 def budget_spent(budget_seconds: float, generations_left: int) -> str:
-    """The time budget ended a run before all its generations were measured.
-
-    Parameters
-    ----------
-    budget_seconds
-        The budget.
-    generations_left
-        Generations that were planned and not measured.
-    """
+    """The time budget ended a run before all its generations were measured."""
     return f"The budget of {budget_seconds:.0f} s was spent with {generations_left} generations to go."
 
 
@@ -291,10 +259,7 @@ def budget_spent(budget_seconds: float, generations_left: int) -> str:
 def precision_not_reached(reached: float, requested: float) -> str:
     """A case ended before its intervals were as narrow as requested.
 
-    Parameters
-    ----------
-    reached, requested
-        Half width of the widest interval and the requested one, as shares (0.01 is 1 %).
+    `reached`, `requested`: half width of the widest interval and the requested one, as shares (0.01 is 1 %).
     """
     return f"The widest interval is ± {reached:.1%}, wider than the ± {requested:.1%} that were asked for."
 
@@ -307,15 +272,7 @@ def not_decided(known: str) -> str:
 
 @_notice_about("not-equal", "See its settings: a lower precision or a fast-math mode is the usual cause.")
 def not_equal(relative_error: float | Absent, tolerance: float) -> str:
-    """A result's output differs from the reference's.
-
-    Parameters
-    ----------
-    relative_error
-        ‖out − ref‖₂ / ‖ref‖₂, or absent where it is not known.
-    tolerance
-        Most that is allowed for the precision.
-    """
+    """A result's output differs from the reference's."""
     error = "unknown" if isinstance(relative_error, Absent) else f"{relative_error:.1e}"
     return f"Its output is not the reference's: relative error {error}, {tolerance:.0e} allowed. Not ranked."
 
@@ -339,15 +296,7 @@ def trains_otherwise(reason: str) -> str:
 
 
 def emulated(precision: str, reason: str) -> Warning_:
-    """The processor has no instructions for a precision.
-
-    Parameters
-    ----------
-    precision
-        Such as `bf16`.
-    reason
-        A clause that begins a sentence, without a full stop.
-    """
+    """The processor has no instructions for a precision."""
     return Warning_(
         code="emulated",
         message=f"{reason}: what was measured in {precision} is its emulation and says nothing about other processors.",
@@ -358,15 +307,7 @@ def emulated(precision: str, reason: str) -> Warning_:
 
 @_notice_about("launches-failed", "See its details; its numbers rest on the launches that did not.")
 def launches_failed(failed: int, message: str) -> str:
-    """Some launches of a result failed.
-
-    Parameters
-    ----------
-    failed
-        How many.
-    message
-        The message of one of them, a sentence.
-    """
+    """Some launches of a result failed."""
     return f"{failed} of its launches failed: {message}"
 
 
@@ -393,15 +334,7 @@ def journal_damaged(lines: Sequence[int]) -> str:
     "Stop other work on this machine, or run it where nobody else computes; `levelfield doctor` names sources.",
 )
 def too_disturbed(disturbed: int, total: int, fate: str) -> str:
-    """Too many rounds were disturbed from outside.
-
-    Parameters
-    ----------
-    disturbed, total
-        Rounds that were disturbed, and all rounds.
-    fate
-        What was done with the disturbed rounds (`analysis.disturbances.fate`): the end of a sentence.
-    """
+    """Too many rounds were disturbed from outside."""
     return (
         f"{disturbed} of {total} rounds were disturbed from outside and {fate}. The figures may still hold some of "
         "the disturbance."
@@ -433,15 +366,7 @@ def idle_workers_busy(share: float) -> str:
 
 
 def never_still(arm: str, windows: int, total: int) -> Warning_:
-    """Windows began beside a worker that did not stop computing within the limit of the wait.
-
-    Parameters
-    ----------
-    arm
-        Id of the arm whose worker it is.
-    windows, total
-        Windows that began so, and all windows that waited for it.
-    """
+    """Windows began beside a worker that did not stop computing within the limit of the wait."""
     return Warning_(
         code="never-still",
         message=(
@@ -457,10 +382,7 @@ def never_still(arm: str, windows: int, total: int) -> Warning_:
 def slow_start(excess: float) -> str:
     """Launches began slowly, in too few windows to show where they reach a steady speed.
 
-    Parameters
-    ----------
-    excess
-        By how much longer the first windows took than the last, as a share (0.1 is 10 %).
+    `excess`: by how much longer the first windows took than the last, as a share (0.1 is 10 %).
     """
     return (
         f"Its launches began slowly: their first windows took {excess:.0%} longer than their last ones. The slow "
@@ -475,10 +397,7 @@ def slow_start(excess: float) -> str:
 def coarse_clock(step_ns: float, median_ns: float) -> str:
     """The clock's step is more than `CLOCK_LIMIT` of the median call.
 
-    Parameters
-    ----------
-    step_ns, median_ns
-        The clock's step and the median call, nanoseconds.
+    `step_ns`, `median_ns`: the clock's step and the median call, nanoseconds.
     """
     return (
         f"The clock steps by {step_ns:.0f} ns, {step_ns / median_ns:.1%} of the median call: single calls cannot "
@@ -507,15 +426,7 @@ def throttled(times: int) -> str:
     "machine-not-probed", "Intervals may be wider than they need to be; `levelfield doctor --measure` tries the probe."
 )
 def machine_not_probed(windows: int, total: int, reason: str) -> str:
-    """The state of the machine is not known around some windows.
-
-    Parameters
-    ----------
-    windows, total
-        Windows without a probe, and all windows.
-    reason
-        Why, without a full stop.
-    """
+    """The state of the machine is not known around some windows."""
     return f"The machine was not probed around {windows} of {total} windows: {reason}."
 
 
@@ -543,12 +454,7 @@ def ranks_differ_by_state(best: str, arms: Sequence[str]) -> str:
 def gpu_throttled(windows: int, total: int, reasons: Sequence[str]) -> str:
     """The GPU's clock was reduced while a case was measured.
 
-    Parameters
-    ----------
-    windows, total
-        Windows in which it was, and all windows.
-    reasons
-        Why, as NVML names it; at least one.
+    `reasons`: why, as NVML names it; at least one.
     """
     return f"The GPU's clock was held down in {windows} of {total} windows: {', '.join(reasons)}."
 
@@ -601,16 +507,9 @@ def gpu_memory_divided(
 ) -> str:
     """The GPU's memory is not enough for all arms of a case at once.
 
-    Parameters
-    ----------
-    groups
-        Ids of the arms that were measured together, one sequence a group.
-    needed_bytes
-        Estimate of what all arms need together, in bytes.
-    free_bytes
-        Free memory of the GPU, in bytes; absent where it is not known.
-    out
-        Ids of arms that ran out of memory beside others; empty: the estimate alone led to the groups.
+    `needed_bytes`: estimate of what all arms need together, in bytes. `free_bytes`: free memory of the GPU, in bytes;
+    absent where it is not known. `out`: ids of arms that ran out of memory beside others; empty: the estimate alone led
+    to the groups.
     """
     free = "an unknown part" if isinstance(free_bytes, Absent) else f"{free_bytes / 2**30:.1f} GiB"
     why = (
@@ -627,10 +526,7 @@ def gpu_memory_divided(
 def gpu_memory_short(needed_bytes: int, room_bytes: int) -> str:
     """By estimate an arm does not fit on the GPU even alone; it is tried all the same.
 
-    Parameters
-    ----------
-    needed_bytes, room_bytes
-        Estimate of what the arm needs, and what the GPU has for it, in bytes.
+    `needed_bytes`, `room_bytes`: estimate of what the arm needs, and what the GPU has for it, in bytes.
     """
     return (
         f"It may need about {needed_bytes / 2**30:.1f} GiB of the GPU's memory, and {room_bytes / 2**30:.1f} GiB "
@@ -642,13 +538,7 @@ def gpu_memory_short(needed_bytes: int, room_bytes: int) -> str:
     "gpu-shared", "Stop them for the time of the run (nvidia-smi lists them), or take another GPU with --gpu."
 )
 def gpu_shared(processes: int, held_bytes: int) -> str:
-    """Processes that are not of this run were on the GPU while it was measured.
-
-    Parameters
-    ----------
-    processes, held_bytes
-        The most at a time, and the most memory that they held together.
-    """
+    """Processes that are not of this run were on the GPU while it was measured."""
     which = "Another process was" if processes == 1 else f"{processes} other processes were"
     held = f", with {held_bytes / 2**30:.1f} GiB of its memory" if held_bytes else ""
     return (
@@ -675,10 +565,7 @@ def gpu_one_process() -> str:
 def driver_on_one_side(before: str | None, after: str | None) -> str:
     """Only one side of a comparison had an NVIDIA driver.
 
-    Parameters
-    ----------
-    before, after
-        Version of the driver on each side; None where none answered. Exactly one is None.
+    `before`, `after`: version of the driver on each side; None where none answered. Exactly one is None.
     """
     what = f"The driver {before} is gone" if after is None else f"There is a driver now, {after}"
     return f"{what}: one side of the comparison has no NVIDIA driver that answers."
@@ -686,27 +573,14 @@ def driver_on_one_side(before: str | None, after: str | None) -> str:
 
 @_notice("driver-older", "If that was not meant, install the newer one again, restart, and measure anew.")
 def driver_older(before: str, after: str) -> str:
-    """The second side of a comparison has an older NVIDIA driver than the first.
-
-    Parameters
-    ----------
-    before, after
-        Versions of the driver.
-    """
+    """The second side of a comparison has an older NVIDIA driver than the first."""
     return f"The NVIDIA driver went back from {before} to {after}."
 
 
 def cuda_misfit(about: str, message: str, remedy: str) -> Warning_:
     """An image's CUDA release is not made for the driver or the GPU it ran on.
 
-    Parameters
-    ----------
-    about
-        The arm, or the image and its variant.
-    message
-        A sentence on what does not fit.
-    remedy
-        What to do; empty: a general remedy is given.
+    `remedy`: what to do; empty: a general remedy is given.
     """
     general = "Take a driver that the release was made for, or a variant that fits (`levelfield doctor`)."
     return Warning_("cuda-misfit", message, remedy or general, about)
@@ -715,12 +589,7 @@ def cuda_misfit(about: str, message: str, remedy: str) -> Warning_:
 def gpu_not_used(message: str, remedy: str) -> Warning_:
     """There is a GPU, and nothing can run on it.
 
-    Parameters
-    ----------
-    message
-        A sentence on why.
-    remedy
-        What to do; empty: `levelfield doctor` is named.
+    `remedy`: what to do; empty: `levelfield doctor` is named.
     """
     return Warning_(
         code="gpu-not-used",
@@ -730,17 +599,7 @@ def gpu_not_used(message: str, remedy: str) -> Warning_:
 
 
 def left_out(arms: Sequence[str], reason: str, remedy: str = "Ask for them on the CPU: --variant cpu.") -> Warning_:
-    """Backends which were not named are left out, because they cannot answer the cases.
-
-    Parameters
-    ----------
-    arms
-        Ids of their arms.
-    reason
-        A clause that follows "since".
-    remedy
-        What to do about it.
-    """
+    """Backends which were not named are left out, because they cannot answer the cases."""
     return Warning_("left-out", f"Left out, since {reason}: {', '.join(arms)}.", remedy)
 
 
@@ -764,13 +623,7 @@ def not_installed(arms: Sequence[str]) -> str:
     "Install the Python that the current lock is for, or use a container engine: images bring their own.",
 )
 def other_python(arms: Sequence[tuple[str, str]]) -> str:
-    """Backends which were not named are of another lock than the current one, whose Python is not here.
-
-    Parameters
-    ----------
-    arms
-        Ids of the arms with the current lock, and with the one that is used.
-    """
+    """Backends which were not named are of another lock than the current one, whose Python is not here."""
     moved = ", ".join(f"{used} in place of {current}" for current, used in arms)
     return f"The Python of a current lock is not here, so that the newest for one that is here is used: {moved}."
 
@@ -788,13 +641,5 @@ def not_the_locked_library(message: str) -> str:
 
 
 def known_bad(about: str, message: str, remedy: str) -> Warning_:
-    """A version is known to compute wrongly.
-
-    Parameters
-    ----------
-    about
-        The image and its variant.
-    message, remedy
-        The rule's own sentences.
-    """
+    """A version is known to compute wrongly."""
     return Warning_("known-bad", message, remedy, about)

@@ -41,12 +41,7 @@ class Reference(msgspec.Struct, frozen=True):
 def suffix(variant: str, version: str | None) -> str:
     """Return version and variant as they are written behind a name; empty for the current lock on the CPU.
 
-    Parameters
-    ----------
-    variant
-        `cpu` or a CUDA variant.
-    version
-        Name of the lock: a version of the framework, a Python or both; None for the current lock.
+    `version`: name of the lock: a version of the framework, a Python or both; None for the current lock.
 
     Examples
     --------
@@ -64,12 +59,8 @@ def suffix(variant: str, version: str | None) -> str:
 def with_python(version: str | None, python: str | None) -> str | None:
     """Return the name of the lock of a version of the framework and a Python; the inverse of `split_python`.
 
-    Parameters
-    ----------
-    version
-        Version of the framework; None: that of the current lock.
-    python
-        Minor version of Python, such as `3.13`; None: that of the current lock.
+    `version`: version of the framework; None: that of the current lock. `python`: minor version of Python, such as
+    `3.13`; None: that of the current lock.
 
     Examples
     --------
@@ -82,10 +73,7 @@ def with_python(version: str | None, python: str | None) -> str | None:
 def split_python(version: str | None) -> tuple[str | None, str | None]:
     """Return the version of the framework and the Python that the name of a lock holds, None for what it does not hold.
 
-    Parameters
-    ----------
-    version
-        Name of a lock, such as `0.10.2-py3.13`; None: the current one.
+    `version`: name of a lock, such as `0.10.2-py3.13`; None: the current one.
 
     Examples
     --------
@@ -110,10 +98,8 @@ def is_cuda_build(variant: str, version: str | None) -> bool:
 def parse(text: str) -> Reference:
     """Read a name with version and variant behind an `@`.
 
-    Raises
-    ------
-    LevelfieldError
-        The part behind the `@` is neither a version nor a variant, or that behind `+python=` is no Python.
+    Raises LevelfieldError: the part behind the `@` is neither a version nor a variant, or that behind `+python=` is no
+    Python.
 
     Examples
     --------

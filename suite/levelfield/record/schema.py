@@ -204,12 +204,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def elsewhere(launcher: str, of_run: str) -> str:
     """Return the launcher of an arm or image where it is not the run's own; else an empty string.
 
-    Parameters
-    ----------
-    launcher
-        Of the arm or image; empty: the run's own.
-    of_run
-        Launcher of the run.
+    `launcher`: of the arm or image; empty: the run's own.
     """
     return launcher if launcher != of_run else ""
 

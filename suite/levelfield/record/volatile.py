@@ -2,11 +2,5 @@
 
 
 def is_volatile(group: str, name: str) -> bool:
-    """Return whether a fact is measured anew each time, or follows the load of the moment.
-
-    Parameters
-    ----------
-    group, name
-        Of the fact, such as `kernel` and `timer step ns`. A GPU slows its PCIe link while it is idle.
-    """
+    """Return whether a fact is measured anew each time, or follows the load of the moment."""
     return (group, name) == ("kernel", "timer step ns") or (group == "gpu" and name.endswith(" PCIe generation now"))

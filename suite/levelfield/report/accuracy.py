@@ -40,13 +40,7 @@ class AccuracyTable(msgspec.Struct, frozen=True):
 
 
 def tables(run: Run, analysis: Analysis) -> tuple[AccuracyTable, ...]:
-    """Return a table for each data set and device; none where no data set was answered.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    """
+    """Return a table for each data set and device; none where no data set was answered."""
     return tuple(_table(run, analysis, found) for found in accuracy.summarise(run))
 
 

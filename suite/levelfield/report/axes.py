@@ -45,18 +45,8 @@ class Axis(msgspec.Struct, frozen=True):
 def make(values: Sequence[float], factor: float, label: str, better: str, *, zero: bool = False) -> Axis:
     """Choose range, scale and ticks so that every value lies inside, with a small margin.
 
-    Parameters
-    ----------
-    values
-        What must fit, in the base unit.
-    factor
-        How many of the base unit the axis's unit holds.
-    zero
-        Whether the axis begins at zero (bars must).
-    label
-        Title of the axis, with its unit.
-    better : str
-        Which direction is better, as the chart writes it.
+    `values`: what must fit, in the base unit. `factor`: how many of the base unit the axis's unit holds. `zero`:
+    whether the axis begins at zero (bars must). `label`: title of the axis, with its unit.
     """
     low, high = min(values), max(values)
     log = not zero and low > 0 and high / low > LOG_FROM
@@ -77,15 +67,7 @@ def make(values: Sequence[float], factor: float, label: str, better: str, *, zer
 def unbroken(lengths: Sequence[float]) -> list[float]:
     """Return the lengths of bars that an axis has room for; a bar that is far longer than most of them is cut.
 
-    Parameters
-    ----------
-    lengths
-        Of the bars, in any unit; at least one.
-
-    Returns
-    -------
-    list of float
-        All of them, or those up to `BROKEN_FROM` times their median.
+    `lengths`: of the bars, in any unit; at least one.
     """
     longest = BROKEN_FROM * statistics.median(lengths)
     return [each for each in lengths if each <= longest]

@@ -114,14 +114,7 @@ def plotted_values(results: Iterable[Result]) -> list[float]:
 def interval_chart(results: Iterable[Result], axis: Axis, write: Callable[[float], str]) -> Chart:
     """Draw estimates with their intervals and launches, arm by arm.
 
-    Parameters
-    ----------
-    results
-        In the order of the chart; an arm without an estimate has its standing for a value.
-    axis
-        With room for `plotted_values`.
-    write
-        Writes a value with its unit.
+    `write`: writes a value with its unit.
     """
 
     def mark(row: RankedRow, estimate: Estimate | None, launches: tuple[float, ...]) -> Mark:

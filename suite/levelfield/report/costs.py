@@ -32,13 +32,7 @@ class CostTable(msgspec.Struct, frozen=True):
 
 
 def tables(run: Run, analysis: Analysis) -> tuple[CostTable, ...]:
-    """Return a table for each case; none where the run has no price.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    """
+    """Return a table for each case; none where the run has no price."""
     return tuple(_table(run, block) for block in money.summarise(run, analysis))
 
 

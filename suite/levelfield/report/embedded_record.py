@@ -72,12 +72,7 @@ class _Attested(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def carry(run: Run, analysis: Analysis, record_sha256: str | None = None) -> PageRecord:
     """Make the part of a record that its page carries.
 
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it, whose upper quantiles travel with thinned results.
-    record_sha256
-        Of the record's file; None: as `record.files.write` writes it today.
+    `record_sha256`: of the record's file; None: as `record.files.write` writes it today.
     """
     digest = record_sha256 or hashlib.sha256(msgspec.json.encode(run) + b"\n").hexdigest()
     embedded, content = embed(run, digest, tails=tails(analysis))
@@ -109,10 +104,8 @@ def pack(inside: PageRecord) -> bytes:
 def unpack(block: bytes) -> PageRecord:
     """Return the record of a page's block: bounded, checked against its digests and against the schema.
 
-    Raises
-    ------
-    LevelfieldError
-        With one sentence. Exit code 1: the block is not what its digests say; 2: it is no record, or too large.
+    Raises LevelfieldError: with one sentence. Exit code 1: the block is not what its digests say; 2: it is no record,
+    or too large.
     """
     try:
         envelope = msgspec.json.decode(block, type=_Envelope)
@@ -223,10 +216,7 @@ def _both(statement: str, signature: str) -> str:
 def attested(block: bytes) -> tuple[str, str]:
     """Return statement and signature of a page's block.
 
-    Raises
-    ------
-    LevelfieldError
-        It holds something else, or was changed.
+    Raises LevelfieldError: it holds something else, or was changed.
     """
     try:
         found = msgspec.json.decode(block, type=_Attested)

@@ -59,21 +59,8 @@ def render(
 ) -> str:
     """Render a run as one self-contained HTML page.
 
-    Parameters
-    ----------
-    run
-        The record; of each result a bounded number of samples travels inside the page.
-    analysis
-        What `analysis.analyse` says about it.
-    comparison
-        Of the two arms of a run that has no more; None: it is no such run.
-    evidence
-        What travels inside the page, where that was made before; None: the record, and no statement.
-
-    Returns
-    -------
-    str
-        The page, to be written as UTF-8.
+    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what travels inside
+    the page, where that was made before; None: the record, and no statement.
     """
     if evidence is None:
         evidence = Evidence(embedded_record.carry(run, analysis))
@@ -137,15 +124,7 @@ def _environment() -> jinja2.Environment:
 def elapsed(start: str, end: str) -> str:
     """Return the time between two moments as `9 min 12 s`.
 
-    Parameters
-    ----------
-    start, end
-        ISO 8601, as records hold them.
-
-    Returns
-    -------
-    str
-        Empty where one is not a time, or the end lies before the start.
+    Returns empty where one is not a time, or the end lies before the start.
     """
     try:
         seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()

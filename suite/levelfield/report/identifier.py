@@ -37,15 +37,7 @@ class Identifier:
 
 
 def lines(name: str, width: int) -> list[str]:
-    """Return the lines of a name.
-
-    Parameters
-    ----------
-    name
-        The name.
-    width
-        Columns of a line. A word that is longer has a line of its own.
-    """
+    """Return the lines of a name."""
     parts = _PART.findall(name)
     fitting = (_WORD.findall(part) if cell_len(part.rstrip()) > width else [part] for part in parts)
     found = [""]

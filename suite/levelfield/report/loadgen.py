@@ -207,13 +207,7 @@ class Log(msgspec.Struct, frozen=True):
 
 
 def logs(run: Run, block: LoadGenBlock) -> tuple[Log, ...]:
-    """Return LoadGen's own summary of the deciding test in each arm's first launch; whole logs are in the record.
-
-    Parameters
-    ----------
-    run, block
-        A record, and the analysis of one of its blocks.
-    """
+    """Return LoadGen's own summary of the deciding test in each arm's first launch; whole logs are in the record."""
     found: dict[str, Log] = {}
     for each in run.blocks:
         if each.case != block.case:

@@ -47,17 +47,7 @@ class Group(msgspec.Struct, frozen=True):
 def essentials(machine: Fingerprint, gpu: int | None = None) -> tuple[Line, ...]:
     """Return the facts that distinguish two machines at first sight.
 
-    Parameters
-    ----------
-    machine
-        A fingerprint.
-    gpu
-        Index of the GPU that was used; None: no GPU is listed.
-
-    Returns
-    -------
-    tuple of Line
-        Only what the fingerprint holds.
+    `gpu`: index of the GPU that was used; None: no GPU is listed.
     """
     facts = [
         (group, f"device {gpu} name" if (group, name) == ("gpu", "name") else name, title)

@@ -8,18 +8,6 @@ from levelfield.report import units
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table.
 
-    Parameters
-    ----------
-    headings : sequence of str
-        One for each column; a colon at its end aligns the column to the right, and is not shown.
-    rows : iterable of sequence of str
-        Cells, as many as there are headings.
-
-    Yields
-    ------
-    str
-        A line.
-
     Examples
     --------
     >>> list(table(["case", "ratio:"], [["mlp", "1.02"]]))
@@ -41,21 +29,6 @@ def interval(
     to: str = "–",
 ) -> str:
     """Return an estimate with its interval, where there is one.
-
-    Parameters
-    ----------
-    value, low, high : float or None
-        The estimate, and its interval.
-    form : callable
-        Writes a number.
-    unit : str
-        What follows the estimate alone.
-    to : str
-        Between both ends.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

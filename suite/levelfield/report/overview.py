@@ -88,15 +88,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def tables(analysis: Analysis, anchors: Sequence[str]) -> tuple[Table, ...]:
-    """Return the overview of all cases that are ranked; none where none is.
-
-    Parameters
-    ----------
-    analysis
-        Of a run. Single operators have a table of their own and are left out.
-    anchors
-        Element id of each timed case, in the order of `analysis.timed`.
-    """
+    """Return the overview of all cases that are ranked; none where none is."""
     timed = [(block, anchor) for block, anchor in zip(analysis.timed, anchors, strict=False)]
     found: list[tuple[Ranked, str]] = [each for each in timed if not operators.is_one(each[0])]
     found += [(block, "convergence") for block in analysis.convergence]

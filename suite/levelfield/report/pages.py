@@ -49,12 +49,7 @@ def style(*further: Path) -> str:
 def policy(style: str, *, script: str = "", images: str = "data:") -> str:
     """Return a page's Content-Security-Policy: its own style sheet and script, named by their hashes, and no other.
 
-    Parameters
-    ----------
-    style, script
-        The very texts of its elements; empty: it has no script.
-    images
-        Where pictures may come from.
+    `style`, `script`: the very texts of its elements; empty: it has no script.
     """
     scripts = f" script-src 'sha256-{_hash(script)}';" if script else ""
     return (
@@ -64,17 +59,7 @@ def policy(style: str, *, script: str = "", images: str = "data:") -> str:
 
 
 def render(template: jinja2.Template, *, style: str, script: str = "", images: str = "data:", **values: object) -> str:
-    """Return a page, with its style sheet, its script and the policy that names both.
-
-    Parameters
-    ----------
-    template
-        It writes `style`, `script` and `policy` where they belong.
-    style, script, images
-        As in `policy`; our own texts, which are not escaped.
-    values
-        What else the template uses.
-    """
+    """Return a page, with its style sheet, its script and the policy that names both."""
     return template.render(
         style=Markup(style),  # noqa: S704  (our own files)
         script=Markup(script),  # noqa: S704  (our own files)
@@ -84,13 +69,7 @@ def render(template: jinja2.Template, *, style: str, script: str = "", images: s
 
 
 def data_block(content: bytes) -> Markup:
-    """Make JSON fit for a script element of type application/json, out of which no text can break.
-
-    Parameters
-    ----------
-    content
-        JSON in UTF-8.
-    """
+    """Make JSON fit for a script element of type application/json, out of which no text can break."""
     text = content.decode()
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -12,13 +12,7 @@ from levelfield.record.schema import Block, Parity
 
 
 def once(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Leave out the projections that an earlier launch with the same output has.
-
-    Parameters
-    ----------
-    blocks
-        Of a record, in its order.
-    """
+    """Leave out the projections that an earlier launch with the same output has."""
     first: dict[str, tuple[float, ...]] = {}
 
     def kept(parity: Parity) -> tuple[float, ...]:
@@ -31,13 +25,7 @@ def once(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def everywhere(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Put the projections back that `once` left out.
-
-    Parameters
-    ----------
-    blocks
-        Of the record inside a page, in its order.
-    """
+    """Put the projections back that `once` left out."""
     first: dict[str, tuple[float, ...]] = {}
 
     def full(parity: Parity) -> tuple[float, ...]:

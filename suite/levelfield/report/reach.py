@@ -15,15 +15,8 @@ _NEAR = 1.5
 def reach(differences: Sequence[float]) -> float:
     """Return the relative difference at which an axis ends.
 
-    Parameters
-    ----------
-    differences
-        Sizes of relative differences: 0.12 for 12 %. Those that are not above zero do not count.
-
-    Returns
-    -------
-    float
-        One of `ENDS` that at least `INSIDE` of the values stay below; or the farthest value, where that is near.
+    `differences`: sizes of relative differences: 0.12 for 12 %. Those that are not above zero do not count. Returns one
+    of `ENDS` that at least `INSIDE` of the values stay below; or the farthest value, where that is near.
     """
     found = [each for each in differences if each > 0]
     if not found:

@@ -18,12 +18,7 @@ class Remaining(msgspec.Struct, frozen=True):
     def text(self, now_s: float, written: Callable[[float], str]) -> str:
         """Return the time left in words; the estimate counts down until there is another one.
 
-        Parameters
-        ----------
-        now_s
-            Seconds of the clock.
-        written
-            Writes a number of seconds.
+        `written`: writes a number of seconds.
         """
         if self.seconds_left is None:
             return "time left not known yet"

@@ -37,15 +37,7 @@ def restored(embedded: Embedded) -> Run:
 
 
 def restore_window(window: Window, facts: WindowFacts) -> Window:
-    """Return a window with as many calls as it had before it was thinned, and with the same median.
-
-    Parameters
-    ----------
-    window
-        A window of a page's record.
-    facts
-        Calls and median of the whole window, which travel beside it.
-    """
+    """Return a window with as many calls as it had before it was thinned, and with the same median."""
     below, above = math.floor(facts.median_ns), math.ceil(facts.median_ns)
     half = facts.calls // 2
     return msgspec.structs.replace(
@@ -56,15 +48,7 @@ def restore_window(window: Window, facts: WindowFacts) -> Window:
 
 
 def with_tails(analysis: Analysis, embedded: Embedded) -> Analysis:
-    """Return an analysis of a restored record with the upper quantiles that travel beside it.
-
-    Parameters
-    ----------
-    analysis
-        Of the restored record, whose own upper quantiles follow from thinned samples.
-    embedded
-        The page's record with its notes on what was thinned.
-    """
+    """Return an analysis of a restored record with the upper quantiles that travel beside it."""
     stated = {thinned.result: thinned.tail for thinned in embedded.thinned}
     blocks = tuple(
         msgspec.structs.replace(

@@ -50,15 +50,7 @@ def scale(found: Saturation) -> Scale:
 def rate(arm: ArmSaturation, batch: int) -> Estimate | None:
     """Return an arm's items per second in a batch, with its interval.
 
-    Parameters
-    ----------
-    arm, batch
-        Rates of an arm, and one of the batch sizes.
-
-    Returns
-    -------
-    Estimate or None
-        None where the arm was not measured in that batch.
+    Returns none where the arm was not measured in that batch.
     """
     return next((each.items_per_s for each in arm.rates if each.batch == batch), None)
 

@@ -90,13 +90,7 @@ def margins(analysis: Analysis) -> str:
 
 
 def trust(run: Run, analysis: Analysis) -> str:
-    """Return what speaks for a result and against it, in one line: answers, disturbed rounds, warnings.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    """
+    """Return what speaks for a result and against it, in one line: answers, disturbed rounds, warnings."""
     status = analysis.status
     parts = [parity(analysis).rstrip(".")]
     if analysis.timed and run.imported is None:
@@ -120,13 +114,7 @@ def _where(block: TimedBlock | ConvergenceBlock, among: Sequence[TimedBlock | Co
 
 
 def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
-    """Return the name of a block's model: `ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where blocks of it differ.
-
-    Parameters
-    ----------
-    block, among
-        A block, and all blocks that are shown with it.
-    """
+    """Return the name of a block's model: `ResNet-50`, or `ResNet-50 (bf16, 1 thread)` where blocks of it differ."""
     extras = precisions_apart(block, among)
     return names.network(block.case) + (f" ({', '.join(extras)})" if extras else "")
 
@@ -134,15 +122,7 @@ def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
 def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
     """Return precision, threads and processes of a block, each only where other blocks of the model differ in it.
 
-    Parameters
-    ----------
-    block, among
-        A block, and all blocks that are shown with it.
-
-    Returns
-    -------
-    list of str
-        Such as `["bf16", "1 thread"]`; empty where nothing has to be said.
+    Returns such as `["bf16", "1 thread"]`; empty where nothing has to be said.
     """
     case = block.case
     others = [other.case for other in among if other.case.model == case.model]
@@ -157,11 +137,6 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
 
     `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9) in these minutes, 15 % (12–18 %) faster than
     tensorflow-xla.`
-
-    Parameters
-    ----------
-    block, among
-        A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
     case = block.case
     what = f", {names.scenario_title(case).lower()}" if case.depth else ""
@@ -187,11 +162,6 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
 
     `jax is first at 97.0 % on small MLP: 61.2 ms (55.0–68.1) of training in these minutes and 95 steps, 12 % (9.0–15 %)
     faster than torch.`
-
-    Parameters
-    ----------
-    block, among
-        A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
     where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
@@ -210,11 +180,6 @@ def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
 
     `openvino is fastest in LoadGen SingleStream on ResNet-50: 21.4 ms (20.9–21.9) at the 90th percentile in these
     minutes, 12 % (9.0–15 %) faster than onnxruntime.`
-
-    Parameters
-    ----------
-    block, among
-        A block, and all blocks that are shown with it: what distinguishes it from them is named.
     """
     where = f"LoadGen {block.scenario} on {', '.join([names.network(block.case), *precisions_apart(block, among)])}"
     rows = {row.arm: row for row in block.rows}
@@ -313,13 +278,7 @@ def goal(block: ConvergenceBlock) -> str:
 
 
 def cost(row: Row, case: Case) -> str:
-    """Write what an arm is compared by: the time of a call, or items per second without the unit.
-
-    Parameters
-    ----------
-    row, case
-        A row, and the case that it answers.
-    """
+    """Write what an arm is compared by: the time of a call, or items per second without the unit."""
     return (units.rate_with_interval if case.per_item else units.time_with_interval)(row.compared(case))
 
 
@@ -344,13 +303,7 @@ def join(parts: Sequence[str]) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return a text, cut off with an ellipsis where it is longer than so many characters.
-
-    Parameters
-    ----------
-    text, longest
-        A text, and the most characters that it may have.
-    """
+    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

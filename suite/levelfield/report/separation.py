@@ -41,15 +41,7 @@ def relation(row: RankedRow) -> Relation | None:
 def best_is(row: RankedRow, block: RankedBlock) -> str:
     """Return the cell of a row under "best is": the relation of the best to it.
 
-    Parameters
-    ----------
-    row, block
-        A row, and the block that it belongs to.
-
-    Returns
-    -------
-    str
-        One of the words above; empty for the best itself and for rows without a rank.
+    Returns one of the words above; empty for the best itself and for rows without a rank.
     """
     known = relation(row)
     return known.value if known is not None and row.arm != block.best else ""
@@ -60,15 +52,7 @@ def crossed(block: RankedBlock) -> tuple[RankedRow, RankedRow] | None:
 
     That is so where the first has the better rank, or is not separated from the best while the second is.
 
-    Parameters
-    ----------
-    block
-        A block of arms that are ranked.
-
-    Returns
-    -------
-    tuple of RankedRow or None
-        The pair whose estimates are furthest apart; None where estimates agree with ranks and relations.
+    Returns the pair whose estimates are furthest apart; None where estimates agree with ranks and relations.
     """
     rows = [(row.ratio.value, row) for row in block.rows if row.ratio is not None and row.rank is not None]
     pairs = [
@@ -89,13 +73,7 @@ def _before(wide: RankedRow, slower: RankedRow) -> bool:
 
 
 def behind(row: RankedRow, block: RankedBlock) -> str:
-    """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`, or `best`.
-
-    Parameters
-    ----------
-    row, block
-        A row, and the block that it belongs to. A row without a ratio gets the sign of a missing value.
-    """
+    """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`, or `best`."""
     if row.ratio is None:
         return units.NO_VALUE
     if row.arm == block.best:

@@ -19,13 +19,7 @@ class Shared(msgspec.Struct, frozen=True):
 
 
 def shared(images: Sequence[Image]) -> Shared:
-    """Return what all images have alike; nothing where there is only one.
-
-    Parameters
-    ----------
-    images
-        Of a record.
-    """
+    """Return what all images have alike; nothing where there is only one."""
     if len(images) < FROM_SHARED:
         return Shared()
     facts = tuple(
@@ -39,13 +33,7 @@ def shared(images: Sequence[Image]) -> Shared:
 
 
 def own_facts(image: Image, common: Shared) -> tuple[tuple[str, str], ...]:
-    """Return the digests of an image that are not those of all.
-
-    Parameters
-    ----------
-    image, common
-        An image, and what `shared` found.
-    """
+    """Return the digests of an image that are not those of all."""
     said = {title for title, _ in common.facts}
     facts = [(title, getattr(image, name)) for title, name in _FACTS if title not in said]
     lines = [("image id", image.image_id), *facts[:1], ("lock SHA-256", image.lock_sha256), *facts[1:]]
@@ -53,12 +41,6 @@ def own_facts(image: Image, common: Shared) -> tuple[tuple[str, str], ...]:
 
 
 def made_by(artifacts: Sequence[Artifact]) -> dict[str, str]:
-    """Return what made all artifacts that say so; empty where they differ.
-
-    Parameters
-    ----------
-    artifacts
-        Of a record.
-    """
+    """Return what made all artifacts that say so; empty where they differ."""
     makers = [artifact.made_by for artifact in artifacts if artifact.made_by]
     return makers[0] if makers and all(each == makers[0] for each in makers) else {}

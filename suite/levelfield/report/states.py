@@ -43,24 +43,12 @@ def sentence(analysis: Analysis) -> str:
 
 
 def of_case(block: TimedBlock, analysis: Analysis) -> str:
-    """Say of a case what the run's sentence does not; empty where nothing is left to be said.
-
-    Parameters
-    ----------
-    block, analysis
-        A case with its rows, and the analysis that it is of.
-    """
+    """Say of a case what the run's sentence does not; empty where nothing is left to be said."""
     return " ".join(filter(None, (_unlike(block, analysis), _starved(block), _differ(block))))
 
 
 def contended(row: RankedRow) -> str:
-    """Return the cell of a row for its ratio when the machine was contended: `2.20× (2.02–2.40)`; empty: none is known.
-
-    Parameters
-    ----------
-    row
-        Of a case that is timed in windows; other rows have none.
-    """
+    """Return the cell of a row for its ratio while contended: `2.20× (2.02–2.40)`; empty: none is known."""
     return units.times(row.contended) if isinstance(row, Row) and row.contended is not None else ""
 
 

@@ -44,13 +44,6 @@ def show(run: Run, analysis: Analysis, console: Console) -> None:
     """Print what a run found, in short.
 
     Texts from the record are printed as they are, never as rich's markup.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    console
-        Where to print.
     """
     for part in _parts(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)

@@ -71,13 +71,6 @@ def show(run: Run, analysis: Analysis, console: Console) -> None:
     """Print a run's result.
 
     Texts from the record are printed as they are, never as rich's markup.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    console
-        Where to print; its width decides on the columns of tables.
     """
     for part in _parts(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)
@@ -102,13 +95,7 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
 
 
 def head(run: Run, analysis: Analysis) -> Iterator[Text]:
-    """Yield the verdict of the whole run, and what bounds it.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    """
+    """Yield the verdict of the whole run, and what bounds it."""
     loud = run.settings.launcher != "docker"
     yield Text()
     for name in run.labels:
@@ -124,15 +111,7 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
 
 
 def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
-    """Yield the table of every case with an order of its arms, and what is said of it.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    columns
-        Characters in a line of the terminal.
-    """
+    """Yield the table of every case with an order of its arms, and what is said of it."""
     narrow = columns < NARROW
     single = operators.table(analysis)
     if single is not None:
@@ -167,15 +146,7 @@ def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderab
 
 
 def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
-    """Yield the tables of cold starts and of peak memory.
-
-    Parameters
-    ----------
-    analysis
-        Of a record.
-    narrow
-        Whether the terminal is too narrow for all columns.
-    """
+    """Yield the tables of cold starts and of peak memory."""
     if analysis.cold:
         yield Text()
         title = "Cold start: container or interpreter, import, load and first call"
@@ -196,15 +167,7 @@ def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableTy
 
 
 def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
-    """Yield the tables that no default run has: precisions, scaling, all-reduce, accuracy and costs.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    narrow
-        Whether the terminal is too narrow for all columns.
-    """
+    """Yield the tables that no default run has: precisions, scaling, all-reduce, accuracy and costs."""
     for found in precision.summarise(run, analysis):
         yield Text()
         yield _tradeoff(found, narrow=narrow)
@@ -219,13 +182,7 @@ def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Rendera
 
 
 def show_costs(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
-    """Yield the tables of costs with what they are computed from; nothing where no price was given.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    """
+    """Yield the tables of costs with what they are computed from; nothing where no price was given."""
     found = costs.tables(run, analysis)
     for table in found:
         yield Text()
@@ -281,13 +238,7 @@ def _insights(analysis: Analysis) -> Iterator[Text]:
 
 
 def text(content: str, style: str = "") -> Text:
-    """Make a text without control characters: a record must not control the terminal.
-
-    Parameters
-    ----------
-    content, style
-        What to print, and how rich writes it.
-    """
+    """Make a text without control characters: a record must not control the terminal."""
     return Text(printable(content), style)
 
 

@@ -75,19 +75,7 @@ def embed(
 ) -> tuple[Embedded, bytes]:
     """Thin a record for its page, and encode it as JSON without what a reader fills in by itself.
 
-    Parameters
-    ----------
-    run, record_sha256
-        The whole record, and the digest of its file, hexadecimal.
-    budget_bytes
-        Most that the JSON may take, in bytes; the cap of samples is halved until it fits, or is `FEWEST`.
-    tails
-        Upper quantiles by result id, to travel with the results that are thinned.
-
-    Returns
-    -------
-    tuple
-        What travels, and its JSON: it decodes to the same again as `Embedded`.
+    `budget_bytes`: most that the JSON may take, in bytes; the cap of samples is halved until it fits, or is `FEWEST`.
     """
     cap = SAMPLES_PER_RESULT
     while True:
@@ -141,19 +129,7 @@ def thin(
     of each. Calls made before the windows and during warm-up are thinned by the same factor. A record with no more
     samples than that stays whole.
 
-    Parameters
-    ----------
-    run
-        The whole record.
-    record_sha256
-        Digest of the record's file, hexadecimal; it is kept beside the thinned record.
-    cap
-        Samples a result. Results with fewer are kept whole.
-    tails
-        Upper quantiles by result id, to travel with the results that are thinned; None: none.
-    projections_once
-        Whether a record that is thinned has each projection of an output once as well; pages of 25 November 2026 and
-        before have all of them, which were half of such a page's record.
+    `tails`: upper quantiles by result id, to travel with the results that are thinned; None: none.
     """
     blocks: list[Block] = []
     notes: list[Thinned] = []
@@ -234,15 +210,7 @@ def _thin_block(block: Block, factors: Mapping[str, float]) -> Block:
 
 
 def replace_windows(block: Block, change: Callable[[WindowKey, Window], Window]) -> Block:
-    """Return a block with other windows in its turns.
-
-    Parameters
-    ----------
-    block
-        A block of the record.
-    change
-        Called with the key of every window and the window; returns the new one.
-    """
+    """Return a block with other windows in its turns."""
 
     def rounds(generation: Generation) -> Iterator[Round]:
         for round_ in generation.rounds:
@@ -275,12 +243,7 @@ def keyed_windows(block: Block) -> Iterator[tuple[WindowKey, Window]]:
 def evenly(values: tuple[int, ...], factor: float) -> tuple[int, ...]:
     """Return a share of the values, evenly spaced and in order.
 
-    Parameters
-    ----------
-    values
-        Of any length.
-    factor
-        The share, above 0; at least one value is kept where there is any.
+    `factor`: the share, above 0; at least one value is kept where there is any.
 
     Examples
     --------

@@ -68,12 +68,7 @@ def _largest(scales: tuple[Scale, ...], value: float) -> Scale:
 def digits(value: float, significant: int = 3) -> str:
     """Write a number with so many significant digits, never in scientific notation, with thin spaces in thousands.
 
-    Parameters
-    ----------
-    value
-        An infinite value or NaN gives the sign of a missing value.
-    significant
-        Significant digits. Digits before the decimal point are never replaced by zeros.
+    `value`: an infinite value or NaN gives the sign of a missing value.
 
     Examples
     --------
@@ -88,15 +83,7 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def decimals_of(value: float, significant: int = 3) -> int:
-    """Return how many decimals a number of so many significant digits has: 1 for 21.3, 0 for 512 and for 5120.
-
-    Parameters
-    ----------
-    value
-        Finite; zero has none.
-    significant
-        Significant digits.
-    """
+    """Return how many decimals a number of so many significant digits has: 1 for 21.3, 0 for 512 and for 5120."""
     if value == 0:
         return 0
     exponent = math.floor(math.log10(abs(value)))
@@ -106,13 +93,7 @@ def decimals_of(value: float, significant: int = 3) -> int:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write a number with a fixed number of decimals, with thin spaces in thousands.
-
-    Parameters
-    ----------
-    value, decimals
-        A finite number, and its digits after the decimal point.
-    """
+    """Write a number with a fixed number of decimals, with thin spaces in thousands."""
     return f"{value:,.{decimals}f}".replace(",", GROUP_SPACE).replace("-", MINUS)
 
 
@@ -140,12 +121,7 @@ def rate(value: float | None) -> str:
 def amount(value: float, unit: str) -> str:
     """Write an amount or a rate with its unit: `8.18 GFLOP`, `164 GFLOP/s`.
 
-    Parameters
-    ----------
-    value
-        In the unit.
-    unit
-        Such as `FLOP/s`; a prefix (k, M, G) is put before it.
+    `value`: in the unit.
     """
     return _with_unit(value, scale_count(value)) + unit
 
@@ -156,17 +132,8 @@ def spread(estimate: Estimate, scale: Scale) -> tuple[str, str]:
     All three have the decimals of three significant digits of the value, or up to two more where the bounds would look
     equal.
 
-    Parameters
-    ----------
-    estimate
-        In the base unit of `scale`.
-    scale
-        Unit to write it in; the unit itself is not written.
-
-    Returns
-    -------
-    value, bounds : str
-        The bounds are empty where there are none.
+    `estimate`: in the base unit of `scale`. `scale`: unit to write it in; the unit itself is not written. Returns the
+    bounds are empty where there are none.
     """
     value = estimate.value / scale.factor
     decimals = decimals_of(value)
@@ -198,15 +165,7 @@ def rate_with_interval(estimate: Estimate | None) -> str:
 
 
 def percent(share: float, *, signed: bool = False) -> str:
-    """Write a share in percent: `1.4 %`; two significant digits below ten, whole percents from there on.
-
-    Parameters
-    ----------
-    share
-        A ratio: 0.014 is 1.4 %.
-    signed
-        Whether a positive one gets a plus sign (and zero a plus-minus sign).
-    """
+    """Write a share in percent: `1.4 %`; two significant digits below ten, whole percents from there on."""
     value = 100 * share
     if abs(value) < 0.05:
         text = "0.0" if not signed else "±0.0"
@@ -225,15 +184,8 @@ def slower(ratio: Estimate) -> str:
 def behind(ratio: Estimate) -> tuple[str, str]:
     """Write how far behind the best an arm is, and its interval: `("+15 %", "12–18 %")`, `("3.40×", "3.10–3.70×")`.
 
-    Parameters
-    ----------
-    ratio
-        Cost relative to the best one; from `MULTIPLE_FROM` on it is written as a multiple.
-
-    Returns
-    -------
-    value, bounds : str
-        The bounds are empty where there are none.
+    `ratio`: cost relative to the best one; from `MULTIPLE_FROM` on it is written as a multiple. Returns the bounds are
+    empty where there are none.
     """
     if ratio.value < MULTIPLE_FROM:
         bounds = "" if ratio.low is None or ratio.high is None else percent_range(ratio.low - 1, ratio.high - 1)
@@ -292,10 +244,8 @@ def price(price: Price) -> str:
 def percent_range(low: float, high: float) -> str:
     """Write an interval in percent: `0.9–2.0 %`, or `−0.3 to 1.1 %` where a bound is negative.
 
-    Parameters
-    ----------
-    low, high
-        Bounds as shares (0.01 is 1 %), the lower one first. The lower bound is written as `0` only where it is zero.
+    `low`, `high`: bounds as shares (0.01 is 1 %), the lower one first. The lower bound is written as `0` only where it
+    is zero.
     """
     first = "0" if low == 0 else f"{100 * low:.1g}" if 0 < low < 0.0005 else percent(low).removesuffix(f"{NBSP}%")
     joint = "–" if low >= 0 else " to "
@@ -333,15 +283,7 @@ def count(number: int) -> str:
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun: `1 launch`, `5 launches`.
-
-    Parameters
-    ----------
-    number
-        How many.
-    one, many
-        Singular and plural; the plural is needed only where it is not the singular with an s.
-    """
+    """Write a number with its noun: `1 launch`, `5 launches`."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 

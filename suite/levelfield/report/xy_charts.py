@@ -111,15 +111,7 @@ def roofline(found: Sequence[CaseUse]) -> Plane | None:
     The dashed line is the lower of the two measured ceilings: of what memory delivers, and of matrix products. From a
     mark down to the slowest arm that is equal runs its whisker.
 
-    Parameters
-    ----------
-    found
-        Operators that do arithmetic, measured with one number of threads.
-
-    Returns
-    -------
-    Plane or None
-        None where fewer than two have a time.
+    Returns none where fewer than two have a time.
 
     References
     ----------

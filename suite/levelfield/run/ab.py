@@ -32,21 +32,7 @@ class AbResult(msgspec.Struct, frozen=True):
 def measure(first: str, second: str, options: Options, gate: Gate, console: Console) -> AbResult:
     """Measure two arms against each other, and compare them.
 
-    Parameters
-    ----------
-    first, second
-        A and B, as `plan.arms` reads them.
-    options
-        As for `bench`; the backends of the selection are not used.
-    gate
-        Margin, largest slowdown and false discovery rate.
-    console
-        Where to show the progress.
-
-    Raises
-    ------
-    LevelfieldError
-        Where nothing could be measured.
+    Raises LevelfieldError: where nothing could be measured.
     """
     resumed = bench.find(options.resume, options.reports) if options.resume is not None else None
     if resumed is not None:  # arms that name no launcher live where the run's workers did; batches are those of the run
@@ -69,17 +55,7 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
 def conclude(folder: Path, gate: Gate) -> AbResult:
     """Fold the journal of a run with two arms into its record, and compare them.
 
-    Parameters
-    ----------
-    folder
-        The run's folder; its record is written.
-    gate
-        Margin, largest slowdown and false discovery rate.
-
-    Raises
-    ------
-    LevelfieldError
-        The journal cannot be read, or the record cannot be written.
+    Raises LevelfieldError: the journal cannot be read, or the record cannot be written.
     """
     run = journal.fold(journal.read(folder / files.JOURNAL))
     record = files.write(run, folder)
@@ -107,18 +83,7 @@ def _check_arms(run: Run, requested: plan.Plan) -> None:
 
 
 def show(found: AbResult, console: Console, *, measured: bool, sign: Path | None = None) -> int:
-    """Write the report beside the record, and show the comparison, its answer first.
-
-    Parameters
-    ----------
-    found, console, measured, sign
-        The run with its comparison; the rest as in `run.results.show_result`.
-
-    Returns
-    -------
-    int
-        Exit code of the comparison.
-    """
+    """Write the report beside the record, and show the comparison, its answer first."""
     result = analysis.analyse(found.run)
     show_result(found.record, found.run, result, console, measured=measured, comparison=found.comparison, sign=sign)
     return found.comparison.exit_code

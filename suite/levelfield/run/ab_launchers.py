@@ -31,26 +31,8 @@ def choose_launchers(
     No other launcher is ever taken in place of one that does not work: two arms in the same place would be measured,
     and called a comparison of two.
 
-    Parameters
-    ----------
-    first, second
-        A and B, as `plan.arms` reads them.
-    options
-        `launcher` is that of an arm that names none.
-    there
-        Whether this interpreter has a module.
-
-    Returns
-    -------
-    tuple
-        A and B as they are to be measured, and the options with the launcher of everything that is no arm: the one of
-        theirs that leaves least to the machine.
-
-    Raises
-    ------
-    LevelfieldError
-        The interpreter lacks the framework of an arm that is to live in it, or no engine answers for one that is to
-        live in a container.
+    Raises LevelfieldError: the interpreter lacks the framework of an arm that is to live in it, or no engine answers
+    for one that is to live in a container.
     """
     read = [arm_names.parse(each) for each in (first, second)]
     if not any(arm.launcher for arm in read):
@@ -96,10 +78,7 @@ def _check_engine() -> None:
 def fits(plan: Plan) -> Plan:
     """Return a plan whose arms can be compared although their launchers differ.
 
-    Raises
-    ------
-    LevelfieldError
-        On a GPU, one of two arms runs in the current interpreter: no lock says which CUDA it has.
+    Raises LevelfieldError: on a GPU, one of two arms runs in the current interpreter: no lock says which CUDA it has.
     """
     places = {arm.launcher for block in plan.blocks for arm in block.arms} - {""}
     if plan.gpu is not None and "host" in places and len(places) > 1:

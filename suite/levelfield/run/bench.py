@@ -59,23 +59,8 @@ class Done(NamedTuple):
 def run_bench(options: Options, console: Console) -> Done:
     """Run a benchmark, repeat it, or resume one.
 
-    Parameters
-    ----------
-    options
-        What to measure, and how.
-    console
-        Where to print.
-
-    Returns
-    -------
-    Done
-        Exit code and folders of the runs.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing could be measured (once something was, the record and the report are written first); or a run is to be
-        resumed and repeated at once, or resumed with other outputs of other tools.
+    Raises LevelfieldError: nothing could be measured (once something was, the record and the report are written first);
+    or a run is to be resumed and repeated at once, or resumed with other outputs of other tools.
     """
     if options.alternate and (options.repeat < MIN_PAIRS or not options.selection.backends):
         raise LevelfieldError(
@@ -168,18 +153,9 @@ def _repeat(options: Options, console: Console) -> Done:
 def turns(pairs: int, seed: int | None) -> list[int]:
     """Draw the order in which runs of two sides are made.
 
-    Parameters
-    ----------
-    pairs
-        Runs of each side.
-    seed
-        None: drawn from the system.
-
-    Returns
-    -------
-    list of int
-        0 for the first side and 1 for the second. Each pair of runs holds one of either side; which comes first is
-        drawn, so that both orders occur equally often, or all but equally where `pairs` is odd.
+    `seed`: none: drawn from the system. Returns 0 for the first side and 1 for the second. Each pair of runs holds one
+    of either side; which comes first is drawn, so that both orders occur equally often, or all but equally where
+    `pairs` is odd.
     """
     drawn = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
     odd = drawn.randrange(2)
@@ -215,34 +191,9 @@ def conduct(
 ) -> Path:
     """Make what a plan needs and measure it, or resume it.
 
-    Parameters
-    ----------
-    chosen
-        The plan.
-    options
-        How to measure. The selection is not used: it is in the plan already.
-    console
-        Where to show the progress.
-    resumed
-        Folder and record so far of the run to resume; None: a new one begins.
-    undecided
-        Says which cases have no verdict yet, for a run that ends on verdicts.
-    prepared
-        Called with the images of a new run before its folder is made; an error that it raises prevents the run.
-    begun
-        Called with the folder of a new run before anything is measured; an error that it raises ends the run.
-    until
-        When it has to end, as `time.monotonic` counts; None: as the options say.
-
-    Returns
-    -------
-    Path
-        The run's folder, which holds its journal.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing could be measured. Once something was, the record and the report are written first.
+    `resumed`: folder and record so far of the run to resume; None: a new one begins. `until`: when it has to end, as
+    `time.monotonic` counts; None: as the options say. Raises LevelfieldError: nothing could be measured. Once something
+    was, the record and the report are written first.
     """
     # A run goes on where it began: workers elsewhere would be other workers.
     launcher, reason = choose(resumed[1].settings.launcher if resumed else options.launcher, base=options.base)
@@ -315,26 +266,8 @@ def _measure(bench: RunInProgress, folder: Path, console: Console, go_on: str) -
 def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path | None = None) -> int:
     """Fold the journal, write record and report, and show the result.
 
-    Parameters
-    ----------
-    folder
-        The run's folder.
-    console
-        Where to print.
-    strict
-        Whether results that are not decided change the exit code to `INCONCLUSIVE`.
-    sign
-        SSH key that signs the run's statement; None: it is not signed.
-
-    Returns
-    -------
-    int
-        Exit code.
-
-    Raises
-    ------
-    LevelfieldError
-        It was interrupted: the measurements are kept, and the report can be written later.
+    `sign`: SSH key that signs the run's statement; None: it is not signed. Raises LevelfieldError: it was interrupted:
+    the measurements are kept, and the report can be written later.
     """
     try:
         run = journal.fold(journal.read(folder / files.JOURNAL))
@@ -404,18 +337,8 @@ def _writable(reports: Path) -> None:
 def find(name: str, reports: Path) -> tuple[Path, Run]:
     """Return the folder and the record so far of a run that can be resumed.
 
-    Parameters
-    ----------
-    name
-        Id of a run under `reports`, or a run's folder.
-    reports
-        Folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such run, nothing of it is left to measure, another process is measuring it, or it is the run of one
-        boot of an upgrade.
+    Raises LevelfieldError: there is no such run, nothing of it is left to measure, another process is measuring it, or
+    it is the run of one boot of an upgrade.
     """
     folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
     if folder is None:

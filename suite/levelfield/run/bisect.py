@@ -40,26 +40,8 @@ class Bisection(msgspec.Struct, frozen=True):
 def run_bisection(first: str, second: str, options: Options, gate: Gate, console: Console) -> Bisection:
     """Measure two arms, and search for the distribution that makes the difference.
 
-    Parameters
-    ----------
-    first, second
-        A and B, as `plan.arms` reads them: two locks of one image.
-    options
-        As for `bench`; the backends of the selection are not used.
-    gate
-        Margin, largest slowdown and false discovery rate.
-    console
-        Where to show the progress.
-
-    Returns
-    -------
-    Bisection
-        Without a case and a finding where no case differs.
-
-    Raises
-    ------
-    LevelfieldError
-        The arms are not two locks of one image with the same settings, or nothing could be measured.
+    Raises LevelfieldError: the arms are not two locks of one image with the same settings, or nothing could be
+    measured.
     """
     old, new = arm_names.parse(first), arm_names.parse(second)
     locks = _locks(old, new)
@@ -101,15 +83,7 @@ def _clearness(row: Row) -> float:
 
 
 def effect_of(row: Row, overall_log: float) -> Effect:
-    """Say whether a measured set of distributions makes the whole difference, none of it, or neither for certain.
-
-    Parameters
-    ----------
-    row
-        The set against A.
-    overall_log
-        Log ratio of B against A.
-    """
+    """Say whether a measured set of distributions makes the whole difference, none of it, or neither for certain."""
     if row.ratio is None or row.ratio.low is None or row.ratio.high is None:
         return Effect.UNDECIDED
     sign = 1.0 if overall_log > 0 else -1.0
@@ -195,18 +169,7 @@ def conclusion(found: Bisection) -> str:
 
 
 def show_conclusion(found: Bisection, console: Console) -> int:
-    """Print the conclusion.
-
-    Parameters
-    ----------
-    found, console
-        The bisection, and where to print.
-
-    Returns
-    -------
-    int
-        Exit code: that of B against A; 3 where that is 0 and no single distribution was found.
-    """
+    """Print the conclusion."""
     console.print(conclusion(found), markup=False, highlight=False)
     code = found.overall.comparison.exit_code
     if found.finding is not None and not found.finding.single and code == 0:

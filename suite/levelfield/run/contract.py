@@ -65,26 +65,7 @@ class Check(msgspec.Struct, frozen=True):
 def check(backend: str, model: str, launcher: Launcher, listener: ProgressListener) -> Iterator[Check]:
     """Check a backend, one result after the other.
 
-    Parameters
-    ----------
-    backend
-        Its name.
-    model
-        A model of the zoo: a small one shows whether it works, one with large weights whether it frees them.
-    launcher
-        How to run its workers.
-    listener
-        Display of the progress.
-
-    Yields
-    ------
-    Check
-        One result; where nothing can follow from a failed one, it is the last.
-
-    Raises
-    ------
-    LevelfieldError
-        The backend or the model is not known, or cannot be planned.
+    Raises LevelfieldError: the backend or the model is not known, or cannot be planned.
     """
     chosen = _plan(backend, model, launcher)
     info = registry.get(backend)

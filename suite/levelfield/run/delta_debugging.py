@@ -58,17 +58,7 @@ class Finding(msgspec.Struct, frozen=True):
 def search(names: Sequence[str], judge: Callable[[frozenset[str]], Effect]) -> Finding:
     """Find a smallest set of changes that makes the difference which all of them make together.
 
-    Parameters
-    ----------
-    names
-        All changes; known to make the difference together.
-    judge
-        Says what a set of changes does; is asked about a set once at the most, never about none or all.
-
-    Raises
-    ------
-    ValueError
-        There are no changes.
+    Raises ValueError: there are no changes.
     """
     if not names:
         raise ValueError("There is nothing to search among.")

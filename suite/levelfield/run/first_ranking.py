@@ -28,18 +28,7 @@ _MADE = ("docker", "venv")
 
 
 def needed(chosen: Plan, launcher: Launcher) -> dict[str, list[str]]:
-    """Return the images that are needed, by the launcher that makes them.
-
-    Parameters
-    ----------
-    chosen, launcher
-        The plan, and the run's own launcher.
-
-    Returns
-    -------
-    dict
-        `docker` or `venv` to images, as `record.references` spells them.
-    """
+    """Return the images that are needed, by the launcher that makes them."""
     found: dict[str, list[str]] = {}
     for arm in chosen.answering:
         found.setdefault(arm.launcher or launcher.kind, []).append(_image(arm))
@@ -50,17 +39,8 @@ def needed(chosen: Plan, launcher: Launcher) -> dict[str, list[str]]:
 def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[str, ...]:
     """Choose the two arms that are measured first.
 
-    Parameters
-    ----------
-    chosen, launcher
-        The plan, and the run's own launcher.
-    base
-        Source of the bases.
-
-    Returns
-    -------
-    tuple of str
-        Ids of the arms. Empty where to wait for all costs little, and where the profile ranks nothing or takes hours.
+    Returns ids of the arms. Empty where to wait for all costs little, and where the profile ranks nothing or takes
+    hours.
     """
     places = needed(chosen, launcher)
     if chosen.profile.clock_seconds is None or chosen.injected or list(places) != [launcher.kind]:
@@ -78,12 +58,7 @@ def choose(chosen: Plan, launcher: Launcher, base: Source) -> tuple[str, ...]:
 def quickest(images: Mapping[str, frozenset[str]], seconds: Callable[[frozenset[str]], float]) -> tuple[str, ...]:
     """Return the two arms that can be measured soonest; empty: no two have an image each.
 
-    Parameters
-    ----------
-    images
-        By arm, its own image and that of what exports its files.
-    seconds
-        How long some images take to make together: they may share a base.
+    `seconds`: how long some images take to make together: they may share a base.
     """
     cost = functools.cache(seconds)
     pairs = [pair for pair in itertools.combinations(images, 2) if images[pair[0]] != images[pair[1]]]
@@ -91,15 +66,7 @@ def quickest(images: Mapping[str, frozenset[str]], seconds: Callable[[frozenset[
 
 
 def narrowed(options: Options, chosen: Plan, arms: tuple[str, ...]) -> Options:
-    """Return the options of a run of these arms alone, on the latency of models that are soon made.
-
-    Parameters
-    ----------
-    options, chosen
-        Of the whole run.
-    arms
-        As `choose` found them.
-    """
+    """Return the options of a run of these arms alone, on the latency of models that are soon made."""
     selection = msgspec.structs.replace(options.selection, backends=arms, scenarios=("latency",), control="none")
     if chosen.own is None:
         small = tuple(name for name in chosen.models if models.get(name).parameter_count <= SMALL)

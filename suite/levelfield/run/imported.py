@@ -26,20 +26,8 @@ def import_files(paths: Sequence[Path], reports: Path, console: Console) -> None
 
     All files are read before the first folder is made.
 
-    Parameters
-    ----------
-    paths
-        The files.
-    reports
-        Folder of run folders.
-    console
-        Where to show the results.
-
-    Raises
-    ------
-    LevelfieldError
-        A file cannot be read, is of no tool that is read, is given twice or was imported before, or a folder cannot be
-        made.
+    Raises LevelfieldError: a file cannot be read, is of no tool that is read, is given twice or was imported before, or
+    a folder cannot be made.
     """
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     made: dict[Path, bytes] = {}

@@ -88,19 +88,7 @@ class MachineMeasured(msgspec.Struct, frozen=True, kw_only=True):
 def measure(launcher: Launcher, listener: ProgressListener, seconds: float) -> MachineMeasured:
     """Measure this machine.
 
-    Parameters
-    ----------
-    launcher
-        How to run the canary's workers.
-    listener
-        Display of the progress.
-    seconds
-        For everything but preparation.
-
-    Raises
-    ------
-    LevelfieldError
-        The canary cannot be launched, or cannot probe the machine.
+    Raises LevelfieldError: the canary cannot be launched, or cannot probe the machine.
     """
     launcher.sweep()
     plan = _plan()
@@ -120,18 +108,7 @@ def conclude(
 ) -> MachineMeasured:
     """Compute what is told of a machine from what was measured.
 
-    Parameters
-    ----------
-    moments
-        Probes with their time in seconds.
-    known
-        Levels of the probes.
-    record
-        The comparison of identical programs.
-    seconds
-        That the comparison took.
-    kept
-        Whether the levels are kept.
+    `moments`: probes with their time in seconds.
     """
     seen = [(at, not excess(probe, known)) for at, probe in moments]
     others = [probe.arithmetic_ns / known.arithmetic_ns for _, probe in moments if excess(probe, known)]

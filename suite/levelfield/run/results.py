@@ -32,19 +32,8 @@ def show_result(
 ) -> None:
     """Write the page of a run beside its record, and show its result.
 
-    Parameters
-    ----------
-    record, run, result
-        File of the record, its content, and the analysis of it.
-    console
-        Where to print.
-    measured
-        The run has just been measured: its statement is written, it is entered into the history, and what is printed
-        fits one screen.
-    comparison
-        Of the arms of an `ab`, whose answer is shown first; None: the run is a bench.
-    sign
-        SSH key that signs the run's statement; None: it is not signed.
+    `comparison`: of the arms of an `ab`, whose answer is shown first; None: the run is a bench. `sign`: SSH key that
+    signs the run's statement; None: it is not signed.
     """
     if measured:
         evidence, unproven = run_evidence.write_evidence(record.parent, run, result, sign)

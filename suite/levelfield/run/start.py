@@ -33,24 +33,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
 
     What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
 
-    Parameters
-    ----------
-    plan
-        What is measured.
-    options
-        How it is measured; `reports` holds the run's folder, named by time, profile and four random hexadecimal digits.
-    resources
-        Images and files that were prepared for the plan.
-
-    Returns
-    -------
-    Path
-        The run's folder.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder cannot be made.
+    Raises LevelfieldError: the folder cannot be made.
     """
     now = utc_now()
     machine = fingerprint(plan.cpus, identify=options.identify)
@@ -226,15 +209,7 @@ def tool_sha256() -> str:
 def check_same(before: Fingerprint, now: Fingerprint) -> None:
     """Refuse to resume a run on a machine that has changed since it began.
 
-    Parameters
-    ----------
-    before, now
-        Fingerprints at the beginning of the run and now.
-
-    Raises
-    ------
-    LevelfieldError
-        The fingerprints differ; the message names the facts that changed.
+    Raises LevelfieldError: the fingerprints differ; the message names the facts that changed.
     """
     differences = changed(before, now)
     if differences:

@@ -31,13 +31,7 @@ MOST_ROWS = 10
 
 
 def explainable(found: AbResult) -> tuple[list[Row], str]:
-    """Return the cases of an `ab` whose operators can be compared, the largest difference first; and why others cannot.
-
-    Returns
-    -------
-    tuple of list of Row and str
-        Without rows, the text says why there are none.
-    """
+    """Return the cases of an `ab` whose operators can be compared, largest difference first, and why others cannot."""
     old, new = arms(found.run)
     different = [row for row in found.comparison.rows if row.verdict in {Verdict.SLOWER, Verdict.FASTER}]
     if not different:
@@ -55,26 +49,7 @@ def explainable(found: AbResult) -> tuple[list[Row], str]:
 def explain(found: AbResult, options: Options, console: Console, *, cases: int = 1) -> list[Difference]:
     """Profile both arms of the cases that differ most, and write what was found beside the record.
 
-    Parameters
-    ----------
-    found
-        The finished `ab`.
-    options
-        As they were given to it: where workers run.
-    console
-        Where to show the progress, and why there is nothing to explain.
-    cases
-        How many cases are explained at the most.
-
-    Returns
-    -------
-    list of Difference
-        One for each case.
-
-    Raises
-    ------
-    LevelfieldError
-        An arm could not be launched, loaded or profiled.
+    Raises LevelfieldError: an arm could not be launched, loaded or profiled.
     """
     rows, nothing = explainable(found)
     if not rows:
@@ -105,17 +80,7 @@ def _file(found: AbResult) -> Path:
 
 
 def show(differences: list[Difference], found: AbResult, console: Console) -> None:
-    """Print which operators differ.
-
-    Parameters
-    ----------
-    differences
-        What `explain` returned.
-    found
-        The `ab`.
-    console
-        Where to print.
-    """
+    """Print which operators differ."""
     for each in differences:
         console.print(f"[bold]{escape(printable(each.case))}: operators of {escape(printable(each.new))}[/]")
         table = Table()

@@ -16,17 +16,7 @@ _ONE_AT_A_TIME = threading.Lock()
 def convert(value: object, kind: type[_T]) -> _T:
     """Return a value made of dicts, lists and plain values as the type that describes it.
 
-    Parameters
-    ----------
-    value
-        Dicts, lists and plain values, as a decoder returns them.
-    kind
-        Type to convert to.
-
-    Raises
-    ------
-    msgspec.ValidationError
-        It is not what the type says.
+    Raises msgspec.ValidationError: it is not what the type says.
     """
     with _ONE_AT_A_TIME:
         found: Any = msgspec.convert(value, kind)

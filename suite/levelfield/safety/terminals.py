@@ -72,11 +72,6 @@ def never_refuse() -> None:
 def say(console: Console, text: str, style: str | None = None) -> None:
     """Print a text as it is, without markup or highlighting; lines are never cut or wrapped.
 
-    Parameters
-    ----------
-    console, text
-        Where to print, and what.
-    style
-        As rich names it, such as `yellow`; None: plain.
+    `style`: as rich names it, such as `yellow`; None: plain.
     """
     console.print(text, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)

@@ -16,13 +16,8 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 def write(values: Mapping[str, Value], heading: Sequence[str] = ()) -> str:
     """Return a table as TOML: plain values first, then tables, then lists of tables.
 
-    Parameters
-    ----------
-    values
-        Names to texts, numbers, lists, tables, or lists of tables. A table in a list is written with its own tables on
-        one line each. TOML has no null: a name whose value is None is left out.
-    heading
-        Lines of comment at the top: our own words, written as they are.
+    `values`: names to texts, numbers, lists, tables, or lists of tables. A table in a list is written with its own
+    tables on one line each. TOML has no null: a name whose value is None is left out.
 
     Examples
     --------

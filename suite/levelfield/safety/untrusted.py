@@ -23,25 +23,8 @@ class TooLargeError(OSError):
 def open_plain(path: Path, *, follow_links: bool = True, inside: Path | None = None) -> BufferedReader:
     """Open a plain file for reading.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    follow_links : bool
-        Whether the last part of the path may be a symbolic link.
-    inside : Path, optional
-        Folder that no link may leave (`belongs_to`).
-
-    Returns
-    -------
-    BufferedReader
-        The open file; the caller closes it.
-
-    Raises
-    ------
-    OSError
-        The file is not there, may not be read, lies elsewhere, or is a pipe, a device, a socket or a folder. `strerror`
-        says which.
+    Raises OSError: the file is not there, may not be read, lies elsewhere, or is a pipe, a device, a socket or a
+    folder. `strerror` says which.
     """
     # O_NONBLOCK: without it, to open a named pipe waits for a writer (open(2)). It changes nothing for a plain file.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW)
@@ -74,15 +57,7 @@ def belongs_to(real: Path, folder: Path) -> bool:
 
 
 def limit_access(copy: Path, source_mode: int) -> None:
-    """Let nobody but workers read a copy who may not read its source.
-
-    Parameters
-    ----------
-    copy : Path
-        A file of this user.
-    source_mode : int
-        Permissions of what it was copied from, as `stat` gives them.
-    """
+    """Let nobody but workers read a copy who may not read its source."""
     public = source_mode & stat.S_IROTH
     copy.chmod(source_mode & (0o644 if public else 0o600))
     if not public and os.getuid() == 0:
@@ -93,19 +68,8 @@ def limit_access(copy: Path, source_mode: int) -> None:
 def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside: Path | None = None) -> bytes:
     """Return the content of a plain file.
 
-    Parameters
-    ----------
-    path, follow_links, inside
-        As `open_plain` takes them.
-    most_bytes : int
-        The most bytes that such a file may have; a longer one is not read.
-
-    Raises
-    ------
-    TooLargeError
-        The file is longer, or grows beyond that while it is read.
-    OSError
-        As `open_plain`.
+    `most_bytes`: the most bytes that such a file may have; a longer one is not read. Raises TooLargeError: the file is
+    longer, or grows beyond that while it is read. Raises OSError: as `open_plain`.
     """
     with open_plain(path, follow_links=follow_links, inside=inside) as file:
         size_bytes = os.fstat(file.fileno()).st_size

@@ -55,10 +55,7 @@ NAMES: tuple[ScenarioName, ...] = get_args(ScenarioName)
 def get(name: str) -> Scenario:
     """Return the scenario of that name.
 
-    Raises
-    ------
-    KeyError
-        There is none: names from the command line and from records are checked before.
+    Raises KeyError: there is none: names from the command line and from records are checked before.
     """
     return _BY_NAME[name]
 

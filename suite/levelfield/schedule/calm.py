@@ -86,15 +86,7 @@ class MachineStates:
     def await_calm(self, limit_s: float) -> tuple[MachineProbe | Absent, tuple[int, ...]]:
         """Wait until the machine is calm, or the limit is reached.
 
-        Parameters
-        ----------
-        limit_s
-            The longest wait in seconds, `LONGEST_WAIT_S` at the most; 0: it is probed and not waited for.
-
-        Returns
-        -------
-        tuple
-            The last probe, all parts; and the arithmetic of those before, which were not calm.
+        `limit_s`: the longest wait in seconds, `LONGEST_WAIT_S` at the most; 0: it is probed and not waited for.
         """
         end = time.monotonic() + min(limit_s, LONGEST_WAIT_S)
         polled: list[int] = []

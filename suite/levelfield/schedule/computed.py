@@ -15,13 +15,6 @@ def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | 
     asked of the first launch of each case that is timed in windows, and of others only where no launch was asked. On a
     GPU a framework chooses algorithms by their speed, so every launch is asked of it, but for those that say which
     operators a call dispatches (what those say does not depend on it, docs/gpu.md).
-
-    Parameters
-    ----------
-    resources
-        Of the run; hold what was found so far.
-    case, arm
-        A case and an arm of it.
     """
     if case.device != "cpu" and not registry.get(arm.backend).says_by_operators:
         return None
@@ -31,12 +24,7 @@ def known_computed(resources: RunResources, case: Case, arm: Arm) -> Computed | 
 def remember_computed(resources: RunResources, case: Case, arm: Arm, computed: Computed | None) -> None:
     """Keep what an arm was found to compute in for the launches that follow.
 
-    Parameters
-    ----------
-    resources, case, arm
-        As in `known_computed`.
-    computed
-        What was found; None: it does not say.
+    `computed`: what was found; None: it does not say.
     """
     if computed is not None:
         resources.computed[_place_of(case, arm)] = computed

@@ -33,30 +33,7 @@ def trainings(
 ) -> list[Outcome]:
     """Load every arm, then let one after the other train, in random order, while the others sleep.
 
-    Parameters
-    ----------
-    resources
-        Images and artifacts of the run.
-    block, arms
-        The block, and those of its arms that take part.
-    index
-        Of the generation: the seed of the weights and of the order of batches.
-    seed
-        Of the order of turns, and of the launches' padding.
-    signals
-        Outside signals, read around each training.
-    listener
-        Display of the progress.
-
-    Returns
-    -------
-    list of Outcome
-        Their workers are kept alive, so that their memory can be read.
-
-    Raises
-    ------
-    LevelfieldError
-        Two workers trained from different weights, or with different batches.
+    Raises LevelfieldError: two workers trained from different weights, or with different batches.
     """
     case = block.case
     listener.say(f"computing how {case.model} must begin from seed {index}, in float64")

@@ -34,17 +34,7 @@ TIMEOUT_S = 1800.0
 
 
 def evaluate(folder: Path, resources: RunResources, listener: ProgressListener) -> None:
-    """Let every arm answer every data set, unless a run's journal has its answers already.
-
-    Parameters
-    ----------
-    folder
-        The run's folder, which holds its journal.
-    resources
-        Hold the data sets; nothing is done where there are none.
-    listener
-        Display of the progress.
-    """
+    """Let every arm answer every data set, unless a run's journal has its answers already."""
     if not resources.judged:
         return
     run = journal.fold(journal.read(folder / JOURNAL))

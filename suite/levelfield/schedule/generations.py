@@ -160,19 +160,7 @@ class Generations:
     def measure(self, block: Block, index: int, *, last: bool, closing: bool) -> None:
         """Measure one generation of a block. Its workers are kept until others are.
 
-        Parameters
-        ----------
-        block, index
-            What, and the number that the generation has in the record.
-        last
-            Whether it is the last of its launch group: then no worker has to be kept.
-        closing
-            Whether it may be the last generation of the block: then outputs are compared again after the windows.
-
-        Raises
-        ------
-        LevelfieldError
-            When the engine is gone, or two workers hold different weights or inputs.
+        Raises LevelfieldError: when the engine is gone, or two workers hold different weights or inputs.
         """
         case = block.case
         # Not drawn one after the other: a resumed run has to have the schedule that it would have had in one go.

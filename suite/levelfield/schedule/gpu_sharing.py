@@ -43,20 +43,6 @@ def estimate(case: Case, backend: str, own: OwnFile | None = None) -> int:
     """Return an estimate of what a worker holds of the GPU's memory, before any has been seen.
 
     Of a user's own file only its size is known: an item's activations are taken to be as much.
-
-    Parameters
-    ----------
-    case
-        Model, batch, and whether it is trained.
-    backend
-        Name of the backend, whose process takes some memory of its own.
-    own
-        The user's own file, where one is measured.
-
-    Returns
-    -------
-    int
-        Bytes, rather too high than too low.
     """
     if own is not None:
         return registry.get(backend).process_bytes + (_WEIGHTS_AT_ONCE + case.batch) * own.size_bytes
@@ -72,21 +58,7 @@ def memory_groups(
 ) -> list[MemoryGroup]:
     """Divide arms into groups that fit, each as large as it can be.
 
-    Parameters
-    ----------
-    arms
-        In the order of the plan; a control stays with the arm that it repeats where both fit.
-    needs
-        Arm id to bytes.
-    room
-        Bytes that may be held together. An arm that needs more is measured alone: an estimate is no proof.
-    apart
-        Ids of arms that get the GPU to themselves.
-
-    Returns
-    -------
-    list
-        Every arm once; first fit, in the order given.
+    `needs`: arm id to bytes. Returns every arm once; first fit, in the order given.
     """
     found: list[list[Arm]] = []
     left: list[int] = []
@@ -148,24 +120,7 @@ class MemorySharing:
             self._free = self._device.free_bytes()
 
     def divide(self, case: Case, arms: Sequence[Arm], seed: int) -> tuple[list[MemoryGroup], tuple[Warning_, ...]]:
-        """Divide the arms of a generation into groups whose memory the GPU has for all of a group at once.
-
-        Parameters
-        ----------
-        case
-            The case that all arms answer.
-        arms
-            Those that take part in the generation.
-        seed
-            Of the order of groups.
-
-        Returns
-        -------
-        groups : list of MemoryGroup
-            In the order in which they are measured; a single group on a CPU.
-        warnings : tuple of Warning_
-            That there are several groups, or that an arm may not fit.
-        """
+        """Divide the arms of a generation into groups whose memory the GPU has for all of a group at once."""
         if self._device is None or case.device == "cpu" or not arms:
             return [tuple(arms)], ()
         apart = {arm.id for arm in arms if self._one_process or (case.id, arm.id) in self._apart}
@@ -181,43 +136,18 @@ class MemorySharing:
         return found, said
 
     def need(self, case: Case, arm: Arm) -> int:
-        """Return what an arm needs for a case: what was seen in this run plus a margin, or an estimate.
-
-        Parameters
-        ----------
-        case, arm
-            What is asked, and what answers.
-
-        Returns
-        -------
-        int
-            Bytes of the GPU's memory.
-        """
+        """Return what an arm needs for a case: what was seen in this run plus a margin, or an estimate."""
         seen = self._seen.get(_key(case, arm.id))
         return int(seen * _MARGIN) if seen is not None else estimate(case, arm.backend, self._own)
 
     def record_memory_use(self, case: Case, held_bytes: Mapping[str, int]) -> None:
-        """Record what arms held of the GPU's memory.
-
-        Parameters
-        ----------
-        case
-            The case that they answered.
-        held_bytes
-            Bytes by id of the arm; the largest value seen counts.
-        """
+        """Record what arms held of the GPU's memory."""
         for arm, held in held_bytes.items():
             key = _key(case, arm)
             self._seen[key] = max(held, self._seen.get(key, 0))
 
     def record_out_of_memory(self, case: str, arm: str) -> None:
-        """Record that an arm's memory was not enough for a case: it gets the GPU to itself the next time.
-
-        Parameters
-        ----------
-        case, arm
-            Ids of the case and of the arm.
-        """
+        """Record that an arm's memory was not enough for a case: it gets the GPU to itself the next time."""
         self._apart.add((case, arm))
 
     def _said(self, case: Case, found: Sequence[MemoryGroup], room: int | None) -> Iterable[Warning_]:
@@ -243,12 +173,7 @@ def _key(case: Case, arm: str) -> tuple[str, ...]:
 def sharing_of(run: Run, device: Device | None) -> MemorySharing:
     """Return how a run shares its GPU, by its fingerprint.
 
-    Parameters
-    ----------
-    run
-        The record so far.
-    device
-        The GPU; None: none is used.
+    `device`: the GPU; None: none is used.
     """
     gpus = from_facts(run.machine.get("gpu", {})).gpus
     return MemorySharing(

@@ -14,15 +14,7 @@ from levelfield.schedule.resources import RunResources
 def stamps(resources: RunResources, case: Case, arm: Arm) -> Stamps:
     """Return the state of the weights, or of the model file, that an arm reads for a case.
 
-    Parameters
-    ----------
-    resources, case, arm
-        Of the run, and what is loaded by whom.
-
-    Returns
-    -------
-    Stamps
-        Empty where no file is read: all is hashed in every launch.
+    Returns empty where no file is read: all is hashed in every launch.
     """
     path = _path(resources, case, arm)
     if not path:
@@ -33,27 +25,14 @@ def stamps(resources: RunResources, case: Case, arm: Arm) -> Stamps:
 
 
 def known(resources: RunResources, case: Case, arm: Arm, found: Stamps) -> bool:
-    """Return whether an earlier launch of an arm hashed what it reads for a case.
-
-    Parameters
-    ----------
-    resources, case, arm
-        As in `stamps`.
-    found
-        State of the files now.
-    """
+    """Return whether an earlier launch of an arm hashed what it reads for a case."""
     return bool(found) and resources.hashed.get((arm.id, _path(resources, case, arm))) == found
 
 
 def remember(resources: RunResources, case: Case, arm: Arm, found: Stamps | None) -> None:
     """Keep what a launch has hashed.
 
-    Parameters
-    ----------
-    resources, case, arm
-        As in `stamps`.
-    found
-        State of the files before they were read; None or empty: nothing is kept.
+    `found`: state of the files before they were read; None or empty: nothing is kept.
     """
     if found:
         resources.hashed[arm.id, _path(resources, case, arm)] = found

@@ -38,29 +38,13 @@ def remaining_passes(blocks: Sequence[Block]) -> list[Pass]:
 
 
 def further_pass(blocks: Sequence[Block]) -> Pass:
-    """Return one more generation of each of these blocks.
-
-    Parameters
-    ----------
-    blocks
-        Each has a generation, or none is planned for it.
-    """
+    """Return one more generation of each of these blocks."""
     groups = [[(block, _next_index(block)) for block in together] for together in by_launch(blocks)]
     return Pass(max((len(block.generations) for block in blocks), default=0), groups)
 
 
 def fitting(passes: Sequence[Pass], seconds: Mapping[str, float], left_s: float) -> list[Pass]:
-    """Return passes with as many of their groups, from the first, as there is time for in all of these passes.
-
-    Parameters
-    ----------
-    passes
-        What is planned.
-    seconds
-        What a generation of each case takes, by its id.
-    left_s
-        The time there is. Where it is too short even for the first groups, all are kept.
-    """
+    """Return passes with as many of their groups, from the first, as there is time for in all of these passes."""
 
     def needed_s(count: int) -> float:
         entries = (entry for each in passes for group in each.groups[:count] for entry in group)
@@ -134,18 +118,6 @@ def reusable_workers(arms: Sequence[Arm], running: Mapping[str, Outcome]) -> dic
 
     A worker of an arm that occurs twice, as a control does, is reused only if that of its twin can be: both must have
     the same past.
-
-    Parameters
-    ----------
-    arms
-        Arms of the next case.
-    running
-        Workers of the case before, by arm id.
-
-    Returns
-    -------
-    dict of str to Outcome
-        By arm id.
     """
     unmatched = {_alike(arm) for arm in arms if arm.id not in running}
     reused = {arm.id for arm in arms if _alike(arm) not in unmatched}

@@ -47,32 +47,7 @@ def bring_up(
 ) -> list[Outcome]:
     """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
 
-    Parameters
-    ----------
-    resources, case, arms
-        Images and artifacts of the run, the case to load, and the arms to launch.
-    verify
-        Whether outputs are compared with the reference now. A worker that is reused for the model that it has loaded
-        already was compared before, and that result is kept.
-    launch_measured
-        Whether the launches are themselves what is measured; see `worker.messages.Load`.
-    running
-        Outcomes of an earlier case, by arm id, whose workers are reused.
-    expected_ns
-        How long an arm's import and load took last time, by arm id: the longest begin first.
-    padding_bytes
-        Length of the environment's padding in each launch, by arm id (`schedule.padding`); others get none. A
-        worker that is reused keeps its own.
-
-    Returns
-    -------
-    list of Outcome
-        In the order of `arms`; one without a worker has a failure in its launch.
-
-    Raises
-    ------
-    LevelfieldError
-        When the engine is gone.
+    Raises LevelfieldError: when the engine is gone.
     """
     outcomes: list[Outcome] = []
     try:
@@ -139,13 +114,7 @@ def _start(resources: RunResources, outcome: Outcome) -> None:
 
 
 def paths_of(resources: RunResources, outcome: Outcome) -> WorkerPaths:
-    """Return the folders of a run under the names that a worker sees them by.
-
-    Parameters
-    ----------
-    resources, outcome
-        Of the run, and whose worker.
-    """
+    """Return the folders of a run under the names that a worker sees them by."""
     return resources.launcher_of(outcome.arm).worker_paths(_spec(resources, outcome.case, outcome.arm))
 
 
@@ -270,17 +239,7 @@ def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Out
 
 
 def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool:
-    """Return whether a worker holds the weights or inputs of this run; one that does not is ended.
-
-    Parameters
-    ----------
-    outcome
-        Whose worker it is, and the case that it was loaded for.
-    what
-        What is compared: `weights`, `inputs` or `timed inputs`.
-    found, expected
-        Digest of what the worker holds, and of what this run has; hexadecimal.
-    """
+    """Return whether a worker holds the weights or inputs of this run; one that does not is ended."""
     if found != expected:
         message = (
             f"{outcome.arm.id} holds other {what} for {outcome.case.model} than this run ({found[:12]}…), so nothing "
@@ -295,11 +254,6 @@ def measure_all_reduce(outcome: Outcome) -> None:
     """Ask a worker that trains with others how long their engine takes to sum a vector as long as all gradients.
 
     Its figure stands beside those of the training and decides nothing: a worker that cannot say it keeps its results.
-
-    Parameters
-    ----------
-    outcome
-        Its launch is replaced; nothing is asked where it trains alone.
     """
     if outcome.case.processes == 1 or not outcome.case.trains or outcome.worker is None:
         return
@@ -321,17 +275,7 @@ def measure_all_reduce(outcome: Outcome) -> None:
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
     """Ask a worker for its memory, libraries and environment, and keep them in its launch.
 
-    Parameters
-    ----------
-    outcome
-        Its launch is replaced. A worker that does not answer is ended, with a failure.
-    installed
-        Whether to ask for the installed distributions too.
-
-    Returns
-    -------
-    Probed or None
-        None where there is no worker, or it did not answer.
+    Returns none where there is no worker, or it did not answer.
     """
     probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
     if probed is None:

@@ -15,36 +15,21 @@ class ProgressListener(Protocol):
     def generation(self, case: str, index: int, planned: int) -> None:
         """Report that a block's next generation begins.
 
-        Parameters
-        ----------
-        case
-            Id of the case.
-        index, planned
-            Index of the generation, from 0, and how many are planned at present.
+        `index`, `planned`: index of the generation, from 0, and how many are planned at present.
         """
         ...
 
     def progress(self, text: str, estimates_ns: dict[str, float]) -> None:
         """Report that a round (or a launch) has ended.
 
-        Parameters
-        ----------
-        text
-            What has ended, such as `round 3 of 10`.
-        estimates_ns
-            Median call so far, in nanoseconds, by arm.
+        `estimates_ns`: median call so far, in nanoseconds, by arm.
         """
         ...
 
     def done(self, share: float, seconds_left: float | None) -> None:
         """Report how much of the run is done.
 
-        Parameters
-        ----------
-        share
-            Between 0 and 1.
-        seconds_left
-            An estimate from what the same blocks took before; None where there is none.
+        `seconds_left`: an estimate from what the same blocks took before; None where there is none.
         """
         ...
 

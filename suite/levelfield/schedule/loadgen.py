@@ -77,14 +77,7 @@ class Pace(NamedTuple):
 def pace_of(profile: Profile, settings: Settings, block: Block, planned: int) -> Pace:
     """Return how long the tests of a block are: as long as was requested, as the profile says, or as the budget allows.
 
-    Parameters
-    ----------
-    profile, settings
-        Of the run.
-    block
-        A block that LoadGen drives.
-    planned
-        Generations of all blocks of the run: each has the same share of the budget.
+    `planned`: generations of all blocks of the run: each has the same share of the budget.
     """
     seconds = settings.loadgen_test_s if settings.loadgen_test_s is not None else profile.loadgen_test_s
     if settings.loadgen_test_s is None and settings.budget_seconds is not None:
@@ -109,34 +102,7 @@ def tests(
 ) -> list[Outcome]:
     """Load every arm, then let LoadGen test one after the other, in random order, while the others sleep.
 
-    Parameters
-    ----------
-    resources
-        Images and files of the run, LoadGen's library among them.
-    block, arms
-        The block, and those of its arms that take part.
-    index
-        Of the generation: the first one keeps LoadGen's detail logs.
-    seed
-        Of the order of turns, and of the launches' padding.
-    signals
-        Outside signals, read around each turn.
-    listener
-        Display of the progress.
-    running
-        Outcomes of an earlier case, by arm id, whose workers are reused.
-    pace
-        How long LoadGen tests.
-
-    Returns
-    -------
-    list of Outcome
-        Their workers are kept alive.
-
-    Raises
-    ------
-    LevelfieldError
-        When the engine is gone, or two workers hold different weights or inputs.
+    Raises LevelfieldError: when the engine is gone, or two workers hold different weights or inputs.
     """
     case = block.case
     outcomes = bring_up(
@@ -260,17 +226,7 @@ class _Turn:
         return Window(**msgspec.structs.asdict(measured))
 
     def _test(self, settings: dict[str, int | float], seconds: float, query_ns: float) -> None:
-        """Take one test.
-
-        Parameters
-        ----------
-        settings
-            Of this scenario; duration and least number of queries are added.
-        seconds
-            How long it lasts at the least.
-        query_ns
-            How long a query takes, or the time between two.
-        """
+        """Take one test."""
         least = FEWEST_QUERIES[self._scenario] * (self._case.batch if self._scenario == "Offline" else 1)
         settings = {"min_duration_ms": math.ceil(1000 * seconds), "min_query_count": least} | settings
         request = Drive(

@@ -66,10 +66,7 @@ _lines = msgspec.json.Decoder(_Line)
 def values(content: str) -> dict[str, Value]:
     """Return every plain value of a log by its key; where a key comes twice, the last one.
 
-    Parameters
-    ----------
-    content
-        The log. Lines that are cut off, and values that are lists or objects, are left out.
+    `content`: the log. Lines that are cut off, and values that are lists or objects, are left out.
     """
     found: dict[str, Value] = {}
     for line in content.splitlines()[:MAX_LINES]:
@@ -88,20 +85,8 @@ def values(content: str) -> dict[str, Value]:
 def parse(content: str) -> Result:
     """Read a detail log.
 
-    Parameters
-    ----------
-    content
-        The log of one test.
-
-    Returns
-    -------
-    Result
-        Numbers as LoadGen wrote them; what it did not write is absent.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such log, is cut off before the result, or is of a test for accuracy.
+    `content`: the log of one test. Raises LevelfieldError: it is no such log, is cut off before the result, or is of a
+    test for accuracy.
     """
     said = values(content)
     scenario, mode, validity = (

@@ -36,19 +36,7 @@ _T = TypeVar("_T", bound=Reply)
 def ask(outcome: Outcome, stage: str, request: Request, kind: type[_T], timeout_s: float) -> _T | None:
     """Ask a worker something; one that cannot answer is ended, and its launch has the failure.
 
-    Parameters
-    ----------
-    outcome
-        Whose worker is asked.
-    stage
-        Step of the launch, as in `fail`.
-    request, kind, timeout_s
-        The question, the type of the answer, and how long to wait for it.
-
-    Returns
-    -------
-    object of type `kind` or None
-        None where there is no worker, or it failed.
+    Returns none where there is no worker, or it failed.
     """
     if outcome.worker is None:
         return None
@@ -65,17 +53,7 @@ def utc_now() -> str:
 
 
 def fail(outcome: Outcome, stage: str, error: WorkerError) -> None:
-    """Record a failure; end the worker, since after a failed step its state is unknown.
-
-    Parameters
-    ----------
-    outcome
-        Its launch gets the failure.
-    stage
-        Step of the launch that failed, as `record.schema.Failure` names it.
-    error
-        What the worker reported, or why it was ended.
-    """
+    """Record a failure; end the worker, since after a failed step its state is unknown."""
     outcome.launch = msgspec.structs.replace(outcome.launch, failure=failure(stage, error))
     if outcome.worker is not None:
         outcome.worker.stop()
@@ -83,13 +61,7 @@ def fail(outcome: Outcome, stage: str, error: WorkerError) -> None:
 
 
 def failure(stage: str, error: WorkerError) -> Failure:
-    """Return a worker's error as the record keeps it.
-
-    Parameters
-    ----------
-    stage, error
-        As in `fail`.
-    """
+    """Return a worker's error as the record keeps it."""
     return convert({"stage": stage, "kind": error.kind, "message": error.message, "detail": error.detail}, Failure)
 
 
@@ -115,13 +87,7 @@ def ended_on_error(outcomes: Sequence[Outcome]) -> Iterator[None]:
 
 
 def shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
-    """Return arms in random order: a function of their ids and the seed alone.
-
-    Parameters
-    ----------
-    arms, seed
-        In any order, and the seed of the schedule.
-    """
+    """Return arms in random order: a function of their ids and the seed alone."""
     order = sorted(arms, key=lambda arm: arm.id)
     random.Random(seed).shuffle(order)  # noqa: S311  (a schedule, not a secret)
     return order

@@ -49,17 +49,7 @@ def verify_count(case: Case) -> int:
 
 
 def verify_outputs(resources: RunResources, case: Case, outcome: Outcome) -> None:
-    """Compare a worker's outputs with the reference; a worker that cannot answer is ended.
-
-    Parameters
-    ----------
-    resources
-        Holds the references.
-    case
-        The case that the worker has loaded.
-    outcome
-        Its launch gets the parity.
-    """
+    """Compare a worker's outputs with the reference; a worker that cannot answer is ended."""
     count = _count(resources, case)
     known = known_computed(resources, case, outcome.arm)
     verified = ask(outcome, "verify", Verify(count, ask_computed=known is None), Verified, VERIFY_TIMEOUT_S)
@@ -81,12 +71,7 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
     The inputs and the tolerance are those of the first comparison, so that a slow model costs a call or two. A training
     is not compared again: that would take its ten steps once more; each of its timed steps has to have a finite loss.
 
-    Parameters
-    ----------
-    resources, case
-        As in `verify_outputs`.
-    outcome
-        Its launch gets the second parity; where that is not equal, it replaces the first.
+    `outcome`: its launch gets the second parity; where that is not equal, it replaces the first.
     """
     first = outcome.launch.parity
     if case.trains or first is None or not first.equal:
@@ -106,13 +91,7 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
 
 
 def verify_all_again(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
-    """Compare every worker's outputs once more, as many at once as there are CPUs: nothing is timed any more.
-
-    Parameters
-    ----------
-    resources, case, outcomes
-        As in `verify_again`; the references are there since the first comparison.
-    """
+    """Compare every worker's outputs once more, as many at once as there are CPUs: nothing is timed any more."""
     parallel.run([partial(verify_again, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
 
 
@@ -143,16 +122,7 @@ def compare_outputs(
 ) -> Parity:
     """Compare a worker's outputs with the reference; the shape that it reports is not trusted.
 
-    Parameters
-    ----------
-    verified
-        Outputs as the worker sent them.
-    reference : ndarray of float64, shape (count, …)
-        Output of the reference for the same inputs.
-    precision
-        Its tolerance applies.
-    yardstick
-        Returns the error that rounding the weights to a precision causes; None: the precision is not judged.
+    `yardstick`: returns the error that rounding the weights to a precision causes; None: the precision is not judged.
     """
     found = _compared(verified, hashlib.sha256(verified.output).hexdigest(), reference, precision)
     return found if yardstick is None else _honest(found, precision, verified.computed, yardstick)

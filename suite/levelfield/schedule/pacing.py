@@ -49,12 +49,8 @@ def split(block: Block) -> VarianceSplit:
 def rounds_for(block: Block, *, launch_s: float, window_s: float) -> int:
     """Return how many rounds the next generation of a block is worth.
 
-    Parameters
-    ----------
-    block
-        With the generations it has.
-    launch_s, window_s
-        What one arm's launch and one of its windows cost, in seconds; zero: not known yet, or nothing.
+    `launch_s`, `window_s`: what one arm's launch and one of its windows cost, in seconds; zero: not known yet, or
+    nothing.
     """
     if launch_s <= 0 or window_s <= 0:
         return FEWEST_ROUNDS
@@ -65,14 +61,7 @@ def rounds_for(block: Block, *, launch_s: float, window_s: float) -> int:
 def rounds_within(rounds: int, *, seconds: float, launch_s: float, round_s: float) -> int:
     """Return how many rounds of a generation fit into its share of a budget: launches come before rounds.
 
-    Parameters
-    ----------
-    rounds
-        What they are worth.
-    seconds
-        Share of the budget that one generation has.
-    launch_s, round_s
-        What the launches of all arms, and one round of them, take.
+    `seconds`: share of the budget that one generation has.
     """
     if round_s <= 0 or math.isinf(seconds):
         return rounds

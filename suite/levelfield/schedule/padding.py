@@ -30,14 +30,5 @@ environment are rounded by rules of their own."""
 
 
 def draw(arms: Iterable[Arm], seed: int) -> dict[str, int]:
-    """Return the length of each launch's padding, in bytes, by arm id.
-
-    Parameters
-    ----------
-    arms
-        Arms to launch. Their lengths are independent, also of arms that take turns with one another.
-    seed
-        Of the generation. It is a function of the run's seed, the case and the generation's index, so a run with the
-        same seed draws the same lengths, and so does a resumed one.
-    """
+    """Return the length of each launch's padding, in bytes, by arm id."""
     return {arm.id: random.Random(f"padding/{seed}/{arm.id}").getrandbits(BITS) for arm in arms}  # noqa: S311

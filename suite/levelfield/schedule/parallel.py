@@ -14,17 +14,7 @@ def run(jobs: Sequence[Callable[[], None]], *, at_once: int) -> None:
     The threads are daemons: after an error or Ctrl-C no job that is under way is waited for, and it ends with the
     process.
 
-    Parameters
-    ----------
-    jobs
-        Functions whose results are ignored.
-    at_once
-        Most jobs that run at the same time.
-
-    Raises
-    ------
-    BaseException
-        What a job raised first.
+    Raises BaseException: what a job raised first.
     """
     waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
     for job in jobs:

@@ -25,42 +25,18 @@ class Clock(msgspec.Struct, frozen=True):
     """None: as many as there is time for."""
 
     def another(self, taken: int, spent_s: float, pass_s: float) -> bool:
-        """Return whether another pass is begun.
-
-        Parameters
-        ----------
-        taken
-            Passes so far.
-        spent_s
-            Since measuring began.
-        pass_s
-            What the last pass took.
-        """
+        """Return whether another pass is begun."""
         if taken < self.fewest:
             return True
         return (self.most is None or taken < self.most) and spent_s + pass_s <= self.seconds
 
     def may_be_last(self, taken: int, spent_s: float, pass_s: float) -> bool:
-        """Return whether none may follow the pass that begins now, should it take up to `SLOWER` times as long.
-
-        Parameters
-        ----------
-        taken, spent_s, pass_s
-            As for `another`, before that pass.
-        """
+        """Return whether none may follow the pass that begins now, should it take up to `SLOWER` times as long."""
         slow_s = SLOWER * pass_s
         return not self.another(taken + 1, spent_s + slow_s, slow_s)
 
     def rest_s(self, taken: int, spent_s: float, pass_s: float, *, planned_s: float) -> float:
-        """Return how long the rest of a run may take, in seconds.
-
-        Parameters
-        ----------
-        taken, spent_s, pass_s
-            As for `another`; the pass that has begun counts.
-        planned_s
-            What is left of the passes that were planned.
-        """
+        """Return how long the rest of a run may take, in seconds."""
         left_s = max(0.0, self.seconds - spent_s)
         if self.most is not None:
             left_s = min(left_s, (self.most - taken) * pass_s)
@@ -71,11 +47,6 @@ def clock(profile: Profile, settings: Settings, blocks: Sequence[Block]) -> Cloc
     """Return the clock of a run.
 
     Whoever names no budget gets the launches that a rank needs, and no more than a reader has use for.
-
-    Parameters
-    ----------
-    profile, settings, blocks
-        Of the run.
     """
     planned = max((block.planned_generations for block in blocks), default=0)
     budget_s = settings.budget_seconds
@@ -89,21 +60,7 @@ def clock(profile: Profile, settings: Settings, blocks: Sequence[Block]) -> Cloc
 def apart_s(
     profile: Profile, settings: Settings, *, passes_left: int, spent_s: float, longest_s: float, alone: bool
 ) -> float:
-    """Return how far apart generations of a case lie: pauses cost a verdict no time, and a budget no planned launch.
-
-    Parameters
-    ----------
-    profile, settings
-        Of the run.
-    passes_left
-        Planned ones that are still to be made, with this one.
-    spent_s
-        Since measuring began.
-    longest_s
-        What the longest launch group of a pass took.
-    alone
-        Whether there is one launch group, so that no other case lies between two generations.
-    """
+    """Return how far apart generations of a case lie: pauses cost a verdict no time, and a budget no planned launch."""
     if alone and (settings.ends_on_verdict or settings.precision_target is not None):
         return 0.0
     if settings.budget_seconds is None or passes_left < 1:
@@ -113,13 +70,7 @@ def apart_s(
 
 
 def completed(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Return the blocks of a run by the clock that goes on, the pass in which it was cut off planned for all.
-
-    Parameters
-    ----------
-    blocks
-        With what was measured so far.
-    """
+    """Return the blocks of a run by the clock that goes on, the pass in which it was cut off planned for all."""
     most = max((sum(each.complete for each in block.generations) for block in blocks if block.case.timed), default=0)
     return tuple(
         msgspec.structs.replace(block, planned_generations=max(block.planned_generations, most))

@@ -51,24 +51,7 @@ def prepare(
 ) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
-    Parameters
-    ----------
-    plan
-        Blocks, images and files of the run.
-    launcher
-        Of the canary, the exporter, and every arm that names no other.
-    launchers
-        Those that arms name.
-    target
-        Accuracy that is trained to; None: that of each network.
-    data_sets
-        Those that answers are judged on.
-    beside_data
-        Folders in which their vocabulary may be, where it is not beside them.
-    listener
-        Display of the progress.
-    judged
-        Whether outputs will be compared with references, which are then computed.
+    `target`: accuracy that is trained to; None: that of each network.
     """
     python_file.check_isolated(plan.own, (each.kind for each in (launcher, *launchers.values())))
     watch = Stopwatch()

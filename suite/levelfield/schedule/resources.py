@@ -82,13 +82,7 @@ class RunResources(msgspec.Struct, frozen=True):
         return convergence.goal(model, target=self.target)
 
     def file_of(self, case: Case, arm: Arm) -> ModelFile | None:
-        """Return the model file that an arm answers a case with; None: it computes a definition of its own.
-
-        Parameters
-        ----------
-        case, arm
-            What is asked, and what answers: the backend decides in which format and precision the file is.
-        """
+        """Return the model file that an arm answers a case with; None: it computes a definition of its own."""
         key = file_key(case, arm)
         return None if key is None else self.files[key]
 
@@ -100,15 +94,7 @@ class RunResources(msgspec.Struct, frozen=True):
 
 
 def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
-    """Return the compile cache of an arm and model in its image: shared by its launches.
-
-    Parameters
-    ----------
-    resources
-        Holds the folder of all caches.
-    case, arm
-        Of the case, only model, precision and threads matter.
-    """
+    """Return the compile cache of an arm and model in its image: shared by its launches."""
     name = "".join(character if character.isalnum() or character in "-._" else "_" for character in arm.id)
     image = resources.images.get((arm.launcher, arm.image, arm.variant, arm.version))
     made = hashlib.sha256(image.tag.encode()).hexdigest()[:12] if image is not None else "none"
@@ -116,17 +102,7 @@ def cache_folder(resources: RunResources, case: Case, arm: Arm) -> Path:
 
 
 def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: WorkerPaths) -> Task:
-    """Return the task that a worker loads.
-
-    Parameters
-    ----------
-    resources
-        Artifacts of the run.
-    case, arm
-        What is asked, and what answers.
-    worker_paths
-        The folders under the names that the worker sees them by.
-    """
+    """Return the task that a worker loads."""
     reads, own = registry.get(arm.backend).reads, resources.own_of(case)
     file = resources.file_of(case, arm)
     weights = (

@@ -33,17 +33,7 @@ SMALLEST_BYTES, LARGEST_BYTES = 64 << 20, 512 << 20
 
 
 def probe(folder: Path, resources: RunResources, listener: ProgressListener) -> None:
-    """Measure and write into a run's journal, unless it is there; where it cannot be measured, the reason.
-
-    Parameters
-    ----------
-    folder
-        The run's folder, which holds its journal.
-    resources
-        Images, CPUs and memory of the workers.
-    listener
-        Display of the progress.
-    """
+    """Measure and write into a run's journal, unless it is there; where it cannot be measured, the reason."""
     run = journal.fold(journal.read(folder / JOURNAL))
     if not isinstance(run.roofline, Absent):
         return
@@ -105,19 +95,6 @@ def _watched(worker: Worker, resources: RunResources, request: MeasureRoofline) 
 
 
 def array_bytes(cache_bytes: int | Absent, memory_bytes: int) -> int:
-    """Return the size of each of three arrays for measuring the memory's bandwidth.
-
-    Parameters
-    ----------
-    cache_bytes
-        Size of the last level of cache; arrays several times as large do not stay in it.
-    memory_bytes
-        Memory of the worker, of which all three may take half.
-
-    Returns
-    -------
-    int
-        Bytes, from `SMALLEST_BYTES` to `LARGEST_BYTES`, or less where the memory is small.
-    """
+    """Return the size of each of three arrays for measuring the memory's bandwidth."""
     bytes_needed = SMALLEST_BYTES if isinstance(cache_bytes, Absent) else CACHES * cache_bytes
     return min(max(SMALLEST_BYTES, min(bytes_needed, LARGEST_BYTES)), memory_bytes // 6)

@@ -104,14 +104,7 @@ class SupervisorClock:
 def order(names: Sequence[str], seed: int, round_index: int) -> list[str]:
     """Return the order of turns in a round: a function of the seed alone, so that it can be checked.
 
-    Parameters
-    ----------
-    names
-        Ids of the arms, in any order.
-    seed
-        Of the generation.
-    round_index
-        Of the round, from 0.
+    `round_index`: of the round, from 0.
     """
     shuffled = sorted(names)
     random.Random(f"{seed}/{round_index}").shuffle(shuffled)  # noqa: S311  (a schedule, not a secret)
@@ -123,15 +116,8 @@ def warm_up(outcome: Outcome, pace: Pace, *, injecting: bool = False) -> None:
 
     The calls of its verification are the window where the model is so slow that they took a window's time.
 
-    Parameters
-    ----------
-    outcome
-        A worker that has been loaded and verified; its launch gets the samples.
-    pace
-        Length of windows.
-    injecting
-        Whether calls of this block will be made longer by a share of themselves. Then every arm of it takes one more,
-        longer window: the share is one of that window's median, and all have the same past.
+    `injecting`: whether calls of this block will be made longer by a share of themselves. Then every arm of it takes
+    one more, longer window: the share is one of that window's median, and all have the same past.
     """
     if outcome.worker is None:
         return
@@ -166,34 +152,14 @@ def _long(outcome: Outcome, answered: Window) -> int:
 def affordable(outcomes: Sequence[Outcome], pace: Pace, rounds_ns: int) -> int:
     """Return how many rounds fit into a time, by the calls of the arms' warm-up.
 
-    Parameters
-    ----------
-    outcomes
-        Workers that have warmed up; those that failed are ignored.
-    pace
-        Rounds, and the length of windows.
-    rounds_ns
-        Time for all rounds, nanoseconds.
-
-    Returns
-    -------
-    int
-        From `FEWEST_ROUNDS` to the pace's own number.
+    `rounds_ns`: time for all rounds, nanoseconds.
     """
     expected_ns = round_ns(outcomes, pace)
     return min(pace.rounds, max(FEWEST_ROUNDS, int(rounds_ns / expected_ns))) if expected_ns else pace.rounds
 
 
 def round_ns(outcomes: Sequence[Outcome], pace: Pace) -> float:
-    """Return how long one round takes, by the calls of the arms' warm-up, in nanoseconds; 0 where no worker is left.
-
-    Parameters
-    ----------
-    outcomes
-        Workers that have warmed up; those that failed are ignored.
-    pace
-        Length of windows.
-    """
+    """Return how long one round takes, by the calls of the arms' warm-up, in nanoseconds; 0 where no worker is left."""
     calls_ns = [_guess_ns(outcome, outcome.launch.warmup) for outcome in outcomes if outcome.worker is not None]
     return sum(
         max(pace.window_ns, pace.min_calls * call) + _warm_ns(call) + SETTLED_NS + PROBES_NS for call in calls_ns
@@ -203,12 +169,7 @@ def round_ns(outcomes: Sequence[Outcome], pace: Pace) -> float:
 def injected_ns(inject: str, launch: Launch) -> int:
     """Return how much longer each call of an arm is made, in nanoseconds.
 
-    Parameters
-    ----------
-    inject
-        `5%`: of the launch's own median before the injection; `0.001`: seconds; empty: nothing.
-    launch
-        The launch, warmed up without injection.
+    `inject`: `5%`: of the launch's own median before the injection; `0.001`: seconds; empty: nothing.
     """
     if not inject or not launch.warmup:
         return 0

@@ -137,22 +137,7 @@ class RunInProgress:
         return kept
 
     def _make(self, made: Pass, *, closing: bool, may_break: bool = False) -> bool:
-        """Make a pass.
-
-        Parameters
-        ----------
-        made
-            What it holds.
-        closing
-            Whether it may be the last: outputs are then compared once more after they were timed.
-        may_break
-            Whether a spent budget ends it, as long as no pass has shown how long one takes.
-
-        Returns
-        -------
-        bool
-            Whether it was made to its end.
-        """
+        """Make a pass."""
         began = time.monotonic()
         self._passes = made.number + 1
         self._paused_s = 0.0

@@ -35,14 +35,6 @@ def sets_of(resources: RunResources, case: Case) -> int:
     One where the calls choose no inputs, or must not: `data-pipeline` reads the next batch of a dataset in every call
     anyway; a network in Python has its inputs itself; a training step changes the weights, so that no call repeats
     another, and processes that train together need not agree on which batch comes next.
-
-    Parameters
-    ----------
-    resources
-        Knows the size of a user's own inputs.
-    case
-        Its scenario decides, and the size of its batch: all batches together take `MOST_BYTES` at the most, but for a
-        least number of `FEWEST`.
     """
     own, plain = resources.own_of(case), case.timed or case.definition.driven
     if not plain or case.trains or case.definition.from_dataset or (own is not None and own.model.function):
@@ -51,17 +43,7 @@ def sets_of(resources: RunResources, case: Case) -> int:
 
 
 def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
-    """Have every worker make the inputs of its timed calls, several at once; a worker that cannot is ended.
-
-    Parameters
-    ----------
-    resources
-        Artifacts of the run.
-    case
-        The case that all workers have loaded.
-    outcomes
-        Their launches get number and digest of the batches; a worker whose inputs are others is ended.
-    """
+    """Have every worker make the inputs of its timed calls, several at once; a worker that cannot is ended."""
     sets = sets_of(resources, case)
     if sets == 1:
         return

@@ -25,17 +25,7 @@ TRAIN_TIMEOUT_S = 900.0
 
 
 def verify_trainings(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
-    """Compare every training with the reference, as many at once as there are CPUs: most of it is compiling.
-
-    Parameters
-    ----------
-    resources
-        Holds the reference.
-    case
-        The training that the workers have loaded.
-    outcomes
-        Their launches get the parities.
-    """
+    """Compare every training with the reference, as many at once as there are CPUs: most of it is compiling."""
     resources.artifacts.trajectory(case.model)  # made once, before several look for it
     parallel.run([partial(_verify_training, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
 
@@ -62,17 +52,7 @@ def _verify_training(resources: RunResources, case: Case, outcome: Outcome) -> N
 def check_update(outcome: Outcome, optimizer: Optimizer, network: str, processes: int = 1) -> update.Judgement | None:
     """Let a worker that trains take steps with given gradients, and compare its weights with the float64 rule's.
 
-    Parameters
-    ----------
-    outcome
-        With a training that is loaded.
-    optimizer, network, processes
-        The recipe's, the name of the model that is trained, and how many processes train together.
-
-    Returns
-    -------
-    Judgement or None
-        None where there is no worker, or it cannot: then it is ended.
+    Returns none where there is no worker, or it cannot: then it is ended.
     """
     by = update.amplification(optimizer)
     request = CheckUpdate(by.learning_rate, by.weight_decay)
@@ -87,18 +67,7 @@ def judge_training(
 ) -> Parity:
     """Compare a worker's ten steps with the reference; it is the losses that stand for the output.
 
-    Parameters
-    ----------
-    trained
-        What the worker says; not trusted to have as many numbers as it should.
-    updated
-        What was found of its update rule.
-    reference
-        The float64 trajectory.
-    model
-        Whose training it is.
-    precision
-        In which the worker was asked to compute.
+    `trained`: what the worker says; not trusted to have as many numbers as it should.
     """
     found = Trajectory(trained.losses, trained.gradients, trained.weights, trained.statistics)
     judgement = parity.judge(found, reference, model, precision)
@@ -133,18 +102,7 @@ def judge_convergence(
 ) -> Parity:
     """Compare the first ten losses of a training to a target with the reference's, from the same seed.
 
-    Parameters
-    ----------
-    converged
-        What the worker says; not trusted to have as many losses as it should.
-    updated
-        What was found of its update rule.
-    expected
-        The float64 reference's.
-    goal
-        What was trained.
-    precision
-        In which the worker was asked to compute.
+    `converged`: what the worker says; not trusted to have as many losses as it should.
     """
     found = parity.largest(converged.losses, expected.losses)
     whole = math.isfinite(found)

@@ -29,23 +29,7 @@ def cold_starts(
     *,
     keep_workers: bool,
 ) -> list[Outcome]:
-    """Launch every arm once, one after the other, with empty compile caches (the page cache stays warm).
-
-    Parameters
-    ----------
-    resources
-        Images and artifacts of the run.
-    block, arms
-        The block, and those of its arms that take part.
-    index
-        Of the generation.
-    seed
-        Of the order of launches, and of their padding.
-    journal, listener
-        Each launch is written, and shown, when it is over.
-    keep_workers
-        Whether the workers are kept for the model's next case. They sleep while the others start.
-    """
+    """Launch every arm once, one after the other, with empty compile caches (the page cache stays warm)."""
     outcomes: list[Outcome] = []
     with ended_on_error(outcomes):
         for number, arm in enumerate(shuffled(arms, seed), start=1):
@@ -73,27 +57,6 @@ def peak_memory(
 
     All launches are alive at once, as in the timed rounds: another process does not change this one's memory. They are
     kept alive, since what they do after the reading does not change it either.
-
-    Parameters
-    ----------
-    resources
-        Images and artifacts of the run.
-    block, arms
-        The block, and those of its arms that take part.
-    index
-        Of the generation.
-    seed
-        Of the order of launches, and of their padding.
-    journal, listener
-        Each launch is written, and shown, when it has been read.
-    expected_ns
-        How long an arm took to load last time, by arm id: the longest begin first.
-
-    Returns
-    -------
-    list of Outcome
-        In the order of launches, failed ones included.
-
     """
     outcomes = bring_up(
         resources,

@@ -60,15 +60,7 @@ _ICON = "data:,"
 def unknown_content(page: str) -> tuple[str, ...]:
     """Return what a page holds that no known version of Levelfield writes; empty where there is nothing.
 
-    Parameters
-    ----------
-    page : str
-        The page, the content of its data blocks taken out (`share.page.parse_page`).
-
-    Returns
-    -------
-    tuple of str
-        One short description for each finding, in the order of the page, `_MOST_NAMED` at the most.
+    `page`: the page, the content of its data blocks taken out (`share.page.parse_page`).
     """
     if len(page) > MAX_BYTES:
         return (f"{len(page):,} characters beside its record, where no page has more than {MAX_BYTES:,}",)

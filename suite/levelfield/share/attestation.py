@@ -16,21 +16,7 @@ from levelfield.share.reading import Check, Read
 
 
 def of_statement(read: Read, tool_sha256: str) -> list[Check]:
-    """Make the statement again from the record, and compare.
-
-    Parameters
-    ----------
-    read
-        What was given to verify, as it was read.
-    tool_sha256
-        Digest of this tool, hexadecimal. Without a page, the thinned record is made again only for a run of this tool:
-        another version may choose other samples.
-
-    Returns
-    -------
-    list of Check
-        One on the statement, and one more where the page carries another statement than the one beside it.
-    """
+    """Make the statement again from the record, and compare."""
     if read.statement is None:
         return [Check("statement", "open", "There is none: nothing binds record, images and inputs together.")]
     checks: list[Check] = []
@@ -123,24 +109,8 @@ def _bill_difference(content: bytes, name: str, images: dict[str, Image], bases:
 def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
     """Check the signature of a statement.
 
-    Parameters
-    ----------
-    read
-        What was given to verify, as it was read.
-    signers
-        A file of allowed signers; None: no signer is known.
-
-    Returns
-    -------
-    signer : str
-        Name of the signer by that file; empty where it names none with this key.
-    check : Check
-        The result for the reader.
-
-    Raises
-    ------
-    LevelfieldError
-        ssh-keygen is missing, or the file of signers is.
+    `signers`: a file of allowed signers; None: no signer is known. Returns name of the signer by that file; empty where
+    it names none with this key. Raises LevelfieldError: ssh-keygen is missing, or the file of signers is.
     """
     if read.statement is None or not read.signature:
         return "", Check(

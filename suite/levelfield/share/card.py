@@ -32,13 +32,7 @@ _HEADING_CHARACTERS, _TEXT_CHARACTERS, _NAME_CHARACTERS = 76, 94, 24
 
 
 def markdown(run: Run, analysis: Analysis) -> str:
-    """Return the run's verdicts as Markdown: a sentence, then a table for every timed case.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it.
-    """
+    """Return the run's verdicts as Markdown: a sentence, then a table for every timed case."""
     return "\n".join(_lines(run, analysis)) + "\n"
 
 
@@ -83,16 +77,6 @@ def svg(run: Run, analysis: Analysis) -> str:
     """Return the main result of a run as one picture: bars of its latency, or of what else was timed or trained.
 
     Of a run of `levelfield ab` it shows the ratios of the two arms.
-
-    Parameters
-    ----------
-    run, analysis
-        A record, and the analysis of it. Texts of the record are escaped.
-
-    Returns
-    -------
-    str
-        An SVG document, `WIDTH` pixels wide; longer lines of text are wrapped.
     """
     compared = _compared(run)
     answer = sentences.overall(analysis) if compared is None else phrases.first_line(compared)

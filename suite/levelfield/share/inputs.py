@@ -34,16 +34,7 @@ class VerificationInput(msgspec.Struct, frozen=True):
 def open_input(path: Path) -> VerificationInput:
     """Read what was given.
 
-    Parameters
-    ----------
-    path
-        An HTML file, which then stands for itself alone; a folder with a page, a record or both; or a `run.json`, with
-        what lies beside it but the page.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing of the kind is there, or it is too long.
+    Raises LevelfieldError: nothing of the kind is there, or it is too long.
     """
     if path.is_dir():
         page = content_of(path / PAGE, MAX_PAGE_BYTES)
@@ -90,22 +81,8 @@ def _text(content: bytes, path: Path) -> str:
 def content_of(file: Path, most_bytes: int) -> bytes | None:
     """Return the bytes of a plain file; links are not followed, and a pipe is not waited for.
 
-    Parameters
-    ----------
-    file
-        What to read; its content is not trusted.
-    most_bytes
-        Longest that it may be.
-
-    Returns
-    -------
-    bytes or None
-        None where there is no such file.
-
-    Raises
-    ------
-    LevelfieldError
-        It is something else than a plain file, too long, or cannot be read.
+    `file`: what to read; its content is not trusted. Returns none where there is no such file. Raises LevelfieldError:
+    it is something else than a plain file, too long, or cannot be read.
     """
     try:
         return untrusted.read_plain(file, most_bytes, follow_links=False)

@@ -58,10 +58,7 @@ class Tables(msgspec.Struct, frozen=True):
 def parse_page(text: str) -> Page:
     """Take the inert blocks out of a page.
 
-    Raises
-    ------
-    LevelfieldError
-        It carries no record, or more than one.
+    Raises LevelfieldError: it carries no record, or more than one.
     """
     around, record = _take(text, _RECORD)
     if record is None:
@@ -95,15 +92,7 @@ def _take(text: str, start: str) -> tuple[str, str | None]:
 def differences(given: str, computed: str) -> tuple[int, tuple[Difference, ...]]:
     """Compare a page with the one that follows from its record.
 
-    Parameters
-    ----------
-    given, computed
-        HTML of both pages, without their inert blocks. The given one is not trusted.
-
-    Returns
-    -------
-    tuple
-        How many parts differ (0: none, the two are the same text), and the first of them with their places.
+    `given`, `computed`: HTML of both pages, without their inert blocks. The given one is not trusted.
     """
     if given == computed:
         return 0, ()
@@ -134,11 +123,6 @@ def tables(given: str, computed: str) -> Tables:
 
     A table whose headings or caption differ in the other page is compared with the next table there that has the
     same rows and columns.
-
-    Parameters
-    ----------
-    given, computed
-        HTML of both pages, as in `differences`.
     """
     ours, theirs = _cells(computed), _cells(given)
     renamed = _renamed(theirs, ours)

@@ -54,10 +54,7 @@ class Read(msgspec.Struct, frozen=True):
 def read(inputs: VerificationInput) -> Read:
     """Decode what was given, within bounds.
 
-    Raises
-    ------
-    LevelfieldError
-        It is no report; with exit code 1 where it was one and was damaged.
+    Raises LevelfieldError: it is no report; with exit code 1 where it was one and was damaged.
     """
     page = parse_page(inputs.page) if inputs.page is not None else None
     inside = embedded_record.unpack(page.record.encode()) if page is not None else None

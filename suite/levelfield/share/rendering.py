@@ -24,17 +24,7 @@ class RenderedPage(msgspec.Struct, frozen=True):
 
 
 def from_record(run: Run, evidence: Evidence, given: str) -> RenderedPage:
-    """Render the page of a whole record, and compare.
-
-    Parameters
-    ----------
-    run
-        The whole record.
-    evidence
-        What the page carries besides: the record inside it, statement and signature.
-    given
-        The page to compare with, without its inert blocks.
-    """
+    """Render the page of a whole record, and compare."""
     return _compare(run, analysis.analyse(run), evidence, given)
 
 
@@ -42,11 +32,6 @@ def from_inside(evidence: Evidence, given: str) -> RenderedPage:
     """Render the page of the record that travels inside it, and compare.
 
     Medians of windows that were thinned are those that travel beside them, and so are their results' upper quantiles.
-
-    Parameters
-    ----------
-    evidence, given
-        As in `from_record`.
     """
     embedded = evidence.inside.embedded
     run = restoring.restored(embedded)
@@ -84,14 +69,6 @@ def _gates(run: Run) -> tuple[Gate | None, ...]:
 
 
 def same_inside(run: Run, given: PageRecord) -> bool:
-    """Return whether the record inside a page is this one, thinned.
-
-    Parameters
-    ----------
-    run
-        The whole record.
-    given
-        The record inside the page; it is thinned again to the same number of samples.
-    """
+    """Return whether the record inside a page is this one, thinned."""
     tails, held = embedded_record.tails(analysis.analyse(run)), given.embedded
     return thin(run, held.record_sha256, held.cap, tails, projections_once=held.projections_once) == held

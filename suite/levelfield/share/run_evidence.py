@@ -16,22 +16,9 @@ from levelfield.share.inputs import content_of
 def write_evidence(folder: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:
     """Write the statement of a run that has just ended, and sign it where a key is given.
 
-    Parameters
-    ----------
-    folder
-        The run's folder, which holds its record.
-    run, result
-        The record, and the analysis of it.
-    key
-        File of a key to sign with; None: the statement is not signed.
-
-    Returns
-    -------
-    evidence : Evidence or None
-        What the page carries; None: only the record.
-    missing : str
-        One sentence on what is missing, empty where nothing is. Nothing is raised: the record and the report are not
-        affected.
+    `key`: file of a key to sign with; None: the statement is not signed. Returns what the page carries; None: only the
+    record. Returns one sentence on what is missing, empty where nothing is. Nothing is raised: the record and the
+    report are not affected.
     """
     try:
         return _write(folder, run, result, key)
@@ -91,26 +78,8 @@ def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = N
     Another version may put less of the record into the page. A statement of this record that names what an earlier
     page held is made again where it is not signed; a signed one is left as it is, since only its signer can.
 
-    Parameters
-    ----------
-    record
-        The record's file; its statement and signature lie beside it.
-    run, result
-        The record, and the analysis of it.
-    key
-        File of a key to sign with; None: it is not signed.
-
-    Returns
-    -------
-    evidence : Evidence
-        What the page carries.
-    missing : str
-        One sentence on what is missing, empty where nothing is.
-
-    Raises
-    ------
-    LevelfieldError
-        The key does not sign; statement and signature are then as they were.
+    `key`: file of a key to sign with; None: it is not signed. Returns one sentence on what is missing, empty where
+    nothing is. Raises LevelfieldError: the key does not sign; statement and signature are then as they were.
     """
     if key is None:
         found = evidence_of(record, run, result)
@@ -131,15 +100,7 @@ def _states(record: Path) -> bool:
 
 
 def evidence_of(record: Path, run: Run, result: Analysis) -> Evidence:
-    """Return what the page of an earlier run carries: also its statement, where that is still of this record.
-
-    Parameters
-    ----------
-    run, result
-        The record, and the analysis of it.
-    record
-        The record's file; the statement may lie beside it.
-    """
+    """Return what the page of an earlier run carries: also its statement, where that is still of this record."""
     record_sha256 = hashlib.sha256(files.content_of(record)).hexdigest()
     carried = embedded_record.carry(run, result, record_sha256)
     content = content_of(record.parent / statement.NAME, statement.MAX_BYTES)

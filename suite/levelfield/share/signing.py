@@ -40,17 +40,7 @@ class Checked(msgspec.Struct, frozen=True):
 def sign(statement: bytes, key: Path) -> str:
     """Sign a statement; return the armoured signature.
 
-    Parameters
-    ----------
-    statement
-        The bytes to sign.
-    key
-        A private key, or a public one whose private half is in an SSH agent. A passphrase is asked for on the terminal.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such key, or it does not sign.
+    `statement`: the bytes to sign. Raises LevelfieldError: there is no such key, or it does not sign.
     """
     if not key.is_file():
         raise LevelfieldError(f"There is no key {key} to sign with.", fix="Make one with `ssh-keygen -t ed25519`.")
@@ -73,17 +63,9 @@ def try_key(key: Path) -> None:
 def check(statement: bytes, signature: str, signers: Path | None) -> Checked:
     """Return whether a signature is of a statement, and whose it is.
 
-    Parameters
-    ----------
-    statement, signature
-        The bytes that were signed, and the armoured signature. Neither is trusted.
-    signers
-        A file of allowed signers (`name ssh-ed25519 AAAA…`, one a line); None: no signer is known.
-
-    Raises
-    ------
-    LevelfieldError
-        ssh-keygen is missing, or the file of signers is.
+    `statement`, `signature`: the bytes that were signed, and the armoured signature. Neither is trusted. `signers`: a
+    file of allowed signers (`name ssh-ed25519 AAAA…`, one a line); None: no signer is known. Raises LevelfieldError:
+    ssh-keygen is missing, or the file of signers is.
     """
     if signers is not None and not signers.is_file():
         raise LevelfieldError(

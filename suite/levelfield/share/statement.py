@@ -33,19 +33,7 @@ MAX_BYTES = 4 * 1024 * 1024
 def make(run: Run, *, record_sha256: str, inside_sha256: str, sboms: Mapping[str, str]) -> bytes:
     """Return the statement of a run.
 
-    Parameters
-    ----------
-    run
-        The record, whole or as it travels inside a page.
-    record_sha256, inside_sha256
-        Of the file `run.json`, and of the JSON inside the page.
-    sboms
-        Name (`sbom/torch-cpu.cdx.json`) to SHA-256 of each bill of materials.
-
-    Returns
-    -------
-    bytes
-        JSON that ends with a newline; the same for the same arguments.
+    `sboms`: name (`sbom/torch-cpu.cdx.json`) to SHA-256 of each bill of materials.
     """
     statement = {
         "_type": STATEMENT_TYPE,
@@ -168,15 +156,8 @@ def read(content: bytes) -> RunFacts | None:
 def differences(content: bytes, expected: bytes) -> tuple[str, ...]:
     """Return the places where a statement is not the one that follows from the record.
 
-    Parameters
-    ----------
-    content, expected
-        JSON of the statement to verify, which is not trusted, and of the one made from the record.
-
-    Returns
-    -------
-    tuple of str
-        At most ten; never empty, because statements of the same content may still differ in form.
+    `content`, `expected`: JSON of the statement to verify, which is not trusted, and of the one made from the record.
+    Returns at most ten; never empty, because statements of the same content may still differ in form.
     """
     try:
         actual = msgspec.json.decode(content)

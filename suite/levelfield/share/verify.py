@@ -52,19 +52,8 @@ class Verified(msgspec.Struct, frozen=True):
 def verify(inputs: VerificationInput, *, tool_sha256: str = "", signers: Path | None = None) -> Verified:
     """Check all that was given.
 
-    Parameters
-    ----------
-    inputs
-        As `share.inputs.open_input` read it.
-    tool_sha256
-        Digest of this tool's own sources, as records hold it: a page of another version is checked less strictly.
-    signers
-        A file of the signers that the reader knows.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no report or cannot be read; with exit code 1 where it was one and was damaged.
+    `inputs`: as `share.inputs.open_input` read it. Raises LevelfieldError: it is no report or cannot be read; with exit
+    code 1 where it was one and was damaged.
     """
     found = read(inputs)
     signed, signature = attestation.of_signature(found, signers)

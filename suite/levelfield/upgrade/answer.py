@@ -32,16 +32,7 @@ def of(
 ) -> str:
     """Return the answer in one line.
 
-    Parameters
-    ----------
-    rows, drifts
-        Judged.
-    lost
-        Settings that changed and were not meant to.
-    gate
-        Its margin is named.
-    to_come
-        Boots that are still to be measured, in words; empty where all were.
+    `to_come`: boots that are still to be measured, in words; empty where all were.
     """
     if not rows:
         return "Not decided: nothing was measured on both sides."
@@ -94,15 +85,7 @@ def _counted(rows: Sequence[Row], gate: Gate, head: str) -> str:
 
 
 def method(gate: Gate, *, bracketed: bool) -> str:
-    """Return a paragraph on how verdicts were reached.
-
-    Parameters
-    ----------
-    gate
-        Margin and level.
-    bracketed
-        Whether the old stack was measured again afterwards.
-    """
+    """Return a paragraph on how verdicts were reached."""
     margin = f"{100 * gate.margin:.3g}{units.NBSP}%"
     design = (
         "Boots are the replicates. The old stack was measured before and after the new one: slower or faster means "

@@ -23,15 +23,7 @@ _DIFFERENT = {bracketing.Verdict.SLOWER: verdicts.Verdict.SLOWER, bracketing.Ver
 
 
 def over_boots(row: Row, found: Bracketed, costs: Costs) -> Row:
-    """Return what is said of a case from its boots.
-
-    Parameters
-    ----------
-    row
-        Before it is judged.
-    found, costs
-        What was found, and what it was found from.
-    """
+    """Return what is said of a case from its boots."""
     verdict = Verdict(found.verdict.value)
     different = _DIFFERENT.get(found.verdict)
     if different is not None:
@@ -85,15 +77,7 @@ def _estimate(found: Ratio | None) -> Estimate | None:
 
 
 def with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, ...]:
-    """Say of the rows whose answers moved that they did: a time of something else is no comparison.
-
-    Parameters
-    ----------
-    judged
-        Rows, as their boots were judged.
-    drifts
-        Whether answers moved.
-    """
+    """Say of the rows whose answers moved that they did: a time of something else is no comparison."""
     moved = {
         (each.old_arm, each.new_arm, (each.model, each.precision, each.batch, each.threads, each.device))
         for each in drifts
@@ -114,15 +98,7 @@ def with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, .
 
 
 def too_early(row: Row, missing: str) -> Row:
-    """Take back a verdict that came before the last boot: one that can be asked at any time errs more.
-
-    Parameters
-    ----------
-    row
-        Of a case. A case without a ratio stands as it is: it fails, or was not measured.
-    missing
-        Boots that are still to be measured, in words.
-    """
+    """Take back a verdict that came before the last boot: one that can be asked at any time errs more."""
     if row.ratio is None:
         return row
     return _undecided(row, f"too early: {missing} to come")

@@ -46,27 +46,7 @@ def begin(
 ) -> State:
     """Declare an upgrade, on the old stack.
 
-    Parameters
-    ----------
-    name
-        Of the upgrade, and of its folder.
-    options
-        What each boot measures, as for `bench`.
-    console
-        Where to print.
-    boots
-        In each phase.
-    one_way
-        There is no going back to the old stack.
-    sides
-        Two arms that stand for the old and the new side; none: the machine's own stacks are the sides.
-    see
-        Looks at this boot.
-
-    Raises
-    ------
-    LevelfieldError
-        There is such an upgrade, or it cannot be planned.
+    Raises LevelfieldError: there is such an upgrade, or it cannot be planned.
     """
     if options.data_sets:
         raise LevelfieldError(
@@ -117,24 +97,8 @@ def begin(
 def advance(name: str, reports: Path, console: Console, *, see: See = side.see) -> State:
     """Measure this boot, where it is to be measured, and say what comes next in the last line.
 
-    Parameters
-    ----------
-    name, reports
-        Of the upgrade, and the folder of run folders.
-    console
-        Where to print.
-    see
-        Looks at this boot.
-
-    Returns
-    -------
-    State
-        Where the upgrade stands then.
-
-    Raises
-    ------
-    LevelfieldError
-        Nothing was measured, or it was cut off; what is on the disk is kept, and `next` goes on with it.
+    Raises LevelfieldError: nothing was measured, or it was cut off; what is on the disk is kept, and `next` goes on
+    with it.
     """
     store.load(name, reports)  # an unknown name must not make a journal
     with store.Journal(store.folder(name, reports) / files.JOURNAL) as written:

@@ -79,13 +79,6 @@ def missing(begun: Begun, boots: Mapping[Phase, int]) -> dict[Phase, int]:
     """Return how many boots of each phase are still to be measured; phases that are complete are left out.
 
     Where there is no going back, the old stack has no boots to come once the new one was measured.
-
-    Parameters
-    ----------
-    begun
-        The upgrade.
-    boots
-        How many of each phase were measured.
     """
     closed = begun.one_way and boots[Phase.NEW] > 0
     found = {phase: begun.boots - boots[phase] for phase in _phases(begun) if phase is not Phase.BEFORE or not closed}
@@ -95,10 +88,8 @@ def missing(begun: Begun, boots: Mapping[Phase, int]) -> dict[Phase, int]:
 def fold(events: Iterable[Event | Lost]) -> State:
     """Build the state from a journal.
 
-    Raises
-    ------
-    LevelfieldError
-        A line is damaged, or the events do not belong together. Runs that were measured are not touched.
+    Raises LevelfieldError: a line is damaged, or the events do not belong together. Runs that were measured are not
+    touched.
     """
     stream = iter(events)
     first = next(stream, None)
@@ -134,10 +125,7 @@ def _phase(side: Side, boots: Iterable[Boot]) -> Phase:
 def without_way_back(state: State) -> State:
     """Return an upgrade that was begun with a way back as one without.
 
-    Raises
-    ------
-    LevelfieldError
-        The old stack was measured after the new one: there was a way back.
+    Raises LevelfieldError: the old stack was measured after the new one: there was a way back.
     """
     if after := state.of_phase(Phase.AFTER):
         raise LevelfieldError(
@@ -188,18 +176,7 @@ Step: TypeAlias = Measure | Resume | Nothing
 def step(state: State, here: Here) -> Step:
     """Decide what this boot is for.
 
-    Parameters
-    ----------
-    state
-        Where the upgrade stands.
-    here
-        This boot. Where image sets stand for the sides, a run stands for a boot: `boot` is then no obstacle, and `side`
-        is the side that comes next.
-
-    Raises
-    ------
-    LevelfieldError
-        The clock went back, or this side does not come next.
+    Raises LevelfieldError: the clock went back, or this side does not come next.
     """
     phase = state.phase
     if phase is None:

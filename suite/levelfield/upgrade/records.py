@@ -9,28 +9,14 @@ from levelfield.upgrade.progress import Boot, State
 
 
 def path(boot: Boot, reports: Path) -> Path:
-    """Return the file of a boot's record.
-
-    Parameters
-    ----------
-    boot, reports
-        A boot that counts, and the folder of run folders.
-    """
+    """Return the file of a boot's record."""
     return reports / boot.begun.run / files.NAME
 
 
 def check(state: State, reports: Path) -> None:
     """Refuse to go on with runs that are gone or were changed.
 
-    Parameters
-    ----------
-    state, reports
-        The upgrade, and the folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        A record is missing, or its digest is another one.
+    Raises LevelfieldError: a record is missing, or its digest is another one.
     """
     for boot in state.boots:
         file = path(boot, reports)

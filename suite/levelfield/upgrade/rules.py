@@ -158,11 +158,5 @@ RULES = (
 
 
 def rule(key: str) -> Rule:
-    """Return the rule of a fact.
-
-    Parameters
-    ----------
-    key
-        `group, name`.
-    """
+    """Return the rule of a fact."""
     return next(one for one in RULES if fnmatchcase(key, one.pattern))

@@ -61,19 +61,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def identity(fingerprint: Fingerprint) -> dict[str, str]:
-    """Return the versions that say which software stack a machine runs.
-
-    Parameters
-    ----------
-    fingerprint
-        Of one boot.
-
-    Returns
-    -------
-    dict of str to str
-        `group, name` to value. Two boots of one stack have equal ones: there are no settings, nothing that is
-        measured, and nothing that is not known (a container engine that has not started yet is left out).
-    """
+    """Return the versions that say which software stack a machine runs."""
     return {
         key: _shown(fact)
         for key, fact in _flat(fingerprint).items()
@@ -82,20 +70,7 @@ def identity(fingerprint: Fingerprint) -> dict[str, str]:
 
 
 def hardware(fingerprint: Fingerprint) -> dict[str, str]:
-    """Return what the machine is made of, to be compared by `compare.changes.hardware_differences`.
-
-    Parameters
-    ----------
-    fingerprint
-        Of one boot.
-
-    Returns
-    -------
-    dict of str to str
-        The hardware as `history.environment` has it, without what a kernel or a setting changes on one machine:
-        the instruction set that is shown, memory sizes (kernels and ECC keep a part; `differences` tells when much of
-        it is missing), and what is not known.
-    """
+    """Return what the machine is made of, to be compared by `compare.changes.hardware_differences`."""
     found = environment.hardware(fingerprint)
     if isinstance(count := fingerprint.get("gpu", {}).get("devices"), int):
         found["gpu devices"] = str(count)
@@ -110,15 +85,7 @@ def hardware(fingerprint: Fingerprint) -> dict[str, str]:
 def differences(old: Sequence[Fingerprint], new: Sequence[Fingerprint]) -> tuple[Difference, ...]:
     """Compare the sides of an upgrade.
 
-    Parameters
-    ----------
-    old, new
-        Fingerprints of each side's boots; neither is empty.
-
-    Returns
-    -------
-    tuple of Difference
-        In the order of `rules.RULES`. A fact that varies within a side is among them, and its reason says so.
+    `old`, `new`: fingerprints of each side's boots; neither is empty.
     """
     sides = _Sides([_flat(one) for one in old], [_flat(one) for one in new])
     order = {key: (rules.RULES.index(rules.rule(key)), key) for key in sides.keys}
@@ -126,15 +93,7 @@ def differences(old: Sequence[Fingerprint], new: Sequence[Fingerprint]) -> tuple
 
 
 def unintended(found: Sequence[Difference], accepted: Collection[str]) -> tuple[Difference, ...]:
-    """Return the settings that differ and were not accepted; the stack is meant to differ.
-
-    Parameters
-    ----------
-    found
-        Differences.
-    accepted
-        Names (`clock, governor`), or patterns as a shell has them (`gpu, device * power limit*`).
-    """
+    """Return the settings that differ and were not accepted; the stack is meant to differ."""
     return tuple(
         one
         for one in found

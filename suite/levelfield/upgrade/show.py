@@ -15,13 +15,7 @@ SPREADS = 0.005, 0.01
 
 
 def promise(begun: Begun) -> Iterator[str]:
-    """Yield what every run measures, and how small a slowdown its verdicts can find; of a smoke run nothing.
-
-    Parameters
-    ----------
-    begun
-        The upgrade.
-    """
+    """Yield what every run measures, and how small a slowdown its verdicts can find; of a smoke run nothing."""
     if begun.selections[0].profile == SMOKE:
         return
     budget = begun.how.budget_seconds
@@ -48,13 +42,7 @@ def promise(begun: Begun) -> Iterator[str]:
 
 
 def lines(state: State, reports: Path) -> Iterator[str]:
-    """Yield the lines that show an upgrade: its phases, its runs, and what comes next in the last one.
-
-    Parameters
-    ----------
-    state, reports
-        The upgrade, and the folder of run folders.
-    """
+    """Yield the lines that show an upgrade: its phases, its runs, and what comes next in the last one."""
     begun = state.begun
     design = "old, new" if begun.one_way else "old, new, old"
     yield f"{begun.name}: {design}, {plural(begun.boots, begun.replicate)} each; begun {begun.at}"

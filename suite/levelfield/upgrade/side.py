@@ -39,15 +39,7 @@ class Seen(msgspec.Struct, frozen=True):
 def see(cpus: Sequence[int]) -> Seen:
     """Look at this boot.
 
-    Parameters
-    ----------
-    cpus
-        CPUs that workers are pinned to.
-
-    Raises
-    ------
-    LevelfieldError
-        The kernel does not say which boot this is.
+    Raises LevelfieldError: the kernel does not say which boot this is.
     """
     boot_id = text(ROOT / _BOOT_ID)
     if isinstance(boot_id, Absent):
@@ -62,17 +54,7 @@ def see(cpus: Sequence[int]) -> Seen:
 def recognise(state: State, seen: Seen) -> Side:
     """Return which side this boot is.
 
-    Parameters
-    ----------
-    state
-        Where the upgrade stands.
-    seen
-        This boot.
-
-    Raises
-    ------
-    LevelfieldError
-        It is another machine, or a third stack.
+    Raises LevelfieldError: it is another machine, or a third stack.
     """
     begun = state.begun
     other = _differences(begun.hardware, seen.hardware)

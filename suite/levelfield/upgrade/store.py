@@ -38,17 +38,7 @@ class Journal(AppendOnly[Event]):
 def create(begun: Begun, reports: Path) -> State:
     """Make the folder of an upgrade, and write the first line of its journal.
 
-    Parameters
-    ----------
-    begun
-        The upgrade as it is declared.
-    reports
-        Folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        There is one of that name, or the folder cannot be written.
+    Raises LevelfieldError: there is one of that name, or the folder cannot be written.
     """
     target = _ALL.make_folder(begun.name, reports)
     with Journal(target / JOURNAL) as journal:
@@ -64,15 +54,7 @@ def create(begun: Begun, reports: Path) -> State:
 def load(name: str, reports: Path) -> State:
     """Read an upgrade.
 
-    Parameters
-    ----------
-    name, reports
-        Of the upgrade, and the folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        There is none of that name, its journal is of a newer version, or it is damaged.
+    Raises LevelfieldError: there is none of that name, its journal is of a newer version, or it is damaged.
     """
     return fold(_ALL.read(name, reports))
 
@@ -80,20 +62,7 @@ def load(name: str, reports: Path) -> State:
 def open_one(reports: Path) -> str:
     """Return the name of the one upgrade that is not done.
 
-    Parameters
-    ----------
-    reports
-        Folder of run folders.
-
-    Returns
-    -------
-    str
-        Empty where all upgrades are done.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no upgrade, or several are not done.
+    Returns empty where all upgrades are done. Raises LevelfieldError: there is no upgrade, or several are not done.
     """
     known = names(reports)
     if not known:

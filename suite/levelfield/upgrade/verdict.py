@@ -39,15 +39,7 @@ class Phases(msgspec.Struct, frozen=True):
 def load(state: State, reports: Path) -> Phases:
     """Read the runs of an upgrade; each must be the one that was counted.
 
-    Parameters
-    ----------
-    state, reports
-        The upgrade, and the folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        One side was not measured yet, or a run is gone or was changed.
+    Raises LevelfieldError: one side was not measured yet, or a run is gone or was changed.
     """
     if not state.of_phase(Phase.BEFORE) or not state.of_phase(Phase.NEW):
         raise LevelfieldError(
@@ -62,22 +54,7 @@ def load(state: State, reports: Path) -> Phases:
 
 
 def judge(begun: Begun, phases: Phases, accepted: Collection[str] = ()) -> Comparison:
-    """Judge an upgrade.
-
-    Parameters
-    ----------
-    begun
-        As it was declared.
-    phases
-        Its runs.
-    accepted
-        Names or patterns of settings (`clock, governor`) that may differ.
-
-    Returns
-    -------
-    Comparison
-        What else changed, a verdict on each case, and whether answers moved.
-    """
+    """Judge an upgrade."""
     found = settings.differences([run.machine for run in phases.old], [run.machine for run in phases.new])
     meant = _meant(found, accepted)
     gate = Gate(margin=begun.how.margin)

@@ -25,15 +25,6 @@ def train(trainer: Trainer, goal: Goal, seed: int) -> Converged:
     """Train from a seed's weights for all steps of the goal, evaluating on the way.
 
     A loss that is not finite ends it: what came before is reported, with the reason.
-
-    Parameters
-    ----------
-    trainer
-        A loaded trainer.
-    goal
-        What is trained, on which images, for how many steps.
-    seed
-        Number of the training: it decides weights and the order of batches.
     """
     model = models.get(goal.network)
     split, chosen = convergence.split(goal), convergence.schedule(goal, seed)

@@ -18,17 +18,7 @@ _MAJOR, _MINOR, _PATCH = 0, 1, 2
 def version(library: ctypes.CDLL, name: str) -> str:
     """Return `cuDNN 9.10.2` and the like by a library's file name; empty where it is none that can be asked.
 
-    Parameters
-    ----------
-    library
-        Handle of a loaded library.
-    name
-        Its file name, such as `libcudnn.so.9`.
-
-    Raises
-    ------
-    AttributeError
-        It does not export the question.
+    Raises AttributeError: it does not export the question.
     """
     for pattern, product, ask in _QUESTIONS:
         if re.match(pattern, name):

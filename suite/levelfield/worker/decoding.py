@@ -21,17 +21,7 @@ def call_of(task: Task) -> Call | None:
 def load(backend: Backend, task: Task, source: Source, call: Call) -> Resident:
     """Load a model to answer token by token.
 
-    Parameters
-    ----------
-    backend, task, source
-        The backend, what is loaded, and its weights or its file.
-    call
-        What a timed call computes.
-
-    Raises
-    ------
-    Unsupported
-        The backend keeps no cache.
+    Raises Unsupported: the backend keeps no cache.
     """
     if not isinstance(backend, DecodingBackend):
         raise Unsupported(f"{task.backend} keeps no cache of keys and values: ask for latency, of whole prompts.")

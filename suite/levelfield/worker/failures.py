@@ -24,15 +24,7 @@ _OUT_OF_MEMORY = re.compile(
 
 
 def failure(error: Exception, device: str) -> Failed:
-    """Return the reply for an error that is being handled (its traceback is read).
-
-    Parameters
-    ----------
-    error
-        What was raised.
-    device : str
-        Where the worker computes: frameworks lack memory in the same words on a GPU and on a CPU.
-    """
+    """Return the reply for an error that is being handled (its traceback is read)."""
     detail = without_folders(traceback.format_exc())[-DETAIL_CHARS:]
     if isinstance(error, MemoryError):
         return Failed("out-of-memory", "The worker ran out of memory.", detail)

@@ -65,17 +65,7 @@ def open_feed(task: Task) -> Feed:
 def batch_of(task: Task, start: int) -> Arrays:
     """Return a batch of a task's dataset, read without its feed.
 
-    Parameters
-    ----------
-    task
-        Its batch says how many items, its file which.
-    start
-        Number of the first item.
-
-    Raises
-    ------
-    ValueError
-        No dataset was given.
+    Raises ValueError: no dataset was given.
     """
     return dataset.batch(models.get(task.model), _path(task), start, task.batch)
 

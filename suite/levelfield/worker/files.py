@@ -14,17 +14,7 @@ def digest_of(files: Mapping[str, str]) -> str:
 def files_in(folder: Path, pattern: str = "*") -> dict[str, str]:
     """Return the SHA-256 of every file directly in `folder` that matches, by name.
 
-    Parameters
-    ----------
-    folder
-        Its subfolders are not looked into.
-    pattern
-        Names to take, as in a shell (`model.onnx*`).
-
-    Returns
-    -------
-    dict of str to str
-        Hexadecimal SHA-256 by file name.
+    Returns hexadecimal SHA-256 by file name.
     """
     found: dict[str, str] = {}
     for path in sorted(folder.glob(pattern)):

@@ -38,17 +38,7 @@ def record_of(model: Model) -> np.dtype[Any]:
 def read(path: Path, model: Model) -> Records:
     """Map a file of records into memory, shape (items,).
 
-    Parameters
-    ----------
-    path
-        The file.
-    model
-        That the records are for.
-
-    Raises
-    ------
-    ValueError
-        The file is missing, or does not hold records for this model.
+    Raises ValueError: the file is missing, or does not hold records for this model.
     """
     try:
         table: Records = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -62,14 +52,7 @@ def read(path: Path, model: Model) -> Records:
 def inputs_of(records: Records, model: Model, *, layout: str = "NCHW") -> Arrays:
     """Return what a model takes of records.
 
-    Parameters
-    ----------
-    records
-        Shape (batch,).
-    model
-        That they are for.
-    layout
-        Order of images in memory, as `zoo.inputs.make` has it; shape and values are the same.
+    `layout`: order of images in memory, as `zoo.inputs.make` has it; shape and values are the same.
     """
     if records.dtype.names != (PIXELS,):
         return {tensor.name: np.ascontiguousarray(records[tensor.name]) for tensor in model.inputs}
@@ -91,19 +74,7 @@ def digest(records: Records) -> str:
 def predict(request: Predict, task: Task, model: Resident) -> Predicted:
     """Run a loaded model over items; the last batch is filled up with its last item, whose further answers are dropped.
 
-    Parameters
-    ----------
-    request
-        Which items of which file.
-    task
-        Its model says what a record is, its batch how many items a call has.
-    model
-        What was loaded for the task.
-
-    Raises
-    ------
-    ValueError
-        The file has no such items.
+    Raises ValueError: the file has no such items.
     """
     definition = models.get(task.model)
     table = read(Path(request.path), definition)

@@ -90,20 +90,7 @@ def relative(path: str) -> str:
 
 
 def version(path: str, kind: str) -> str:
-    """Ask a library that is loaded for its version; empty when it exports no such function.
-
-    Parameters
-    ----------
-    path
-        File of the library.
-    kind
-        What it is, as `classify` returns it.
-
-    Returns
-    -------
-    str
-        Such as `oneDNN 3.7.1`.
-    """
+    """Ask a library that is loaded for its version; empty when it exports no such function."""
     try:
         match kind:
             case "MKL":

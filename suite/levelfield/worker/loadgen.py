@@ -59,15 +59,7 @@ class Answers:
         """The first one; nothing is computed after it."""
 
     def attempt(self, step: Step, inputs: object, samples: int) -> None:
-        """Compute a call, unless one has failed before. No exception may pass through LoadGen.
-
-        Parameters
-        ----------
-        step, inputs
-            The call.
-        samples
-            How many of them it answers.
-        """
+        """Compute a call, unless one has failed before. No exception may pass through LoadGen."""
         if self.error is not None:
             time.sleep(AFTER_ERROR_S)
             return
@@ -82,31 +74,8 @@ class Answers:
 def drive(request: Drive, step: Step, placed: Sequence[Any], batch: int) -> Driven:
     """Run one test of LoadGen.
 
-    Parameters
-    ----------
-    request
-        Scenario, settings, and what comes before the test.
-    step
-        The call of the loaded model.
-    placed
-        Its inputs, each a whole batch; they are the samples that LoadGen chooses from.
-    batch
-        Samples of each call. A query of more is answered in several calls, and the last of these is filled up with
-        samples that nobody asked for.
-
-    Returns
-    -------
-    Driven
-        LoadGen's logs, and counts.
-
-    Raises
-    ------
-    Unsupported
-        There is no library for this Python.
-    ValueError
-        LoadGen has no setting of that name.
-    Exception
-        What a call raised: the test then has no result.
+    Raises Unsupported: there is no library for this Python. Raises ValueError: LoadGen has no setting of that name.
+    Raises Exception: what a call raised: the test then has no result.
     """
     loadgen = library(Path(request.library))
     samples = len(placed) * batch
@@ -159,15 +128,7 @@ def drive(request: Drive, step: Step, placed: Sequence[Any], batch: int) -> Driv
 def library(folder: Path) -> ModuleType:
     """Import LoadGen from a folder.
 
-    Parameters
-    ----------
-    folder
-        Holds its library, for one version of Python or several.
-
-    Raises
-    ------
-    Unsupported
-        It holds none for this Python.
+    Raises Unsupported: it holds none for this Python.
     """
     if MODULE in sys.modules:
         return sys.modules[MODULE]

@@ -29,18 +29,7 @@ class Written(NamedTuple):
 def written(path: str, function: str) -> Written:
     """Run a file and its function.
 
-    Parameters
-    ----------
-    path
-        The file.
-    function
-        Takes no arguments, and returns a network with the inputs of one call: a dictionary of NumPy arrays by name, or
-        several in a row.
-
-    Raises
-    ------
-    Unsupported
-        The function returns something else.
+    Raises Unsupported: the function returns something else.
     """
     _seed()
     spec = importlib.util.spec_from_file_location(MODULE, Path(path))

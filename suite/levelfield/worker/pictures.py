@@ -37,24 +37,7 @@ def decode(request: DecodePictures) -> PicturesDecoded:
 def prepared(content: bytes, shorter: int, side: int) -> npt.NDArray[np.uint8]:
     """Return a picture file as a network's evaluation takes it, before it is normalised.
 
-    Parameters
-    ----------
-    content
-        The whole file.
-    shorter
-        Pixels that the shorter side gets.
-    side
-        Pixels of the square that is cut out of the middle.
-
-    Returns
-    -------
-    ndarray of uint8, shape (side, side, 3)
-        RGB.
-
-    Raises
-    ------
-    Exception
-        Whatever Pillow raises of a file that holds no picture; ValueError where it is too large.
+    Raises Exception: whatever Pillow raises of a file that holds no picture; ValueError where it is too large.
     """
     from PIL import Image
 
@@ -68,14 +51,6 @@ def prepared(content: bytes, shorter: int, side: int) -> npt.NDArray[np.uint8]:
 
 
 def resized(width: int, height: int, shorter: int) -> tuple[int, int]:
-    """Return width and height once the shorter side has `shorter` pixels; the longer one is rounded down.
-
-    Parameters
-    ----------
-    width, height
-        Of the picture, pixels.
-    shorter
-        Pixels that the shorter side gets.
-    """
+    """Return width and height once the shorter side has `shorter` pixels; the longer one is rounded down."""
     longer = int(shorter * max(width, height) / min(width, height))
     return (shorter, longer) if width <= height else (longer, shorter)

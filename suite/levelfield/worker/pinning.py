@@ -21,10 +21,7 @@ _WORD_BITS = 8 * ctypes.sizeof(ctypes.c_ulong)
 def pin() -> None:
     """Pin this process, before any thread is made: some frameworks obey nothing else, and threads inherit both.
 
-    Raises
-    ------
-    OSError
-        The kernel refuses a CPU or a node.
+    Raises OSError: the kernel refuses a CPU or a node.
     """
     cpus = named_cpus()
     if cpus:
@@ -45,15 +42,7 @@ def bind_memory(nodes: list[int]) -> None:
     What this process has allocated until now is moved there, but for what it shares; where the kernel forbids that, it
     stays where it is.
 
-    Parameters
-    ----------
-    nodes
-        Numbers of the nodes.
-
-    Raises
-    ------
-    OSError
-        The kernel refuses; `cannot_bind_memory` tells beforehand where it refuses whatever is named.
+    Raises OSError: the kernel refuses; `cannot_bind_memory` tells beforehand where it refuses whatever is named.
     """
     with os.scandir("/sys/devices/system/node") as folders:
         there = [int(each.name[4:]) for each in folders if each.name[:4] == "node" and each.name[4:].isdecimal()]

@@ -53,11 +53,6 @@ def usage() -> Used:
 def probe(*, installed: bool = True) -> Probed:
     """Describe this process; takes some tenths of a second, so it is asked outside of windows.
 
-    Parameters
-    ----------
-    installed
-        Whether the installed distributions are listed, which takes most of that time.
-
     Notes
     -----
     Peak memory is `VmHWM`: the most that was resident at once since this program began. A container's own peak would
@@ -100,11 +95,6 @@ def threads() -> int:
 def distributions() -> dict[str, str]:
     """Return every distribution installed in this interpreter's environment, and its version.
 
-    Returns
-    -------
-    dict of str to str
-        Version by normalised name; of two with one name, the one that would be imported.
-
     Notes
     -----
     `sys.path` is not asked: imported code may add folders to it. Setuptools adds those that it vendors, and
@@ -121,14 +111,7 @@ def distributions() -> dict[str, str]:
 
 
 def package_folders() -> list[str]:
-    """Return the folders that distributions are installed in, in the order of import: the same whatever was imported.
-
-    Returns
-    -------
-    list of str
-        The folders of PYTHONPATH, the environment's own `site-packages`, the user's where that is enabled, and the
-        folders that `.pth` files in the last two name (`site`, Python's library reference).
-    """
+    """Return the folders that distributions are installed in, in the order of import, whatever was imported."""
     named = [] if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "").split(os.pathsep)
     places = [*([site.getusersitepackages()] if site.ENABLE_USER_SITE else []), *site.getsitepackages()]
     linked = [folder for place in places for folder in (place, *_linked(Path(place)))]

@@ -20,23 +20,7 @@ def profile(
 ) -> Profiled:
     """Profile the loaded model with its framework's own profiler.
 
-    Parameters
-    ----------
-    request
-        How long and how many calls.
-    task
-        What the worker serves.
-    backend, options
-        The backend in use, and what it was made with.
-    step
-        One call of the loaded model.
-    inputs
-        Placed inputs of that call.
-
-    Raises
-    ------
-    Unsupported
-        The backend has no profiler that is read here, or the scenario is not that of a single call.
+    Raises Unsupported: the backend has no profiler that is read here, or the scenario is not that of a single call.
     """
 
     def reload(other: Backend) -> Callable[[Any], object]:

@@ -12,17 +12,7 @@ from levelfield.zoo.weights import sha256
 
 
 def batches(make: Callable[[int], Arrays], *, sets: int, batch: int) -> Iterator[Arrays]:
-    """Make the batches, one after the other.
-
-    Parameters
-    ----------
-    make
-        Makes the inputs of one call, from an item on.
-    sets
-        How many batches.
-    batch
-        Items in each.
-    """
+    """Make the batches, one after the other."""
     return (make(number * batch) for number in range(sets))
 
 

@@ -201,15 +201,7 @@ def _export(request: messages.Export) -> messages.Exported:
 
 
 def serve(requests: IO[bytes], output: IO[bytes]) -> None:
-    """Answer requests, one line each, until stdin closes or the supervisor asks to stop.
-
-    Parameters
-    ----------
-    requests
-        Binary stream of requests.
-    output
-        Binary stream that replies are written to, one line for each request that has one.
-    """
+    """Answer requests, one line each, until stdin closes or the supervisor asks to stop."""
     replies = ReplyWriter(output)
     service, device = Service(replies.fail_and_exit), "cpu"
     replies.write(messages.Ready(protocol=PROTOCOL, pid=os.getpid(), python=platform.python_version()))

@@ -181,10 +181,7 @@ class Session:
     def predict(self, request: messages.Predict) -> messages.Predicted:
         """Return the model's outputs for items of a data set.
 
-        Raises
-        ------
-        ValueError
-            The task makes no plain calls, or the file does not hold such items.
+        Raises ValueError: the task makes no plain calls, or the file does not hold such items.
         """
         if self._trainer is not None or self._fed is not None or self.task.own is not None:
             raise ValueError(f"{self.task.scenario} of {self.task.model} answers no items of a data set.")
@@ -193,12 +190,7 @@ class Session:
     def train(self, request: messages.Train, team: "Team | None") -> messages.Trained:
         """Take steps from the seeded weights.
 
-        Parameters
-        ----------
-        request
-            How many steps, of which batch.
-        team
-            The processes that train together with this one; None: there are none.
+        `team`: the processes that train together with this one; None: there are none.
         """
         trainer, task = self.trainer, self.task
         if team is not None:
@@ -212,13 +204,7 @@ class Session:
         return trained
 
     def check_update(self, request: messages.CheckUpdate, team: "Team | None") -> messages.Updated:
-        """Take steps with given gradients, then begin again from the seeded weights.
-
-        Parameters
-        ----------
-        request, team
-            The request, and as in `train`.
-        """
+        """Take steps with given gradients, then begin again from the seeded weights."""
         trainer = self.trainer
         if team is not None:
             team.post(request)
@@ -229,19 +215,7 @@ class Session:
     def all_reduce(self, request: messages.AllReduce, team: "Team | None") -> messages.AllReduced:
         """Time sums of a vector over all processes.
 
-        Parameters
-        ----------
-        request
-            Length of the vector, and how many sums are timed; one before them is not.
-        team
-            As in `train`.
-
-        Raises
-        ------
-        Unsupported
-            The trainer's engine sums nothing.
-        ArithmeticError
-            A sum is wrong.
+        Raises Unsupported: the trainer's engine sums nothing. Raises ArithmeticError: a sum is wrong.
         """
         trainer, replica = self.trainer, self._replica
         if replica is None or not isinstance(trainer, SumsOverProcesses):
@@ -270,12 +244,7 @@ class Session:
     def measure(self, request: messages.Measure, team: "Team | None") -> messages.Measured:
         """Take one timed window.
 
-        Parameters
-        ----------
-        request
-            Its length, and what comes before it.
-        team
-            The processes that take each step too; None: there are none.
+        `team`: the processes that take each step too; None: there are none.
         """
         if self._fed is not None:
             return self._fed.measure(request)
@@ -287,15 +256,8 @@ class Session:
     def drive(self, request: messages.Drive) -> messages.Driven:
         """Let MLPerf LoadGen send the queries of one test.
 
-        Parameters
-        ----------
-        request
-            The scenario and its settings.
-
-        Raises
-        ------
-        Unsupported
-            The calls are not plain ones, from host memory to host memory, or LoadGen has no library for this Python.
+        Raises Unsupported: the calls are not plain ones, from host memory to host memory, or LoadGen has no library for
+        this Python.
         """
         from levelfield.worker import loadgen
 

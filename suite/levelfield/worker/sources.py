@@ -35,19 +35,8 @@ def trained_model(task: Task) -> Model:
 def source_of(task: Task, *, hash_files: bool = True) -> Source:
     """Return the weights (or the model file) and the example inputs of a task.
 
-    Parameters
-    ----------
-    task
-        What is loaded.
-    hash_files
-        Whether the digest of the model file is compared with that of the task.
-
-    Raises
-    ------
-    ValueError
-        No file was given to a backend that reads one, or another than the plan names.
-    Unsupported
-        The task has a user's own file, and the backend does not read ONNX.
+    Raises ValueError: no file was given to a backend that reads one, or another than the plan names. Raises
+    Unsupported: the task has a user's own file, and the backend does not read ONNX.
     """
     info = registry.get(task.backend)
     if task.own is not None and task.own.python is not None:
@@ -75,15 +64,7 @@ def initial_weights(task: Task) -> Arrays:
 
 
 def inputs_of(task: Task, first: int) -> Arrays:
-    """Return the inputs of one call.
-
-    Parameters
-    ----------
-    task
-        Its model says which inputs, its backend in which layout.
-    first
-        Number of the first item; the task's batch says how many follow.
-    """
+    """Return the inputs of one call."""
     if task.own is not None and task.own.python is not None:
         return own_python.written(task.own.python, task.own.function).inputs
     if task.own is not None:

@@ -82,10 +82,7 @@ class Team:
     def collect(self, expect: type[_R]) -> list[_R]:
         """Return the peers' replies, in the order of ranks.
 
-        Raises
-        ------
-        PeerLostError
-            A peer failed, or replied with another message.
+        Raises PeerLostError: a peer failed, or replied with another message.
         """
         found: list[_R] = []
         for peer in self._peers:
@@ -146,10 +143,8 @@ class Team:
 def combine_trained(trained: list[Trained]) -> Trained:
     """Combine the steps of processes with equal shares of every batch: the losses' mean, and what all hold copies of.
 
-    Raises
-    ------
-    ValueError
-        The copies of gradients or weights are not equal: gradients were not averaged, or were applied otherwise.
+    Raises ValueError: the copies of gradients or weights are not equal: gradients were not averaged, or were applied
+    otherwise.
     """
     own, *peers = trained
     if any((each.gradients, each.weights) != (own.gradients, own.weights) for each in peers):
@@ -161,10 +156,7 @@ def combine_trained(trained: list[Trained]) -> Trained:
 def require_equal(updated: list[Updated]) -> Updated:
     """Return what all processes' weights are.
 
-    Raises
-    ------
-    ValueError
-        They are not equal, to the last bit.
+    Raises ValueError: they are not equal, to the last bit.
     """
     own, *peers = updated
     if any(each != own for each in peers):
@@ -173,13 +165,7 @@ def require_equal(updated: list[Updated]) -> Updated:
 
 
 def sum_memory(probed: list[Probed]) -> Probed:
-    """Add up the memory of processes, each at its own peak; pages that they share count for each of them.
-
-    Parameters
-    ----------
-    probed
-        One for each process.
-    """
+    """Add up the memory of processes, each at its own peak; pages that they share count for each of them."""
     own = probed[0]
     devices = {name for each in probed for name in each.device_bytes}
     return msgspec.structs.replace(
@@ -196,22 +182,7 @@ def sum_memory(probed: list[Probed]) -> Probed:
 def split_cpus(cpus: list[int], processes: int) -> list[list[int]]:
     """Divide CPUs among processes, equally many for each.
 
-    Parameters
-    ----------
-    cpus
-        Numbers of the CPUs.
-    processes
-        How many shares.
-
-    Returns
-    -------
-    list of list of int
-        CPUs of each process, in order; what cannot be divided is left over.
-
-    Raises
-    ------
-    ValueError
-        There are fewer CPUs than processes.
+    `processes`: how many shares. Raises ValueError: there are fewer CPUs than processes.
     """
     each = len(cpus) // processes
     if not each:

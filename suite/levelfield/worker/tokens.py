@@ -18,10 +18,7 @@ LONGEST_WORD = 100
 def tokenize(request: Tokenize) -> Tokenized:
     """Split all texts of a request, each into pieces with the characters that they stand for.
 
-    Raises
-    ------
-    ValueError
-        The vocabulary has not the special pieces that BERT has.
+    Raises ValueError: the vocabulary has not the special pieces that BERT has.
     """
     tokenizer = _tokenizer(request.vocabulary, request.lowercase)
     encoded = tokenizer.encode_batch(list(request.texts), add_special_tokens=False)

@@ -32,17 +32,8 @@ class DivergedError(ArithmeticError):
 def share(batch: Arrays, replica: Replica | None) -> Arrays:
     """Return this process's items of a batch: all of them where it trains alone.
 
-    Parameters
-    ----------
-    batch
-        Arrays by name, items along the first axis.
-    replica
-        Which of several processes this one is; None: it trains alone.
-
-    Raises
-    ------
-    ValueError
-        The batch cannot be divided equally.
+    `replica`: which of several processes this one is; None: it trains alone. Raises ValueError: the batch cannot be
+    divided equally.
     """
     if replica is None:
         return batch
@@ -52,23 +43,8 @@ def share(batch: Arrays, replica: Replica | None) -> Arrays:
 def load(backend: Backend, task: Task, source: Source, optimizer: Optimizer, replica: Replica | None = None) -> Trainer:
     """Build the model with its loss and optimizer, and compile them.
 
-    Parameters
-    ----------
-    backend
-        The framework, set up.
-    task
-        What the worker serves.
-    source
-        Model, weights and an example batch (the whole one).
-    optimizer
-        Rule and hyper-parameters.
-    replica
-        Which of several processes this one is; None: it trains alone.
-
-    Raises
-    ------
-    Unsupported
-        The backend cannot train.
+    `replica`: which of several processes this one is; None: it trains alone. Raises Unsupported: the backend cannot
+    train.
     """
     if not isinstance(backend, TrainingBackend):
         raise Unsupported(f"{task.backend} cannot train: it reads a finished model. Ask for another scenario.")
@@ -106,25 +82,8 @@ def follow(
 
     Of several processes each takes its share of every batch, and returns the losses that its engine gives it.
 
-    Parameters
-    ----------
-    trainer
-        A loaded trainer.
-    task
-        What the worker serves.
-    weights
-        Seeded weights, by name: what changed is counted from them.
-    steps
-        How many.
-    batch
-        Items in each step, whatever the task's batch is.
-    replica
-        Which of several processes this one is; None: it trains alone.
-
-    Raises
-    ------
-    DivergedError
-        A loss, a gradient or a weight is not finite.
+    `replica`: which of several processes this one is; None: it trains alone. Raises DivergedError: a loss, a gradient
+    or a weight is not finite.
     """
     model, layout = models.get(task.model), registry.get(task.backend).layout
     trainer.restart()
@@ -143,17 +102,7 @@ def follow(
 
 
 def computed(trainer: SaysTrainedPrecision, task: Task, batch: int) -> Computed:
-    """Ask a trainer in what it computes a step, of the batch that was followed.
-
-    Parameters
-    ----------
-    trainer
-        A loaded trainer.
-    task
-        What the worker serves.
-    batch
-        Items of the step.
-    """
+    """Ask a trainer in what it computes a step, of the batch that was followed."""
     layout = registry.get(task.backend).layout
     return trainer.computed(batches.make(models.get(task.model), 0, batch, layout=layout))
 
@@ -163,16 +112,7 @@ def check_update(trainer: Trainer, model: Model, request: CheckUpdate, replica: 
 
     They are not the seeded weights: restart the trainer from those afterwards.
 
-    Parameters
-    ----------
-    trainer
-        A loaded trainer.
-    model
-        The network that is trained.
-    request
-        How the recipe's learning rate and weight decay are multiplied.
-    replica
-        Which of several processes this one is; None: it trains alone.
+    `replica`: which of several processes this one is; None: it trains alone.
     """
     rank = replica.rank if replica is not None else 0
     trainer.restart(update.begin(model))
@@ -184,13 +124,5 @@ def check_update(trainer: Trainer, model: Model, request: CheckUpdate, replica: 
 
 
 def settings(trainer: Trainer, rule: Recipe | Goal) -> dict[str, str]:
-    """Return what a trainer sets, and every hyper-parameter, the same for all backends.
-
-    Parameters
-    ----------
-    trainer
-        A loaded trainer.
-    rule
-        How the model is trained.
-    """
+    """Return what a trainer sets, and every hyper-parameter, the same for all backends."""
     return trainer.settings() | {"training recipe": recipe.describe(rule)}

@@ -20,17 +20,6 @@ def measure_window(
     The garbage collector rests meanwhile, as in `timeit`; the cost of a sample is two clock readings, an append and the
     choice of the next batch (about 0.1 µs), of which half a reading falls inside the sample. `used` is asked before and
     after the timed calls.
-
-    Parameters
-    ----------
-    step
-        The call that is timed.
-    batches
-        Placed inputs, which the calls take in turn.
-    request
-        Length of the window and of what comes before it.
-    used
-        Returns what all processes have used since their start.
     """
     clock = time.perf_counter_ns
     if request.inject_ns:
@@ -68,22 +57,6 @@ def timed_answers(
 
     What comes between the calls (the next inputs are placed, the answer is kept before another overwrites it) is in the
     window and not in the samples.
-
-    Parameters
-    ----------
-    run
-        The call that is timed.
-    placed
-        Placed inputs, one for each call; may be made one at a time.
-    keep
-        Copies what is needed of an output, outside of the timed call.
-
-    Returns
-    -------
-    list
-        What `keep` returned, in order.
-    Measured
-        The calls as a window without re-warming.
     """
     clock = time.perf_counter_ns
     samples: list[int] = []

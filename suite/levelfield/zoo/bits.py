@@ -22,39 +22,18 @@ _CHUNK = 1 << 20
 def generator(name: str) -> np.random.Philox:
     """Return the bit generator that belongs to a name.
 
-    Parameters
-    ----------
-    name
-        Any text; its SHA-256 gives the 128-bit key (first 16 bytes, little endian).
+    `name`: any text; its SHA-256 gives the 128-bit key (first 16 bytes, little endian).
     """
     return np.random.Philox(key=int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "little"))
 
 
 def words(name: str, count: int) -> npt.NDArray[np.uint64]:
-    """Return the first `count` raw 64-bit words of a name's stream.
-
-    Parameters
-    ----------
-    name
-        Name of the stream.
-    count
-        How many.
-    """
+    """Return the first `count` raw 64-bit words of a name's stream."""
     return np.asarray(generator(name).random_raw(count), dtype=np.uint64)
 
 
 def integers(name: str, count: int, bits: int = 24) -> npt.NDArray[np.int64]:
-    """Return `count` uniform integers in [0, 2^bits): the upper bits of each raw word.
-
-    Parameters
-    ----------
-    name
-        Name of the stream.
-    count
-        How many.
-    bits
-        1 to 53.
-    """
+    """Return `count` uniform integers in [0, 2^bits): the upper bits of each raw word."""
     return (words(name, count) >> np.uint64(64 - bits)).astype(np.int64)
 
 
@@ -62,13 +41,6 @@ def symmetric(name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
     """Return uniform float32 values in (−1, 1), symmetric about zero, never zero.
 
     The smallest magnitude is 2⁻²⁴, so nothing scaled from it by a reasonable factor is denormal.
-
-    Parameters
-    ----------
-    name
-        Name of the stream.
-    shape
-        Shape of the tensor, filled in C order.
     """
     out = np.empty(math.prod(shape), dtype=np.float32)
     stream = generator(name)
@@ -87,15 +59,6 @@ def scaled(name: str, shape: tuple[int, ...], *, mean: float = 0.0, std: float =
 
     One IEEE multiplication by √3·std (the square root is correctly rounded), then one addition of the mean, each
     rounded once: the same bits everywhere. A zero `std` gives a constant.
-
-    Parameters
-    ----------
-    name
-        Name of the stream.
-    shape
-        Shape of the tensor, filled in C order.
-    mean, std
-        Of the distribution the values are drawn from.
     """
     if std == 0:
         return np.full(shape, mean, dtype=np.float32)

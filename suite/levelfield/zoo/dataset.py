@@ -54,15 +54,7 @@ def record_shape(model: Model) -> tuple[int, ...]:
 
 
 def encode(model: Model, start: int, count: int) -> Records:
-    """Make records from inputs `start` … `start + count - 1`, shape (count, …).
-
-    Parameters
-    ----------
-    model
-        Whose inputs.
-    start, count
-        Index of the first, and how many.
-    """
+    """Make records from inputs `start` … `start + count - 1`, shape (count, …)."""
     values = inputs.make(model, start, count)[tensor(model).name].astype(np.float32)
     if values.ndim == 4:
         values = values.transpose(0, 2, 3, 1)
@@ -84,19 +76,8 @@ def channels_first(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 def save(model: Model, path: Path, items: int | None = None) -> Header:
     """Make a model's dataset and write it, whole or not at all; return its header.
 
-    Parameters
-    ----------
-    model
-        The model.
-    path
-        File to write; its folder must exist.
-    items
-        How many; as the model says where None.
-
-    Raises
-    ------
-    ValueError
-        If the model has no dataset.
+    `path`: file to write; its folder must exist. `items`: how many; as the model says where None. Raises ValueError: if
+    the model has no dataset.
     """
     if not model.dataset_items:
         with_one = (name for name in models.names() if models.get(name).dataset_items)
@@ -118,10 +99,7 @@ def save(model: Model, path: Path, items: int | None = None) -> Header:
 def read(path: Path) -> Header:
     """Read a dataset's header.
 
-    Raises
-    ------
-    ValueError
-        If the file is missing, is no dataset, is empty, or has not the length that its header says.
+    Raises ValueError: if the file is missing, is no dataset, is empty, or has not the length that its header says.
     """
     remedy = f"Delete {path}: it is made again when it is needed."
     try:
@@ -150,17 +128,7 @@ def records(path: Path) -> Records:
 
 
 def batch(model: Model, path: Path, start: int, count: int) -> Arrays:
-    """Return records `start` … `start + count - 1` as a model takes them; raises as `read` does.
-
-    Parameters
-    ----------
-    model
-        Whose dataset.
-    path
-        The file.
-    start, count
-        Index of the first, and how many.
-    """
+    """Return records `start` … `start + count - 1` as a model takes them; raises as `read` does."""
     return {tensor(model).name: decode(np.asarray(records(path)[start : start + count]))}
 
 

@@ -61,13 +61,7 @@ def input_names(decoding: Decoding) -> tuple[str, ...]:
 
 
 def why_not(decoding: Decoding, call: Call) -> str:
-    """Return why a cache cannot hold a call's tokens; empty: it can.
-
-    Parameters
-    ----------
-    decoding, call
-        The cache, and what is computed.
-    """
+    """Return why a cache cannot hold a call's tokens; empty: it can."""
     if call.depth < 1:
         return f"There is no {call.kind} at a depth of {call.depth}: at least one token comes before it."
     if call.length > decoding.context:
@@ -80,19 +74,7 @@ def why_not(decoding: Decoding, call: Call) -> str:
 def inputs(model: Model, call: Call, start: int, count: int) -> Arrays:
     """Make sequences `start` … `start + count - 1`.
 
-    Parameters
-    ----------
-    model
-        A model that decodes.
-    call
-        What is computed; longer sequences begin with the shorter ones.
-    start, count
-        Index of the first sequence, and how many.
-
-    Returns
-    -------
-    Arrays
-        `input_ids`, int32, shape (count, length of the call's sequences).
+    Returns `input_ids`, int32, shape (count, length of the call's sequences).
     """
     tokens = model.module("spec").seeded_tokens
     names = (f"{SEED}/{model.inputs_stream}/inputs/{index}" for index in range(start, start + count))
@@ -100,22 +82,7 @@ def inputs(model: Model, call: Call, start: int, count: int) -> Arrays:
 
 
 def reference(model: Model, weights: Arrays, call: Call, input_ids: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Compute in float64, all tokens at once and without a cache, what a call has to return.
-
-    Parameters
-    ----------
-    model, weights
-        The model, and its float32 weights.
-    call
-        What is computed.
-    input_ids
-        As `inputs` makes them.
-
-    Returns
-    -------
-    ndarray of float64, shape (count, vocabulary), or (count, 128, vocabulary) of `generate`
-        The logits of every step.
-    """
+    """Compute in float64, all tokens at once and without a cache, what a call has to return."""
     logits = model.module("reference").logits
     parts = [logits(weights, row[None], call.length - call.steps)[0] for row in input_ids]
     found: npt.NDArray[np.float64] = np.stack(parts)
@@ -123,24 +90,12 @@ def reference(model: Model, weights: Arrays, call: Call, input_ids: npt.NDArray[
 
 
 def output_shape(model: Model, call: Call) -> tuple[int, ...]:
-    """Return the shape of what a call returns for one sequence.
-
-    Parameters
-    ----------
-    model, call
-        A model that decodes, and what is computed.
-    """
+    """Return the shape of what a call returns for one sequence."""
     return (STEPS, *model.output.shape) if call.kind == "generate" else model.output.shape
 
 
 def layers(model: Model, call: Call) -> tuple[Layer, ...]:
-    """Return what one step of a call computes for one sequence; of `generate`, the step in the middle.
-
-    Parameters
-    ----------
-    model, call
-        A model that decodes, and what is computed.
-    """
+    """Return what one step of a call computes for one sequence; of `generate`, the step in the middle."""
     depth = call.prompt + call.tokens + (call.steps - 1) // 2
     found: tuple[Layer, ...] = model.module("spec").cached_layers(call.tokens, depth)
     return found

@@ -22,21 +22,8 @@ class Exported(msgspec.Struct, frozen=True):
 def written(folder: Path, names: Iterable[str], distributions: Iterable[str], opset: int = 0) -> Exported:
     """Describe files that were written.
 
-    Parameters
-    ----------
-    folder, names
-        Where they are, and which.
-    distributions
-        That decide the bytes: their versions are those that are installed.
-    opset
-        Of ONNX.
-
-    Raises
-    ------
-    OSError
-        One is not there.
-    PackageNotFoundError
-        A distribution is not installed.
+    `distributions`: that decide the bytes: their versions are those that are installed. Raises OSError: one is not
+    there. Raises PackageNotFoundError: a distribution is not installed.
     """
     return Exported(
         files={name: _sha256(folder / name) for name in names},

@@ -28,18 +28,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 def layers(model: Model, call: Call | None = None) -> tuple[Layer, ...]:
-    """Return the layers of a model's definition, in the order in which they are computed.
-
-    Parameters
-    ----------
-    model, call
-        As in `count`.
-
-    Returns
-    -------
-    tuple of Layer
-        For one input.
-    """
+    """Return the layers of a model's definition, in the order in which they are computed."""
     if call is not None:
         return decoding.layers(model, call)
     if model.operator is not None:
@@ -51,19 +40,8 @@ def layers(model: Model, call: Call | None = None) -> tuple[Layer, ...]:
 def count(model: Model, batch: int = 1, call: Call | None = None) -> Count:
     """Count what one call of a model computes and moves.
 
-    Parameters
-    ----------
-    model
-        The model.
-    batch
-        Number of inputs.
-    call
-        What is computed where it answers token by token: one step of it is counted. None: a plain call.
-
-    Raises
-    ------
-    ValueError
-        If the model has no definition to walk over.
+    `call`: what is computed where it answers token by token: one step of it is counted. None: a plain call. Raises
+    ValueError: if the model has no definition to walk over.
     """
     if not model.has_inputs:
         raise ValueError(f"{model.name} does not describe its layers, so its arithmetic cannot be counted.")

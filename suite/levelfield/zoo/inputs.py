@@ -16,27 +16,10 @@ from levelfield.zoo.weights import SEED, Arrays
 def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Arrays:
     """Make inputs `start` … `start + count - 1` of a model.
 
-    Parameters
-    ----------
-    model
-        The model.
-    start
-        Index of the first input.
-    count
-        Number of inputs: the batch.
-    layout
-        Order of images *in memory*, `NCHW` (C order) or `NHWC`; `backends.registry` says what a backend likes.
-        The shape and the values are the same, and every backend takes either; the right one costs no copy.
-
-    Returns
-    -------
-    Arrays
-        One entry an input tensor, shape (count, …).
-
-    Raises
-    ------
-    ValueError
-        If there would be no input at all, the layout is unknown, or the model has no seeded inputs.
+    `layout`: order of images *in memory*, `NCHW` (C order) or `NHWC`; `backends.registry` says what a backend likes.
+    The shape and the values are the same, and every backend takes either; the right one costs no copy. Returns one
+    entry an input tensor, shape (count, …). Raises ValueError: if there would be no input at all, the layout is
+    unknown, or the model has no seeded inputs.
     """
     if not model.has_inputs:
         raise ValueError(f"{model.title} has no seeded inputs: it is trained on data.")

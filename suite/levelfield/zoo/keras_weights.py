@@ -8,17 +8,7 @@ from levelfield.zoo.weights import Arrays
 
 
 def fill(layer: Any, w: Arrays, *names: str) -> None:  # noqa: ANN401 (a layer of Keras's)
-    """Set a layer's variables, each in its own shape, and note in each which tensor it holds.
-
-    Parameters
-    ----------
-    layer
-        A built layer.
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    names
-        Of its variables' tensors, in Keras's order.
-    """
+    """Set a layer's variables, each in its own shape, and note in each which tensor it holds."""
     for variable, name in zip(layer.weights, names, strict=True):
         variable.assign(w[name].reshape(variable.shape))
         variable.tensor = name
@@ -30,15 +20,7 @@ def variables(network: Any) -> dict[str, Any]:  # noqa: ANN401 (a model of Keras
 
 
 def array(tensor: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:  # noqa: ANN401 (a variable, or a tensor)
-    """Copy a variable to host memory.
-
-    Parameters
-    ----------
-    tensor
-        The variable.
-    shape
-        Of the same tensor as `zoo.native.channels_last` returns it.
-    """
+    """Copy a variable to host memory."""
     import keras
 
     return np.array(keras.ops.convert_to_numpy(tensor)).reshape(shape)

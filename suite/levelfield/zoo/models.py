@@ -126,10 +126,7 @@ def get(name: str) -> Model:
 
     `bert-1a2b3c4d+layers=6` is one with weights of the user's own (`zoo.own_weights`).
 
-    Raises
-    ------
-    ValueError
-        If there is none; the message lists the close matches.
+    Raises ValueError: if there is none; the message lists the close matches.
     """
     if name in _ALL:
         return _ALL[name]
@@ -149,10 +146,7 @@ def get(name: str) -> Model:
 def recipe(name: str) -> Recipe:
     """Return how a model is trained.
 
-    Raises
-    ------
-    ValueError
-        The model is not one that is trained.
+    Raises ValueError: the model is not one that is trained.
     """
     found = get(name).recipe
     if found is None:

@@ -25,19 +25,8 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
 
     Batches are in the order of `zoo.training.batches.names`.
 
-    Parameters
-    ----------
-    model
-        The model.
-    framework
-        One of `FRAMEWORKS`.
-
-    Raises
-    ------
-    ImportError
-        If the framework is not installed.
-    ValueError
-        If the model has no definition in that framework.
+    Raises ImportError: if the framework is not installed. Raises ValueError: if the model has no definition in that
+    framework.
     """
     try:
         if framework in FRAMEWORKS:

@@ -40,29 +40,8 @@ _EXTERNAL_BYTES = 256_000_000
 def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
     """Export a model for a fixed batch.
 
-    Parameters
-    ----------
-    model
-        The model.
-    weights
-        Its float32 weights.
-    batch
-        Size of the only batch that the file will take.
-    precision
-        One of `PRECISIONS`, `CACHED` or `GROWN`. In fp16 all tensors but inputs and output are; int8 is the fp32 file
-        quantised.
-    folder
-        Where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
-
-    Returns
-    -------
-    Exported
-        The files and their digests; `model.onnx` names the data file beside it where there is one.
-
-    Raises
-    ------
-    ValueError
-        If the precision cannot be exported.
+    `folder`: where to write `model.onnx`, and `model.onnx.data` for large models; it must exist. Raises ValueError: if
+    the precision cannot be exported.
     """
     if precision in _DECODING and model.decoding is None:
         raise ValueError(f"{model.title} does not answer token by token.")

@@ -25,21 +25,7 @@ CALIBRATION_INPUTS = 32
 def quantise(model: Model, source: Path, target: Path, batch: int) -> None:
     """Quantise an exported fp32 file.
 
-    Parameters
-    ----------
-    model
-        The model.
-    source
-        The fp32 file.
-    target
-        Where to write; one file, whatever its size.
-    batch
-        Size of the only batch that the file takes.
-
-    Raises
-    ------
-    ValueError
-        The model is not quantised.
+    Raises ValueError: the model is not quantised.
     """
     if not model.quantized:
         raise ValueError(f"{model.title} is not quantised: leave out --precision int8.")

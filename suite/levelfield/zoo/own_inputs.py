@@ -26,19 +26,7 @@ def make(model: Own, start: int, count: int) -> Arrays:
 
     Of an input without a batch, every call (of `count` items) has values of its own, unless the user gave them.
 
-    Parameters
-    ----------
-    model
-        The file's description.
-    start
-        Index of the first item.
-    count
-        Items in a call.
-
-    Raises
-    ------
-    ValueError
-        There would be no item, or the user's values are not of the input's shape and type.
+    Raises ValueError: there would be no item, or the user's values are not of the input's shape and type.
     """
     if count < 1 or start < 0:
         raise ValueError(f"Items {start} to {start + count - 1} were asked for; at least one is needed, from 0 on.")
@@ -60,19 +48,7 @@ def _values(own_input: OwnInput, start: int, count: int) -> npt.NDArray[np.gener
 def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.generic]:
     """Return the values of a stream, as the table above says.
 
-    Parameters
-    ----------
-    name
-        Name of the stream.
-    shape
-        Of the result.
-    dtype
-        One of `zoo.spec.DTYPES`.
-
-    Raises
-    ------
-    ValueError
-        There are none for the type.
+    Raises ValueError: there are none for the type.
     """
     if dtype in FLOATING:
         return bits.symmetric(name, shape).astype(dtype, copy=False)
@@ -85,17 +61,7 @@ def seeded(name: str, shape: tuple[int, ...], dtype: str) -> npt.NDArray[np.gene
 def read(path: Path, own_input: OwnInput) -> npt.NDArray[np.generic]:
     """Return the values that a user gave for an input; of one with a batch, so many items as there are.
 
-    Parameters
-    ----------
-    path
-        A `.npy` file.
-    own_input
-        The input that it is for.
-
-    Raises
-    ------
-    ValueError
-        They are not of its type or shape, or none at all; or it is no such file.
+    Raises ValueError: they are not of its type or shape, or none at all; or it is no such file.
     """
     try:
         found: Any = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -23,17 +23,7 @@ _BOOL = {"on": True, "off": False}
 
 
 def name_of(family: str, sha256: str, sizes: msgspec.Struct) -> str:
-    """Return the name of a network.
-
-    Parameters
-    ----------
-    family
-        Name of the model whose layers it has: `bert`.
-    sha256
-        Hexadecimal, of what its weights were read from.
-    sizes
-        The family's `Sizes`.
-    """
+    """Return the name of a network."""
     usual = type(sizes)()
     words = [
         f"+{field}={_text(getattr(sizes, field))}"
@@ -57,17 +47,7 @@ def family_of(name: str) -> str:
 def model_of(name: str, spec: ModuleType) -> Model:
     """Return the network of that name.
 
-    Parameters
-    ----------
-    name
-        As `name_of` writes it.
-    spec
-        Module `spec` of the family's folder.
-
-    Raises
-    ------
-    ValueError
-        The name is none of these, or says sizes that there cannot be.
+    Raises ValueError: the name is none of these, or says sizes that there cannot be.
     """
     found = _NAME.fullmatch(name)
     if found is None or len(name) > LONGEST_NAME:

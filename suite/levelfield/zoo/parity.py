@@ -73,17 +73,8 @@ class Judgement(msgspec.Struct, frozen=True):
 def compare(output: npt.NDArray[Any], reference: npt.NDArray[np.float64]) -> Errors:
     """Measure the difference between an output and the reference.
 
-    Parameters
-    ----------
-    output
-        What a backend answered, shape (batch, …).
-    reference
-        What the reference answered, same shape.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or there is nothing to compare.
+    `output`: what a backend answered, shape (batch, …). `reference`: what the reference answered, same shape. Raises
+    ValueError: if the shapes differ, or there is nothing to compare.
     """
     if output.shape != reference.shape:
         raise ValueError(f"The output has shape {output.shape} and the reference {reference.shape}.")
@@ -110,19 +101,7 @@ def judge(output: npt.NDArray[Any], reference: npt.NDArray[np.float64], precisio
 
     The relative error must be within the tolerance, and the centred one (where there is one) within that or its own.
 
-    Parameters
-    ----------
-    output
-        What a backend answered, shape (batch, …).
-    reference
-        What the reference answered.
-    precision
-        A key of `TOLERANCES`.
-
-    Raises
-    ------
-    ValueError
-        If no tolerance is known for the precision.
+    `output`: what a backend answered, shape (batch, …). Raises ValueError: if no tolerance is known for the precision.
     """
     if precision not in TOLERANCES:
         raise ValueError(f"No tolerance is known for precision {precision!r}; there are {', '.join(TOLERANCES)}.")
@@ -146,19 +125,7 @@ def project(output: npt.NDArray[Any], count: int = 64, seed: str = "projection")
     distance of two projections estimates that of the outputs (Achlioptas, "Database-friendly random projections",
     2003).
 
-    Parameters
-    ----------
-    output
-        Any shape, taken in C order.
-    count
-        Number of directions, 1 to 64.
-    seed
-        Name of the stream of signs.
-
-    Returns
-    -------
-    tuple of float
-        `count` numbers, summed in float64.
+    `output`: any shape, taken in C order.
     """
     if not 1 <= count <= 64:
         raise ValueError(f"A projection has 1 to 64 numbers; {count} were asked for.")

@@ -15,19 +15,7 @@ _Tensors: TypeAlias = Mapping[str, npt.NDArray[Any]]
 def run(model: Model, weights: _Tensors, inputs: _Tensors) -> npt.NDArray[np.float64]:
     """Compute a model's output in float64.
 
-    Parameters
-    ----------
-    model
-        The model.
-    weights
-        Its float32 weights, from `zoo.weights.make` or `load`.
-    inputs
-        Its inputs, from `zoo.inputs.make`, shape (batch, …).
-
-    Returns
-    -------
-    ndarray
-        Shape (batch, …), float64.
+    `inputs`: its inputs, from `zoo.inputs.make`, shape (batch, …).
     """
     batch = len(inputs[model.inputs[0].name])
     size = model.reference_batch

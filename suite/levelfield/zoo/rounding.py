@@ -27,17 +27,7 @@ def weights(arrays: Mapping[str, npt.NDArray[np.generic]], precision: str) -> Ar
     In int8 each output channel has its own scale, as quantisers of weights choose it, and embeddings stay: they are
     looked up, not multiplied.
 
-    Parameters
-    ----------
-    arrays
-        Float32 weights, by name.
-    precision
-        A key of `SIGNIFICANDS`, or `int8`.
-
-    Raises
-    ------
-    ValueError
-        If weights are not rounded in that precision.
+    Raises ValueError: if weights are not rounded in that precision.
     """
     if precision == "int8":
         return {
@@ -52,12 +42,7 @@ def weights(arrays: Mapping[str, npt.NDArray[np.generic]], precision: str) -> Ar
 def to_significand(array: npt.NDArray[np.generic], bits: int) -> npt.NDArray[np.float32]:
     """Round float32 values to so many bits of significand, to the nearest and to even; the exponent keeps its range.
 
-    Parameters
-    ----------
-    array
-        Float32 values, any shape.
-    bits
-        Of the significand, the hidden one among them: 1 to 23.
+    `array`: Float32 values, any shape.
 
     Examples
     --------

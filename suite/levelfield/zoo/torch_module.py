@@ -14,17 +14,7 @@ from levelfield.zoo.weights import Arrays
 def load(model: Model, weights: Arrays) -> torch.nn.Module:
     """Build a model's module in evaluation mode, with copies of the weights in memory of torch's own.
 
-    Parameters
-    ----------
-    model
-        The model.
-    weights
-        Its float32 weights.
-
-    Raises
-    ------
-    RuntimeError
-        If the weights are not those of the model (torch says which).
+    Raises RuntimeError: if the weights are not those of the model (torch says which).
     """
     with torch.device("meta"), _Uninitialized():
         module = definition(model, "torch").build(model)
@@ -39,10 +29,7 @@ def load(model: Model, weights: Arrays) -> torch.nn.Module:
 def for_loss(logits: torch.Tensor) -> torch.Tensor:
     """Return logits as a loss takes them: in float32, whatever the precision.
 
-    Parameters
-    ----------
-    logits
-        Any shape. Those in float64, in which gradients are held against the reference's, stay as they are.
+    `logits`: any shape. Those in float64, in which gradients are held against the reference's, stay as they are.
     """
     return logits if logits.dtype == torch.float64 else logits.float()
 
@@ -51,17 +38,7 @@ class Lowered(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """A network in a lower precision, between inputs and an output in float32."""
 
     def __init__(self, network: torch.nn.Module, dtype: torch.dtype, *, autocast: str = "") -> None:
-        """Wrap a network.
-
-        Parameters
-        ----------
-        network
-            In evaluation mode.
-        dtype
-            Of its weights and activations.
-        autocast
-            A kind of device: weights stay in float32, and `torch.autocast` chooses what is computed in `dtype`.
-        """
+        """Wrap a network."""
         super().__init__()
         self.network = network if autocast else network.to(dtype)
         self.dtype = dtype

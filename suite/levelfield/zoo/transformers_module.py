@@ -41,19 +41,7 @@ class Answering(torch.nn.Module):  # type: ignore[misc,unused-ignore]
 def filled(kind: Callable[[Any], torch.nn.Module], config: Any, weights: Arrays, names: Mapping[str, str]) -> Any:  # noqa: ANN401
     """Build a network and fill it in.
 
-    Parameters
-    ----------
-    kind, config
-        Class of the library, and its configuration.
-    weights
-        By our names.
-    names
-        Our names of tensors or modules to the library's, where they differ.
-
-    Raises
-    ------
-    RuntimeError
-        The weights are not those of the network (torch says which).
+    Raises RuntimeError: the weights are not those of the network (torch says which).
     """
     with initialization.no_init_weights():
         network = kind(config)

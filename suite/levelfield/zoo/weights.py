@@ -33,20 +33,7 @@ _FORMAT = "levelfield-weights-1"
 def make(model: Model) -> Arrays:
     """Make a model's weights from their names alone.
 
-    Parameters
-    ----------
-    model
-        The model.
-
-    Returns
-    -------
-    Arrays
-        float32, C order, one entry a parameter, in the order of the specification.
-
-    Raises
-    ------
-    ValueError
-        If the model's weights are the user's own: they are not made.
+    Raises ValueError: if the model's weights are the user's own: they are not made.
     """
     if own_weights.is_name(model.name):
         raise ValueError(f"The weights of {model.name} are read from a folder of their own, and not made.")
@@ -71,12 +58,7 @@ def sha256(arrays: Mapping[str, npt.NDArray[np.generic]]) -> str:
 def save(model: Model, path: Path) -> None:
     """Make a model's weights and write them to a file, whole or not at all.
 
-    Parameters
-    ----------
-    model
-        The model.
-    path
-        File to write; its folder must exist.
+    `path`: file to write; its folder must exist.
     """
     write(model, path, make(model).values())
 
@@ -84,14 +66,7 @@ def save(model: Model, path: Path) -> None:
 def write(model: Model, path: Path, arrays: Iterable[npt.NDArray[np.generic]]) -> None:
     """Write a model's weights to a file, whole or not at all.
 
-    Parameters
-    ----------
-    model
-        The model.
-    path
-        File to write; its folder must exist.
-    arrays
-        float32, C order, in the order of the specification; taken one by one.
+    `path`: file to write; its folder must exist.
     """
     with replacing(path) as file:
         file.write(header_line(_header(model)))
@@ -123,22 +98,8 @@ def load(path: Path, model: Model) -> Arrays:
 
     The pages are private: writing to an array changes neither the file nor another process.
 
-    Parameters
-    ----------
-    path
-        A file written by `save`.
-    model
-        The model that it should hold.
-
-    Returns
-    -------
-    Arrays
-        float32 views of the mapped file, in the order of the specification.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a weights file, or is one of another model or of another version of this model.
+    Raises ValueError: if the file is not a weights file, or is one of another model or of another version of this
+    model.
     """
     remedy = f"Delete {path}: it is made again when it is needed."
     with path.open("rb") as file:

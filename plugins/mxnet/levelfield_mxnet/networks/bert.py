@@ -15,14 +15,7 @@ _NOTHING = -1e30
 def forward(model: Model, w: Weights, input_ids: Symbol, token_type_ids: Symbol, attention_mask: Symbol) -> Symbol:
     """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
 
-    Parameters
-    ----------
-    model
-        The model.
-    w
-        Its weights by name.
-    input_ids, token_type_ids, attention_mask
-        int32, shape (batch, 128).
+    `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, 128).
     """
     sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
     words = _lookup(w, "word", input_ids, sizes.vocabulary, sizes)
@@ -44,18 +37,7 @@ def _lookup(w: Weights, table: str, ids: Symbol, rows: int, sizes: Sizes) -> Sym
 def layer(w: Weights, name: str, x: Symbol, mask: Symbol, sizes: Sizes) -> Symbol:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 128, 768).
-    mask
-        What is added to the scores, shape (batch · heads, 1, 128).
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, 128, 768). `mask`: what is added to the scores, shape (batch · heads, 1, 128).
     """
     context = attention(w, f"{name}.attention.self", x, mask, sizes)
     attended = dense(w, f"{name}.attention.output.dense", context, sizes.hidden)
@@ -65,13 +47,7 @@ def layer(w: Weights, name: str, x: Symbol, mask: Symbol, sizes: Sizes) -> Symbo
 
 
 def attention(w: Weights, name: str, x: Symbol, mask: Symbol, sizes: Sizes) -> Symbol:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w, name, x, mask, sizes
-        As in `layer`.
-    """
+    """Let every token look at the tokens that are not padding."""
     query, key, value = (
         heads(dense(w, f"{name}.{part}", x, sizes.hidden), sizes.heads) for part in ("query", "key", "value")
     )
@@ -82,42 +58,16 @@ def attention(w: Weights, name: str, x: Symbol, mask: Symbol, sizes: Sizes) -> S
 
 
 def heads(x: Symbol, count: int) -> Symbol:
-    """Split (batch, sequence, hidden) into (batch · heads, sequence, head): `batch_dot` takes three dimensions.
-
-    Parameters
-    ----------
-    x
-        Of all heads together.
-    count
-        Heads.
-    """
+    """Split (batch, sequence, hidden) into (batch · heads, sequence, head): `batch_dot` takes three dimensions."""
     apart = sym.transpose(sym.reshape(x, shape=(0, 0, count, -1)), axes=(0, 2, 1, 3))
     return sym.reshape(apart, shape=(-3, 0, 0))
 
 
 def dense(w: Weights, name: str, x: Symbol, width: int) -> Symbol:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, 128, fan in).
-    width
-        Fan out.
-    """
+    """Apply a dense layer to the last axis."""
     return sym.FullyConnected(x, w[f"{name}.weight"], w[f"{name}.bias"], num_hidden=width, flatten=False)
 
 
 def norm(w: Weights, name: str, x: Symbol, sizes: Sizes) -> Symbol:
-    """Apply LayerNorm over the last axis.
-
-    Parameters
-    ----------
-    w, name, x, sizes
-        As in `layer`.
-    """
+    """Apply LayerNorm over the last axis."""
     return sym.LayerNorm(x, w[f"{name}.weight"], w[f"{name}.bias"], axis=-1, eps=sizes.epsilon)

@@ -12,14 +12,7 @@ from levelfield_mxnet.networks import Symbol, Weights
 def forward(model: Model, w: Weights, features: Symbol) -> Symbol:
     """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`.
 
-    Parameters
-    ----------
-    model
-        The model.
-    w
-        Its weights by name.
-    features
-        float32, shape (batch, first width).
+    `features`: float32, shape (batch, first width).
     """
     x = features
     *hidden, last = [fan_out for _, fan_out in itertools.pairwise(widths(model))]
@@ -30,17 +23,5 @@ def forward(model: Model, w: Weights, features: Symbol) -> Symbol:
 
 
 def dense(w: Weights, name: str, x: Symbol, width: int) -> Symbol:
-    """Apply a dense layer: (batch, in) → (batch, width).
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, fan in).
-    width
-        Fan out.
-    """
+    """Apply a dense layer: (batch, in) → (batch, width)."""
     return sym.FullyConnected(x, w[f"{name}.weight"], w[f"{name}.bias"], num_hidden=width)

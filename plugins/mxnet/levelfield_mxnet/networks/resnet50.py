@@ -11,14 +11,7 @@ from levelfield_mxnet.networks.mlp import dense
 def forward(model: Model, w: Weights, images: Symbol) -> Symbol:
     """Compute `logits`, shape (batch, classes), from `images`, shape (batch, channels, height, width).
 
-    Parameters
-    ----------
-    model
-        The model.
-    w
-        Its weights by name.
-    images
-        float32, shape (batch, channels, height, width).
+    `images`: float32, shape (batch, channels, height, width).
     """
     sizes = model.sizes if isinstance(model.sizes, Sizes) else sizes_of(w)
     x = conv(w, "conv1", images, sizes.stem, kernel=sizes.kernel, stride=sizes.stride)
@@ -33,21 +26,7 @@ def forward(model: Model, w: Weights, images: Symbol) -> Symbol:
 
 
 def bottleneck(w: Weights, name: str, x: Symbol, width: int, stride: int) -> Symbol:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    w
-        Weights by name.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, channels, height, width).
-    width
-        Channels of the 3×3 convolution.
-    stride
-        Of the 3×3 convolution and of the shortcut.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     out, shortcut = EXPANSION * width, x
     if f"{name}.downsample.0.weight" in w:
         shortcut = norm(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, out, stride=stride))
@@ -58,17 +37,7 @@ def bottleneck(w: Weights, name: str, x: Symbol, width: int, stride: int) -> Sym
 
 
 def conv(w: Weights, name: str, x: Symbol, channels: int, *, kernel: int = 1, stride: int = 1) -> Symbol:
-    """Convolve without bias, padded by half the kernel.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    channels
-        Of the output.
-    kernel, stride
-        In both directions, pixels.
-    """
+    """Convolve without bias, padded by half the kernel."""
     return sym.Convolution(
         x,
         w[f"{name}.weight"],
@@ -81,13 +50,7 @@ def conv(w: Weights, name: str, x: Symbol, channels: int, *, kernel: int = 1, st
 
 
 def norm(w: Weights, name: str, x: Symbol) -> Symbol:
-    """Apply BatchNorm with its stored statistics.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    """
+    """Apply BatchNorm with its stored statistics."""
     parts = [w[f"{name}.{part}"] for part in ("weight", "bias", "running_mean", "running_var")]
     # MXNet's default takes 1 for every weight.
     return sym.BatchNorm(x, *parts, eps=EPSILON, fix_gamma=False, use_global_stats=True)

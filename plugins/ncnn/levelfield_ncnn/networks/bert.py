@@ -15,13 +15,7 @@ _NOTHING = 1e30
 
 
 def write(graph: Graph, model: Model, w: Arrays) -> str:
-    """Write the network from the three inputs to `last_hidden_state`.
-
-    Parameters
-    ----------
-    graph, model, w
-        Network that is being written, the model, and its weights by name.
-    """
+    """Write the network from the three inputs to `last_hidden_state`."""
     sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
     words = _lookup(graph, w, "word", graph.input("input_ids"), sizes.vocabulary)
     types = _lookup(graph, w, "token_type", graph.input("token_type_ids"), sizes.types)
@@ -52,21 +46,7 @@ def _mask(graph: Graph, mask: str, sizes: Sizes) -> str:
 
 
 def layer(graph: Graph, w: Arrays, name: str, x: str, mask: str, sizes: Sizes) -> str:
-    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
-
-    Parameters
-    ----------
-    graph, w
-        Network that is being written, and the weights by name.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, (sequence, hidden).
-    mask
-        What is added to the scores, (from, to).
-    sizes
-        Of the network.
-    """
+    """Apply attention and the two-layer network, each added to its input and normalised after (post-norm)."""
     parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
     parts.append(f"{name}.attention.output.dense")
     weights = [each for part in parts for each in (typed(w[f"{part}.weight"]), plain(w[f"{part}.bias"]))]

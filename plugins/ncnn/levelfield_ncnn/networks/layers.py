@@ -12,21 +12,7 @@ ADD = 0
 
 
 def dense(graph: Graph, w: Arrays, name: str, x: str, activation: int = 0) -> str:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    graph
-        Network that is being written.
-    w
-        Weights by name.
-    name
-        Prefix of the names of its weights.
-    x
-        Input.
-    activation
-        Applied after it; 0: none.
-    """
+    """Apply a dense layer to the last axis."""
     weight, bias = w[f"{name}.weight"], w[f"{name}.bias"]
     values: Values = {0: weight.shape[0], 1: 1, 2: weight.size, 9: activation}
     return graph.add("InnerProduct", x, values=values, weights=[typed(weight), plain(bias)])
@@ -44,23 +30,7 @@ def conv(
     epsilon: float,
     activation: Values | None = None,
 ) -> str:
-    """Convolve, with the BatchNorm after it folded into the kernel, as ncnn's own converters do.
-
-    Parameters
-    ----------
-    graph, w, name, x
-        As in `dense`.
-    norm
-        Prefix of the names of the norm's weights.
-    stride
-        In both directions, pixels.
-    padding
-        Before and behind the image, in both directions, pixels.
-    epsilon
-        Of the norm.
-    activation
-        Applied after it: ncnn's parameters 9 and 10.
-    """
+    """Convolve, with the BatchNorm after it folded into the kernel, as ncnn's own converters do."""
     kernel = w[f"{name}.weight"]
     scale = w[f"{norm}.weight"] / np.sqrt(w[f"{norm}.running_var"].astype(np.float64) + epsilon)
     folded = (kernel * scale[:, None, None, None]).astype(np.float32)
@@ -76,22 +46,10 @@ def conv(
 
 
 def add(graph: Graph, one: str, other: str) -> str:
-    """Add two tensors.
-
-    Parameters
-    ----------
-    graph, one, other
-        Network that is being written, and two outputs of its layers.
-    """
+    """Add two tensors."""
     return graph.add("BinaryOp", one, other, values={0: ADD})
 
 
 def mean_of_pixels(graph: Graph, x: str) -> str:
-    """Take the mean over height and width.
-
-    Parameters
-    ----------
-    graph, x
-        Network that is being written, and an output of its layers.
-    """
+    """Take the mean over height and width."""
     return graph.add("Pooling", x, values={0: 1, 4: 1})

@@ -10,13 +10,7 @@ from levelfield_ncnn.networks.layers import RELU, SIGMOID, dense
 
 
 def write(graph: Graph, model: Model, w: Arrays) -> str:
-    """Write the network from `features`, of a row for each item, to the probability or the logits.
-
-    Parameters
-    ----------
-    graph, model, w
-        Network that is being written, the model, and its weights by name.
-    """
+    """Write the network from `features`, of a row for each item, to the probability or the logits."""
     x = graph.input(model.inputs[0].name)
     *hidden, last = [fan_out for _, fan_out in itertools.pairwise(widths(model))]
     for layer, _ in enumerate(hidden):

@@ -10,13 +10,7 @@ RELU6: Values = {9: CLIP, 10: (0.0, 6.0)}
 
 
 def write(graph: Graph, model: Model, w: Arrays) -> str:
-    """Write the network from `images` to `logits`.
-
-    Parameters
-    ----------
-    graph, model, w
-        Network that is being written, the model, and its weights by name.
-    """
+    """Write the network from `images` to `logits`."""
     sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
     x = _conv(graph, w, first(sizes), graph.input("images"), RELU6)
     for block in blocks(sizes):

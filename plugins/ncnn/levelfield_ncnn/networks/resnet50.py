@@ -8,13 +8,7 @@ from levelfield_ncnn.networks.layers import RELU, add, conv, dense, mean_of_pixe
 
 
 def write(graph: Graph, model: Model, w: Arrays) -> str:
-    """Write the network from `images` to `logits`.
-
-    Parameters
-    ----------
-    graph, model, w
-        Network that is being written, the model, and its weights by name.
-    """
+    """Write the network from `images` to `logits`."""
     sizes = model.sizes if isinstance(model.sizes, Sizes) else sizes_of(w)
     x = _conv(graph, w, "conv1", "bn1", graph.input("images"), kernel=sizes.kernel, stride=sizes.stride)
     if sizes.pooled:  # 5: height and width are rounded down
@@ -26,19 +20,7 @@ def write(graph: Graph, model: Model, w: Arrays) -> str:
 
 
 def bottleneck(graph: Graph, w: Arrays, name: str, x: str, stride: int) -> str:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    graph, w
-        Network that is being written, and the weights by name.
-    name
-        Prefix of the names of its weights.
-    x
-        Input.
-    stride
-        Of the 3×3 convolution and of the shortcut.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = _conv(graph, w, f"{name}.downsample.0", f"{name}.downsample.1", x, stride=stride, relu=False)

@@ -8,15 +8,7 @@ from levelfield.record.schema import Run
 
 
 def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
-    """Derive every insight that a record has the evidence for.
-
-    Parameters
-    ----------
-    run
-        The record.
-    blocks
-        What was said about each of its blocks.
-    """
+    """Derive every insight that a record has the evidence for."""
     ceilings = resources.ceilings(run)
     return Insights(
         ceilings=ceilings,

@@ -19,13 +19,7 @@ LEAST = 0.5
 
 
 def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Explained, ...]:
-    """Return what is explained of every network that was called with one input, beside operators.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks in the same order.
-    """
+    """Return what is explained of every network that was called with one input, beside operators."""
     timed = [(recorded, found) for recorded, found in zip(run.blocks, blocks, strict=True) if _is_timed(found)]
     operators = [recorded for recorded, _ in timed if recorded.case.definition.operators]
     if not operators:

@@ -7,13 +7,7 @@ from levelfield.record.schema import Run
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Headroom, ...]:
-    """Return the smallest and the largest peak of every memory case, with the known limits.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks.
-    """
+    """Return the smallest and the largest peak of every memory case, with the known limits."""
     machine = run.machine.get("memory", {}).get("total bytes")
     limit = run.settings.worker_memory_bytes
     works = {(work.model, work.batch): work for work in run.work if not work.question}

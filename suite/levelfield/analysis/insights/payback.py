@@ -42,13 +42,7 @@ class _Side(msgspec.Struct, frozen=True):
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Payback, ...]:
-    """Return the payback of every compiling arm, in every latency case that has a cold start of the same batch.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks in the same order.
-    """
+    """Return the payback of every compiling arm, in every latency case that has a cold start of the same batch."""
     pairs = list(zip(run.blocks, blocks, strict=True))
     cold = {_key(block.case): block for _, block in pairs if isinstance(block, ColdBlock)}
     found: list[Payback] = []
@@ -125,21 +119,6 @@ def weigh(
     cold_ns: Estimate, other_cold_ns: Estimate, other_call_ns: float, ratio: Estimate
 ) -> tuple[PaybackVerdict, Estimate | None]:
     """Compare a slower start with faster calls.
-
-    Parameters
-    ----------
-    cold_ns, other_cold_ns
-        From nothing to the first answer: of the arm that compiles, and of the other.
-    other_call_ns
-        A call of the other.
-    ratio
-        The compiling arm's call over the other's.
-
-    Returns
-    -------
-    tuple
-        The verdict, and after how many calls the compiling arm is ahead where it is after some. A ratio without bounds
-        is taken as it stands.
 
     Examples
     --------

@@ -61,15 +61,7 @@ def _ceiling(amount: int, samples_ns: Sequence[int]) -> Ceiling | None:
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis], ceilings: Sequence[Ceilings]) -> tuple[CaseUse, ...]:
-    """Return how each timed case used the CPU, where its model was counted and the machine measured.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks in the same order.
-    ceilings
-        What the machine reached, by number of threads; disturbed ones are not used.
-    """
+    """Return how each timed case used the CPU, where its model was counted and the machine measured."""
     works = {
         (work.question or work.model, work.batch): work
         for work in run.work
@@ -144,17 +136,7 @@ def _use(
 def bound(compute_share: float, memory_share: float | None) -> Bound:
     """Return what limits a call that reached these shares of the ceilings.
 
-    Parameters
-    ----------
-    compute_share
-        Rate of arithmetic over the machine's rate of matrix products.
-    memory_share
-        Rate of traffic over the machine's bandwidth; None: not known.
-
-    Returns
-    -------
-    Bound
-        The larger of the two from `NEAR` on, `overhead` where both are below `FAR`, else `neither`.
+    `memory_share`: rate of traffic over the machine's bandwidth; None: not known.
 
     Examples
     --------

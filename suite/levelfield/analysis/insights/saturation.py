@@ -46,12 +46,7 @@ def _of(case: Case, arms: Mapping[_Arm, Mapping[int, Estimate]]) -> Saturation |
 def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
     """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it.
 
-    Parameters
-    ----------
-    arm, backend
-        Id of the arm, and its backend.
-    rates
-        Items per second by batch, in two batches at the least.
+    `rates`: items per second by batch, in two batches at the least.
     """
     batches = sorted(rates)
     highest = max(rate.value for rate in rates.values())

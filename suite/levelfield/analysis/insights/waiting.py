@@ -13,13 +13,7 @@ FEED, WORKERS = "feed", "feed workers"
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Waiting, ...]:
-    """Return the waiting of every arm whose outputs are right, in every case that waits for data.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks in the same order.
-    """
+    """Return the waiting of every arm whose outputs are right, in every case that waits for data."""
     found: list[Waiting] = []
     for recorded, block in zip(run.blocks, blocks, strict=True):
         if not isinstance(block, TimedBlock):

@@ -17,13 +17,7 @@ ENGINE = "engine"
 
 
 def derive(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[WrapperCost, ...]:
-    """Return the cost of every wrapper, in every timed case that has its engine too.
-
-    Parameters
-    ----------
-    run, blocks
-        A record, and the analysis of its blocks in the same order.
-    """
+    """Return the cost of every wrapper, in every timed case that has its engine too."""
     pairs = zip(run.blocks, blocks, strict=True)
     timed = ((recorded, block) for recorded, block in pairs if isinstance(block, TimedBlock))
     return tuple(cost for recorded, block in timed for cost in _of(run, recorded, block))

@@ -19,23 +19,7 @@ def decoder(
     *,
     frozen: bool,
 ) -> Decoder:
-    """Return a decoder, compiled ahead of time for its numbers of tokens.
-
-    Parameters
-    ----------
-    jax
-        The module `jax`.
-    network
-        The model's definition in JAX.
-    weights
-        On the device.
-    source
-        Batch and numbers of tokens.
-    compiler
-        Options of XLA's.
-    frozen
-        Whether weights are constants of the compiled function; else they are arguments of every call.
-    """
+    """Return a decoder, compiled ahead of time for its numbers of tokens."""
     batch = source.batch
 
     def compiled(tokens: int) -> Callable[..., Any]:

@@ -16,19 +16,7 @@ from levelfield.zoo.spec import Decoding
 
 
 def decoder(ort: Any, session: Any, found: Decoding, source: DecodingSource) -> Decoder:  # noqa: ANN401
-    """Return a decoder on the CPU with caches of a fixed size.
-
-    Parameters
-    ----------
-    ort
-        The module `onnxruntime`.
-    session
-        Of the model's file with caches.
-    found
-        The model's caches.
-    source
-        Batch and numbers of tokens.
-    """
+    """Return a decoder on the CPU with caches of a fixed size."""
     output = models.get(source.model).output
     shapes = found.empty_shapes(source.batch, growing=False)
     value_of = ort.OrtValue.ortvalue_from_numpy
@@ -54,13 +42,7 @@ def decoder(ort: Any, session: Any, found: Decoding, source: DecodingSource) -> 
 
 
 def growing(ort: Any, session: Any, found: Decoding, source: DecodingSource) -> Decoder:  # noqa: ANN401
-    """Return a decoder on the CPU with caches that grow.
-
-    Parameters
-    ----------
-    ort, session, found, source
-        As in `decoder`; the file is that with caches of any length.
-    """
+    """Return a decoder on the CPU with caches that grow."""
     shapes = found.empty_shapes(source.batch, growing=True)
     value_of, run = ort.OrtValue.ortvalue_from_numpy, session.run_with_ort_values
     inputs = decoding.input_names(found)

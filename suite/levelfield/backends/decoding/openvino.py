@@ -19,15 +19,7 @@ from levelfield.zoo.spec import Decoding
 
 
 def make_stateful(model: Any, decoding: Decoding) -> None:  # noqa: ANN401 (a model of OpenVINO's)
-    """Make the caches of a model its state, before it is compiled.
-
-    Parameters
-    ----------
-    model
-        As it was read from a file with caches; it is changed.
-    decoding
-        The caches.
-    """
+    """Make the caches of a model its state, before it is compiled."""
     from openvino.passes import MakeStateful, Manager
 
     manager = Manager()
@@ -36,15 +28,7 @@ def make_stateful(model: Any, decoding: Decoding) -> None:  # noqa: ANN401 (a mo
 
 
 def decoder(ov: Any, request: Any) -> Decoder:  # noqa: ANN401
-    """Return a decoder of one cache, which is the request's.
-
-    Parameters
-    ----------
-    ov
-        The module `openvino`.
-    request
-        The inference request of the compiled stateful model.
-    """
+    """Return a decoder of one cache, which is the request's."""
     tensor_of = ov.Tensor
     given: list[Any] = []  # what the request reads must outlive the call that gave it
 
@@ -60,19 +44,7 @@ def decoder(ov: Any, request: Any) -> Decoder:  # noqa: ANN401
 
 
 def growing(ov: Any, request: Any, decoding: Decoding, source: DecodingSource) -> Decoder:  # noqa: ANN401
-    """Return a decoder with caches that grow.
-
-    Parameters
-    ----------
-    ov
-        The module `openvino`.
-    request
-        The inference request of the compiled model, whose caches are inputs and outputs of any length.
-    decoding
-        The model's caches.
-    source
-        Batch and numbers of tokens.
-    """
+    """Return a decoder with caches that grow."""
     shapes = decoding.empty_shapes(source.batch, growing=True)
     names = [(name, renewed(name)) for name in shapes]
     axis, tensor_of, kind, set_tensor = decoding.token_axis, ov.Tensor, ov.Type.f32, request.set_tensor

@@ -9,21 +9,7 @@ from levelfield.backends.decoding.protocol import Decoder, DecodingSource
 
 
 def decoder(tf: Any, network: Any, weights: dict[str, Any], source: DecodingSource, *, xla: bool) -> Decoder:  # noqa: ANN401
-    """Return a decoder of one cache: the traced functions have its variables in them.
-
-    Parameters
-    ----------
-    tf
-        The module `tensorflow`.
-    network
-        The model's definition in TensorFlow.
-    weights
-        By name, as the definition takes them.
-    source
-        Batch and numbers of tokens.
-    xla
-        Whether XLA compiles what is traced.
-    """
+    """Return a decoder of one cache: the traced functions have its variables in them."""
     caches = network.empty(source.batch)
 
     def traced(tokens: int) -> Any:  # noqa: ANN401 (a concrete function)

@@ -20,20 +20,8 @@ def decoder(
 ) -> Decoder:
     """Return a decoder. On CUDA it is unverified: caches stay there, tokens and answers are copied in every call.
 
-    Parameters
-    ----------
-    torch
-        The module `torch`.
-    network
-        The model's own module, with its weights.
-    decoding
-        The model's caches.
-    source
-        Batch and numbers of tokens, and whether caches grow.
-    compiled : callable
-        Compiles the timed function; prompts that only fill a cache are computed eagerly. None: nothing is compiled.
-    device : str
-        Where the network is, and its caches.
+    `compiled`: compiles the timed function; prompts that only fill a cache are computed eagerly. None: nothing is
+    compiled.
     """
     shapes = decoding.empty_shapes(source.batch, growing=source.growing).values()
     eager = network.grown if source.growing else network.cached

@@ -43,19 +43,7 @@ class Mesh:
         return self._jax.make_array_from_process_local_data(self._sharded, array)
 
     def averaged(self, compute: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of the whole batch from one of a process's share.
-
-        Parameters
-        ----------
-        compute
-            From weights, statistics and arrays of a batch to `((loss, statistics), gradients)`, as `value_and_grad` of
-            a loss that is a mean over items; statistics are to be the same in all processes.
-
-        Returns
-        -------
-        callable
-            The same of sharded arrays, with loss and gradients that are the mean over all processes.
-        """
+        """Return a function of the whole batch from one of a process's share."""
         from jax.flatten_util import ravel_pytree
 
         jax = self._jax
@@ -80,13 +68,7 @@ class Mesh:
         return of_all
 
     def all_reduce(self, numbers: int) -> Callable[[], float]:
-        """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`.
-
-        Parameters
-        ----------
-        numbers
-            Length of the vector.
-        """
+        """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`."""
         jax = self._jax
         spec = jax.sharding.PartitionSpec
         summed = jax.jit(

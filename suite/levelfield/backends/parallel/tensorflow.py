@@ -41,13 +41,7 @@ class Workers:
         return distribute.get_replica_context().all_reduce(distribute.ReduceOp.MEAN, tensors)  # type: ignore[no-any-return]
 
     def all_reduce(self, numbers: int) -> Callable[[], float]:
-        """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`.
-
-        Parameters
-        ----------
-        numbers
-            Length of the vector.
-        """
+        """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`."""
         tf = self._tf
 
         def sum_of(ones: Any) -> Any:  # noqa: ANN401 (tensors)

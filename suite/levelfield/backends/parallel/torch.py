@@ -22,17 +22,7 @@ TIMEOUT = dt.timedelta(minutes=10)
 
 
 def replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN401 (torch has no types here)
-    """Connect to the other processes, unless that is done, and wrap a module so that its gradients are the mean of all.
-
-    Parameters
-    ----------
-    module
-        The network with its loss.
-    replica
-        This process among those that train together.
-    device
-        `cpu` or `cuda`.
-    """
+    """Connect to the other processes once, and wrap a module so that its gradients are the mean of all."""
     if not dist.is_initialized():
         # gloo would look this host's name up, which a container without a network cannot.
         os.environ["GLOO_SOCKET_IFNAME"] = "lo"
@@ -47,15 +37,7 @@ def replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN4
 
 
 def all_reduce(numbers: int, device: str) -> Callable[[], float]:
-    """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`.
-
-    Parameters
-    ----------
-    numbers
-        Length of the vector.
-    device
-        `cpu` or `cuda`.
-    """
+    """Return a call that sums float32 ones over all processes; see `SumsOverProcesses`."""
     ones = torch.ones(numbers, dtype=torch.float32, device=device)
 
     def call() -> float:

@@ -51,15 +51,7 @@ def profile(subject: Subject) -> Profile:
 
 
 def spans(profile_: bytes, calls_: int) -> Iterator[Span]:
-    """Yield the kernels of a profile's last calls; those before them warmed it up.
-
-    Parameters
-    ----------
-    profile_
-        The file that ONNX Runtime wrote, JSON.
-    calls_
-        How many calls were profiled.
-    """
+    """Yield the kernels of a profile's last calls; those before them warmed it up."""
     events = [event for event in json.loads(profile_) if event.get("ph") == "X"]
     runs = sorted(event["ts"] for event in events if event["name"] == "model_run")
     first = runs[-calls_] if 0 < calls_ <= len(runs) else 0

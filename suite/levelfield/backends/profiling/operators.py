@@ -36,13 +36,6 @@ class Span(msgspec.Struct, frozen=True):
 def summed(spans: Iterable[Span], calls: int) -> tuple[Operator, ...]:
     """Return the operators of a trace, the longest first; what a span calls is taken out of its own time.
 
-    Parameters
-    ----------
-    spans
-        Of all calls.
-    calls
-        Of the model, that were profiled.
-
     Examples
     --------
     >>> [(each.kind, each.self_ns) for each in summed([Span("conv", "", "1", 0, 9), Span("copy", "", "1", 2, 5)], 1)]
@@ -59,12 +52,7 @@ def summed(spans: Iterable[Span], calls: int) -> tuple[Operator, ...]:
 def operators(executions: Iterable[tuple[str, str, float]], calls: int) -> tuple[Operator, ...]:
     """Return operators, the longest first.
 
-    Parameters
-    ----------
-    executions
-        Kind, name and nanoseconds of every execution, in their order.
-    calls
-        How many calls were profiled.
+    `executions`: kind, name and nanoseconds of every execution, in their order.
     """
     by_operator: dict[tuple[str, str], list[float]] = {}
     for kind, name, own_ns in executions:

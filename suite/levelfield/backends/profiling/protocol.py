@@ -63,17 +63,7 @@ class Profile(msgspec.Struct, frozen=True):
 def profile(name: str, subject: Subject) -> Profile:
     """Profile a backend's loaded model with its framework's own profiler.
 
-    Parameters
-    ----------
-    name
-        Name of the backend.
-    subject
-        Its loaded model.
-
-    Raises
-    ------
-    Unsupported
-        The backend has no profiler, or it reported nothing, or not the timeline that was wanted.
+    Raises Unsupported: the backend has no profiler, or it reported nothing, or not the timeline that was wanted.
     """
     info = registry.get(name)
     if not info.profiler:
@@ -104,16 +94,7 @@ def calls(
 ) -> tuple[int, ...]:
     """Call `step` until the budget is spent, `after` it something that is not timed; return each call's nanoseconds.
 
-    Parameters
-    ----------
-    step
-        The call.
-    inputs
-        What it is called with.
-    budget
-        How long, and how many calls.
-    after
-        Called after each call, outside of what is timed; None: nothing is.
+    `after`: called after each call, outside of what is timed; None: nothing is.
     """
     clock = time.perf_counter_ns
     found: list[int] = []

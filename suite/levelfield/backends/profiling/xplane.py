@@ -39,18 +39,7 @@ def profile(
 ) -> Profile:
     """Profile what is loaded, as it is.
 
-    Parameters
-    ----------
-    subject
-        A loaded model.
-    start
-        Starts the profiler, which writes to the folder that it is given.
-    stop
-        Ends it.
-    source
-        Name of the profiler.
-    note
-        What must be known to read its operators.
+    `note`: what must be known to read its operators.
     """
     with tempfile.TemporaryDirectory(prefix="levelfield-profile-") as folder:
         start(folder)
@@ -66,17 +55,7 @@ def profile(
 def timeline(folder: Path, wanted: TraceFormat) -> bytes:
     """Return the one timeline that a profiler left somewhere in a folder; empty: there is none of that format.
 
-    Parameters
-    ----------
-    folder
-        Where the profiler wrote. Beside `*.xplane.pb`, JAX writes the same as trace events, `*.trace.json.gz`.
-    wanted
-        Its format.
-
-    Raises
-    ------
-    Unsupported
-        There are several.
+    Raises Unsupported: there are several.
     """
     paths = sorted(folder.rglob("*.xplane.pb" if wanted == "xplane" else "*.trace.json.gz"))
     if len(paths) > 1:
@@ -89,17 +68,7 @@ def timeline(folder: Path, wanted: TraceFormat) -> bytes:
 def read(folder: Path, compiled: str = "") -> list[Span]:
     """Return the spans of the one trace that lies somewhere in a folder.
 
-    Parameters
-    ----------
-    folder
-        Where the profiler writes.
-    compiled
-        XLA's text of the module that ran, from which instructions get the name of what they are of.
-
-    Raises
-    ------
-    Unsupported
-        There is none, or it is in another format.
+    Raises Unsupported: there is none, or it is in another format.
     """
     paths = sorted(folder.rglob("*.xplane.pb"))
     if not paths:
@@ -125,10 +94,7 @@ def _with_origin(span: Span, origins: Mapping[str, tuple[str, str]]) -> Span:
 def spans(trace: bytes) -> Iterator[Span]:
     """Yield the operators of a trace, XLA's and TensorFlow's, one by one.
 
-    Raises
-    ------
-    MalformedError
-        It is no such trace.
+    Raises MalformedError: it is no such trace.
     """
     for field in fields(memoryview(trace)):
         if field.number == _PLANES:

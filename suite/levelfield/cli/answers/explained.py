@@ -37,17 +37,7 @@ class Profiles(msgspec.Struct, frozen=True):
 
 
 def profiles(found: Sequence[Explained], failed: Mapping[str, LevelfieldError], *, by_layer: bool) -> Profiles:
-    """Return profiles as they are printed.
-
-    Parameters
-    ----------
-    found
-        Profiles of the results.
-    failed
-        By id of the result, why it could not be profiled.
-    by_layer
-        As in `run.explain.rows.rows`.
-    """
+    """Return profiles as they are printed."""
     return Profiles(
         results=tuple(
             Profile(

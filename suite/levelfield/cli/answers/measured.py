@@ -44,17 +44,7 @@ class Measured(msgspec.Struct, frozen=True):
 def measured(folders: Sequence[Path], exit_code: int) -> Measured:
     """Return what runs found, from their records.
 
-    Parameters
-    ----------
-    folders
-        Of the runs.
-    exit_code
-        Of the command.
-
-    Raises
-    ------
-    LevelfieldError
-        A record cannot be read.
+    Raises LevelfieldError: a record cannot be read.
     """
     return Measured(1, exit_code, tuple(run_of(guarded.read(folder / files.NAME)) for folder in folders))
 

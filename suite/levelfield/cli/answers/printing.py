@@ -20,11 +20,5 @@ JSON = click.option(
 
 
 def print_json(answer: msgspec.Struct) -> None:
-    """Print an answer as one JSON object.
-
-    Parameters
-    ----------
-    answer
-        Of one of the types in `cli.answers`. Characters that would speak to a terminal are escaped.
-    """
+    """Print an answer as one JSON object."""
     terminals.write(json.document(msgspec.to_builtins(answer)))

@@ -38,13 +38,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
 
 
 def of(command: str) -> dict[str, Any]:
-    """Return the JSON Schema of what a command prints with `--json`.
-
-    Parameters
-    ----------
-    command
-        One of `ANSWERS`.
-    """
+    """Return the JSON Schema of what a command prints with `--json`."""
     found = msgspec.json.schema(ANSWERS[command])
     return _with_derived_fields(found) if ANSWERS[command] is Comparison else found
 

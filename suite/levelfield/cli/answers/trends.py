@@ -41,17 +41,7 @@ class Trends(msgspec.Struct, frozen=True):
 
 
 def trends(runs: Runs, found: Sequence[Series], *, margin: float) -> Trends:
-    """Return the trend of every series, and what changed with it.
-
-    Parameters
-    ----------
-    runs
-        All runs.
-    found
-        The series.
-    margin
-        Relative difference below which two levels count as one.
-    """
+    """Return the trend of every series, and what changed with it."""
     return Trends(1, margin, tuple(_judged(runs, one, trend(one, margin=margin)) for one in found))
 
 

@@ -44,10 +44,7 @@ METHOD = (
 def arms(run: Run) -> tuple[Arm, Arm]:
     """Return A and B of a run.
 
-    Raises
-    ------
-    LevelfieldError
-        The run does not have two arms in every block.
+    Raises LevelfieldError: the run does not have two arms in every block.
     """
     first = run.blocks[0].arms if run.blocks else ()
     if len(first) != 2 or any(block.arms != first for block in run.blocks):
@@ -58,19 +55,7 @@ def arms(run: Run) -> tuple[Arm, Arm]:
 def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
     """Return the comparison of B with A in every case.
 
-    Parameters
-    ----------
-    run
-        The record, finished or cut off.
-    gate
-        Margin, false discovery rate and largest slowdown.
-    sha256
-        Of the record's file.
-
-    Raises
-    ------
-    LevelfieldError
-        The run does not have two arms in every block.
+    Raises LevelfieldError: the run does not have two arms in every block.
     """
     old, new = arms(run)
     rows = judge_arms(run, old, new, gate)
@@ -101,22 +86,7 @@ def compare_arms(run: Run, gate: Gate, sha256: str) -> Comparison:
 def undecided(run: Run, gate: Gate) -> dict[str, str]:
     """Return the cases of a run in progress that have no verdict yet.
 
-    Parameters
-    ----------
-    run
-        The record so far. A case without a complete generation of both arms is not decided.
-    gate
-        Margin, false discovery rate and largest slowdown.
-
-    Returns
-    -------
-    dict of str to str
-        Id of the case to what is known of it: the interval of the ratio, or why there is none.
-
-    Raises
-    ------
-    LevelfieldError
-        The run does not have two arms in every block.
+    Raises LevelfieldError: the run does not have two arms in every block.
     """
     old, new = arms(run)
     return {
@@ -173,17 +143,7 @@ def _widest(run: Run) -> float | None:
 
 
 def answer(rows: Sequence[Row], drifts: Sequence[Drift], gate: Gate) -> str:
-    """Return the comparison in one line: the new arm, the old arm, in how many cases they differ and by how much.
-
-    Parameters
-    ----------
-    rows
-        Of one pair of arms.
-    drifts
-        How far the answers of the two differ.
-    gate
-        The margin is named where cases are the same within it.
-    """
+    """Return the comparison in one line: the new arm, the old arm, in how many cases they differ and by how much."""
     if not rows:
         return "Nothing was compared."
     old, new = rows[0].old_arm, rows[0].new_arm

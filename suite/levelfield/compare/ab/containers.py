@@ -66,17 +66,7 @@ def _sides(run: Run, old: Arm, new: Arm) -> _Sides | None:
 
 
 def notes(run: Run, old: Arm, new: Arm, rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the cost of one launcher over the other; nothing where both arms have the same one.
-
-    Parameters
-    ----------
-    run
-        The record.
-    old, new
-        A and B.
-    rows
-        Of their comparison: ratios of B over A.
-    """
+    """Return the cost of one launcher over the other; nothing where both arms have the same one."""
     sides = _sides(run, old, new)
     if sides is None:
         return ()
@@ -167,16 +157,7 @@ def added(
 ) -> Estimate | None:
     """Return how much longer a stage takes in one arm than in the other, nanoseconds; None where it was not timed.
 
-    Parameters
-    ----------
-    outer, inner
-        Arms of the block; the result is the time of `outer` less that of `inner`.
-    block
-        Of cold starts.
-    stage
-        Returns the duration of the stage in a launch, in nanoseconds, or absent.
-    ended
-        Whether precision was allowed to end the run, which widens the interval (`statistics.student`).
+    `stage`: returns the duration of the stage in a launch, in nanoseconds, or absent.
     """
     first, second = (_stages(block, arm, stage) for arm in (outer, inner))
     differences = np.array([first[index] - second[index] for index in sorted(first.keys() & second.keys())])
@@ -218,17 +199,7 @@ def _signed(value: float, decimals: int) -> str:
 def compare_launchers(run: Run, old: Arm, new: Arm) -> tuple[ChangeGroup, ...]:
     """Compare the environments of two arms' workers, as far as the record holds them.
 
-    Parameters
-    ----------
-    run
-        The run of both arms.
-    old, new
-        The arms.
-
-    Returns
-    -------
-    tuple of ChangeGroup
-        One group, with changed facts first; empty where both arms have the same launcher.
+    Returns one group, with changed facts first; empty where both arms have the same launcher.
     """
     if _sides(run, old, new) is None:
         return ()

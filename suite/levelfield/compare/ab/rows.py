@@ -23,17 +23,7 @@ from levelfield.statistics.student import fewest_launches, mean_of
 
 
 def judge_arms(run: Run, old: Arm, new: Arm, gate: Gate) -> tuple[Row, ...]:
-    """Judge every case of a run with two arms; worse ones first.
-
-    Parameters
-    ----------
-    run
-        The record, finished or cut off.
-    old, new
-        A and B. Ratios are of B over A.
-    gate
-        Margin, false discovery rate, and the slowdown that is allowed.
-    """
+    """Judge every case of a run with two arms; worse ones first."""
     blocks = analysis.analyse(run).blocks
     drafts = [_draft(run, block, analysed, (old, new)) for block, analysed in zip(run.blocks, blocks, strict=True)]
     return in_order(judge_rows(drafts, gate))

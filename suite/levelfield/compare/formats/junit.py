@@ -46,12 +46,7 @@ def write(comparison: Comparison) -> str:
 def document(name: str, suites: Mapping[str, Sequence[Test]]) -> str:
     """Return test suites as JUnit XML.
 
-    Parameters
-    ----------
-    name
-        Of the whole, on the first line.
-    suites
-        Tests by the name of their suite; no text of them is trusted.
+    `suites`: tests by the name of their suite; no text of them is trusted.
     """
     everything = [test for tests in suites.values() for test in tests]
     root = ET.Element("testsuites", {"name": _text(name), **_counts(everything)})

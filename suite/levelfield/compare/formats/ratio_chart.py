@@ -63,15 +63,7 @@ class RatioChart(msgspec.Struct, frozen=True):
 
 
 def make(rows: Sequence[Row], margin: float) -> RatioChart | None:
-    """Return a chart of the rows that have a ratio; None where none has.
-
-    Parameters
-    ----------
-    rows
-        In the order of the comparison: worse ones first.
-    margin
-        Relative change that does not matter.
-    """
+    """Return a chart of the rows that have a ratio; None where none has."""
     found = [(row, row.ratio) for row in rows if row.ratio is not None and 0 < row.ratio.value < math.inf]
     if not found:
         return None

@@ -20,15 +20,7 @@ _ANSWER_STYLES = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
 
 def show(comparison: Comparison, console: Console) -> None:
-    """Print a comparison. Texts from records are printed as they are, never as rich's markup.
-
-    Parameters
-    ----------
-    comparison
-        What to print: the answer on its first line.
-    console
-        Where to print; its width decides on the columns.
-    """
+    """Print a comparison. Texts from records are printed as they are, never as rich's markup."""
     answer = Text(phrases.first_line(comparison), _ANSWER_STYLES.get(comparison.exit_code, "bold"))
     console.print(answer, soft_wrap=True)  # one line, so that `head -1` shows all of it
     for part in _parts(comparison, wide=console.width >= WIDE):

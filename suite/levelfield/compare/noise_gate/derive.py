@@ -45,18 +45,8 @@ class Demands(msgspec.Struct, frozen=True):
 def derive(baseline: Baseline, runs: Sequence[Reduced], demands: Demands) -> NoiseGate:
     """Derive a gate.
 
-    Parameters
-    ----------
-    baseline, runs
-        The baseline, and its runs in its order.
-    demands
-        Rate, power and number of new runs.
-
-    Raises
-    ------
-    LevelfieldError
-        Too few runs or too many, smoke runs, runs of too few days, on unlike hardware or under unlike conditions, or no
-        case that could have a limit.
+    Raises LevelfieldError: too few runs or too many, smoke runs, runs of too few days, on unlike hardware or under
+    unlike conditions, or no case that could have a limit.
     """
     _check_number(baseline, runs)
     accepted = _check_alike(baseline, runs, demands.accept)

@@ -120,17 +120,7 @@ class NoiseGate(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 
 
 def figures(costs: tuple[float, ...], new: int, level: float, power: float) -> dict[str, float | int]:
-    """Return what a gate says of a case whose runs cost this, for so many new runs.
-
-    Parameters
-    ----------
-    costs
-        One a run, above zero.
-    new
-        New runs.
-    level, power
-        Probabilities of a false alarm of this case, and of finding `finds`.
-    """
+    """Return what a gate says of a case whose runs cost this, for so many new runs."""
     earlier = prediction.from_runs(np.log(costs))
     low, high = earlier.spread_interval()
     cost, reach = math.exp(earlier.mean), earlier.reach(new, level)
@@ -167,15 +157,8 @@ def content(gate: NoiseGate) -> bytes:
 def read(path: Path) -> NoiseGate:
     """Read a gate, which may be a stranger's.
 
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be read, is no gate, is of a newer format, or its figures do not follow from its costs.
+    Raises LevelfieldError: it cannot be read, is no gate, is of a newer format, or its figures do not follow from its
+    costs.
     """
     try:
         table = tomllib.loads(untrusted.read_plain(path, MAX_BYTES).decode())

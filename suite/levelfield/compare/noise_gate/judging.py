@@ -22,17 +22,7 @@ MOST_NEW = 5
 
 
 def why_not_judged(id_: str, derived: Derived, labels: Iterable[str]) -> str:
-    """Say why a case is not compared with a limit; empty where it is.
-
-    Parameters
-    ----------
-    id_
-        Result id of the old side.
-    derived
-        The gate.
-    labels
-        Of all runs.
-    """
+    """Say why a case is not compared with a limit; empty where it is."""
     if SMOKE in labels:
         return NOT_MEASURED
     return "" if id_ in derived.cases else "the gate has no limit for it"
@@ -43,15 +33,6 @@ def judged(row: Row, costs: tuple[list[float], list[float]], gate: Gate, derived
 
     The interval of the ratio has the limit's reach on both ends, so that its lower bound is above 1 where more than
     half of the new runs are above the limit. With a largest slowdown, the interval is compared with that, as always.
-
-    Parameters
-    ----------
-    row
-        A row that is not judged yet.
-    costs
-        Old and new, one a run.
-    gate, derived
-        Margin and largest slowdown, and where the limits come from.
     """
     earlier = prediction.from_runs(np.log(costs[0]))
     new = sorted(math.log(cost) - earlier.mean for cost in costs[1])

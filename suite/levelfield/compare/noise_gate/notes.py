@@ -15,17 +15,7 @@ FEW_DAYS = 2
 
 
 def notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], derived: Derived) -> Iterator[str]:
-    """Yield sentences: what can be found, what the spread covers, and what is not compared.
-
-    Parameters
-    ----------
-    old, new
-        Runs of the two sides.
-    rows
-        The judged rows.
-    derived
-        Where the limits come from.
-    """
+    """Yield sentences: what can be found, what the spread covers, and what is not compared."""
     found = [row.finds - 1 for row in rows if row.finds is not None]
     if found:
         runs = units.plural(max(row.new_replicates for row in rows), "new run")
@@ -56,25 +46,13 @@ def notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], d
 
 
 def span_seconds(started: Sequence[str]) -> float | None:
-    """Return the time from the first start to the last; None where one cannot be read.
-
-    Parameters
-    ----------
-    started
-        ISO 8601.
-    """
+    """Return the time from the first start to the last; None where one cannot be read."""
     times = _times(started)
     return None if times is None else max(times) - min(times)
 
 
 def days(started: Sequence[str]) -> int:
-    """Return how many days runs are of: starts that lie `DAY_APART_S` apart; 0 where one cannot be read.
-
-    Parameters
-    ----------
-    started
-        ISO 8601.
-    """
+    """Return how many days runs are of: starts that lie `DAY_APART_S` apart; 0 where one cannot be read."""
     found = 0
     last = -math.inf
     for time in sorted(_times(started) or ()):
@@ -84,13 +62,7 @@ def days(started: Sequence[str]) -> int:
 
 
 def since_seconds(old: Sequence[str], new: Sequence[str]) -> float | None:
-    """Return the time from the last old start to the first new one; None where one cannot be read.
-
-    Parameters
-    ----------
-    old, new
-        ISO 8601.
-    """
+    """Return the time from the last old start to the first new one; None where one cannot be read."""
     first, second = _times(old), _times(new)
     return None if first is None or second is None else min(second) - max(first)
 

@@ -28,21 +28,8 @@ def with_gate(
 ) -> tuple[tuple[Reduced, ...], Gate, str]:
     """Return the old side that a gate's file gives, the criteria with its limits, and the side's name.
 
-    Parameters
-    ----------
-    path
-        The file.
-    new
-        Runs of the new side, which must be comparable.
-    reports
-        Folder of run folders.
-    criteria
-        Margin and largest slowdown.
-
-    Raises
-    ------
-    LevelfieldError
-        As `file.read`, `check_comparable` and `old_side`.
+    `new`: runs of the new side, which must be comparable. Raises LevelfieldError: as `file.read`, `check_comparable`
+    and `old_side`.
     """
     gate = file.read(path)
     check_comparable(gate, new)
@@ -62,17 +49,8 @@ def with_gate(
 def old_side(gate: NoiseGate, reports: Path) -> OldSide:
     """Return the runs that a gate was derived from.
 
-    Parameters
-    ----------
-    gate
-        The gate, whose content is not trusted.
-    reports
-        Folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        A record was changed, or its path lies outside of the folder, or this Levelfield computes other costs from it.
+    `gate`: the gate, whose content is not trusted. Raises LevelfieldError: a record was changed, or its path lies
+    outside of the folder, or this Levelfield computes other costs from it.
     """
     evidence = baselines.Baseline(name=gate.baseline, set_at=gate.made, runs=gate.evidence)
     places = baselines.places(evidence, reports)
@@ -125,15 +103,7 @@ def _answer(case: GateCase, number: int) -> Answer:
 def check_comparable(gate: NoiseGate, new: Sequence[Reduced]) -> None:
     """Refuse new runs that a gate says nothing about.
 
-    Parameters
-    ----------
-    gate, new
-        The gate and the new runs.
-
-    Raises
-    ------
-    LevelfieldError
-        Other hardware, or other settings: their noise is not the gate's.
+    Raises LevelfieldError: other hardware, or other settings: their noise is not the gate's.
     """
     for run in new:
         differences = changes.hardware_differences(gate.hardware, run.hardware)

@@ -14,15 +14,7 @@ from levelfield.report import units
 
 
 def show(gate: NoiseGate, console: Console) -> None:
-    """Print a gate. Texts from records are printed as they are, never as rich's markup.
-
-    Parameters
-    ----------
-    gate
-        What to print.
-    console
-        Where to print.
-    """
+    """Print a gate. Texts from records are printed as they are, never as rich's markup."""
     for line in _sentences(gate):
         console.print(Text(phrases.clean(line, 1000)))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -65,12 +65,7 @@ class _Map(msgspec.Struct, frozen=True):
 def write(fleet: Fleet, folder: str = "") -> str:
     """Return the verdict as a page, to be written as UTF-8.
 
-    Parameters
-    ----------
-    fleet
-        The verdict.
-    folder
-        The folder that was gathered, as seen from where the page is written; empty: it is written there.
+    `folder`: the folder that was gathered, as seen from where the page is written; empty: it is written there.
     """
     script = (TEMPLATES / "fleet.js").read_text(encoding="utf-8").strip()
     template = pages.templates(TEMPLATES).get_template("fleet.html.j2")

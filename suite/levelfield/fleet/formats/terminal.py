@@ -28,15 +28,7 @@ _ANSWER_STYLES = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
 
 def show(fleet: Fleet, console: Console) -> None:
-    """Print a verdict. Texts from records are printed as they are, never as rich's markup.
-
-    Parameters
-    ----------
-    fleet
-        What to print: the answer on its first line.
-    console
-        Where to print.
-    """
+    """Print a verdict. Texts from records are printed as they are, never as rich's markup."""
     # One line, so that `head -1` shows all of it.
     console.print(Text(phrases.first_line(fleet), _ANSWER_STYLES.get(fleet.exit_code, "bold")), soft_wrap=True)
     for part in _parts(fleet):

@@ -27,19 +27,7 @@ class Bundle(msgspec.Struct, frozen=True):
 def put(references: Iterable[str], launcher: str, progress: Progress) -> Bundle:
     """Pack what images are made of, and put it into the object store.
 
-    Parameters
-    ----------
-    references
-        Images, as `record.references` spells them.
-    launcher
-        Of the nodes: only containers have a base.
-    progress : callable
-        Called with one short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        A file cannot be fetched here.
+    Raises LevelfieldError: a file cannot be fetched here.
     """
     with temporary_folder("fleet") as folder:
         path = Path(folder) / "bundle"

@@ -30,20 +30,7 @@ def without_ray(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def carry(request: bytes, chunks: Iterable[bytes] = ()) -> bytes:
-    """Ask this node, and return its reply.
-
-    Parameters
-    ----------
-    request
-        As `fleet.run.messages` writes it.
-    chunks
-        The bundle that belongs to it, in pieces.
-
-    Returns
-    -------
-    bytes
-        A reply, also where the process ended without one.
-    """
+    """Ask this node, and return its reply."""
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", NODE],
@@ -77,15 +64,7 @@ def carry(request: bytes, chunks: Iterable[bytes] = ()) -> bytes:
 
 
 def ask(request: bytes, chunks: Sequence[Any]) -> bytes:
-    """Ask the node on which Ray runs this.
-
-    Parameters
-    ----------
-    request
-        As `carry` takes it.
-    chunks
-        References to pieces of the bundle in Ray's object store, which are fetched one after the other.
-    """
+    """Ask the node on which Ray runs this."""
     import ray
 
     return carry(request, (ray.get(chunk) for chunk in chunks))

@@ -29,15 +29,7 @@ _REACH_S = 10.0
 def connected(on: str) -> Iterator[None]:
     """Connect to a cluster, or start one on this machine, and leave it in the end.
 
-    Parameters
-    ----------
-    on
-        `ray://HOST:PORT` (Ray Client, from anywhere), `HOST:PORT` (from one of its nodes), or `local:N`.
-
-    Raises
-    ------
-    LevelfieldError
-        It is no such address, Ray is not installed, or the cluster does not answer.
+    Raises LevelfieldError: it is no such address, Ray is not installed, or the cluster does not answer.
     """
     count = local_nodes(on)
     with contextlib.ExitStack() as leaving:
@@ -70,10 +62,7 @@ def connected(on: str) -> Iterator[None]:
 def local_nodes(on: str) -> int:
     """Return how many nodes are to be started on this machine; 0 for a cluster that is there.
 
-    Raises
-    ------
-    LevelfieldError
-        It is no address.
+    Raises LevelfieldError: it is no address.
     """
     if match := _LOCAL.fullmatch(on):
         if 1 <= int(match[1]) <= MOST_LOCAL:
@@ -86,13 +75,7 @@ def local_nodes(on: str) -> int:
 
 
 def alive(*, identify: bool) -> list[Seen]:
-    """Return the nodes that the cluster has now.
-
-    Parameters
-    ----------
-    identify
-        Whether they keep their own names.
-    """
+    """Return the nodes that the cluster has now."""
     nodes = [node for node in _ray().nodes() if node.get("Alive")]
     named = Counter(str(node.get("NodeName", "")) for node in nodes)
     return [_seen(node, named, identify=identify) for node in nodes]

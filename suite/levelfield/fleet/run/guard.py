@@ -43,23 +43,8 @@ def run(
 ) -> Ending:
     """Run a command until it ends, stdin of this process is closed at the other end, or its time is over.
 
-    Parameters
-    ----------
-    words
-        Program and arguments.
-    output
-        Where its stdout and stderr go; None: where those of this process go.
-    environment
-        All of it; None: that of this process.
-    limit_s
-        Time that it may take; None: any.
-    grace_s
-        Between SIGTERM and SIGKILL.
-
-    Raises
-    ------
-    OSError
-        The command cannot be started.
+    `output`: where its stdout and stderr go; None: where those of this process go. `environment`: all of it; None: that
+    of this process. `limit_s`: time that it may take; None: any. Raises OSError: the command cannot be started.
     """
     parent = os.getpid()
 

@@ -57,23 +57,8 @@ class Limits(msgspec.Struct, frozen=True):
 def declare(name: str, options: Options, console: Console, *, limit_s: float | None = None, repeat: int = 1) -> Begun:
     """Declare what every node measures; nothing is written yet.
 
-    Parameters
-    ----------
-    name
-        Of the fleet, and of its folder.
-    options
-        As for `bench`.
-    console
-        Where to print.
-    limit_s
-        Time that a node's run may take; None: three times its budget.
-    repeat
-        How many runs every node makes.
-
-    Raises
-    ------
-    LevelfieldError
-        No folder can have that name, or nodes cannot measure that.
+    `limit_s`: time that a node's run may take; None: three times its budget. Raises LevelfieldError: no folder can have
+    that name, or nodes cannot measure that.
     """
     store.folder(name, options.reports)
     launcher, reason = choose(options.launcher, base=options.base)
@@ -102,29 +87,9 @@ def declare(name: str, options: Options, console: Console, *, limit_s: float | N
 def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits, begun: Begun | None = None) -> State:
     """Let every node of a cluster measure, and bring the runs back.
 
-    Parameters
-    ----------
-    name, reports
-        Of the fleet, and the folder of run folders.
-    on
-        The cluster, as `cluster.connected` takes it.
-    console
-        Where to print.
-    limits
-        How many nodes at once, and how often each is tried.
-    begun
-        What `declare` returned; None: the fleet was begun before, and its nodes without a run get their tries anew.
-
-    Returns
-    -------
-    State
-        How far the fleet is then.
-
-    Raises
-    ------
-    LevelfieldError
-        The cluster cannot be used, there is such a fleet already, or it was begun with another Levelfield. What came
-        back is kept.
+    `begun`: what `declare` returned; None: the fleet was begun before, and its nodes without a run get their tries
+    anew. Raises LevelfieldError: the cluster cannot be used, there is such a fleet already, or it was begun with
+    another Levelfield. What came back is kept.
     """
     if begun is None:
         _check_tool(store.load(name, reports).begun)

@@ -30,19 +30,7 @@ class Expected(msgspec.Struct, frozen=True):
 def expected(references: Iterable[str], launcher: str, base: Source, progress: Progress) -> dict[str, Expected]:
     """Return what images must be, by the name that `name_of` gives them.
 
-    Parameters
-    ----------
-    references
-        Images, as `record.references` spells them.
-    launcher, base
-        Those of all nodes.
-    progress : callable
-        Called with one short line whenever a step of a build begins.
-
-    Raises
-    ------
-    LevelfieldError
-        There is no such image, or it cannot be built.
+    Raises LevelfieldError: there is no such image, or it cannot be built.
     """
     built = launcher == "docker" and _has_engine()
     found = {}
@@ -76,15 +64,7 @@ def name_of(reference: Reference | str) -> str:
 
 
 def difference(images: Iterable[Image], wanted: Mapping[str, Expected]) -> str:
-    """Say in a phrase how the images of a record differ from those that were asked for; empty where they do not.
-
-    Parameters
-    ----------
-    images
-        Those of the record. One that no lock describes (the launcher `host`) has nothing to compare.
-    wanted
-        By name, from `expected`; none: the launcher is `host`.
-    """
+    """Say in a phrase how the images of a record differ from those that were asked for; empty where they do not."""
     for image in images:
         if image.launcher == "host":
             continue

@@ -35,22 +35,7 @@ def nodes(count: int, own: Sequence[Mapping[str, str]] = ()) -> Iterator[str]:
 
     Ray reads its variables when it is imported: within, it is imported for the first time in this process.
 
-    Parameters
-    ----------
-    count
-        How many, the head among them.
-    own
-        Variables of each node, beside those of this process; none: all nodes have the same.
-
-    Yields
-    ------
-    str
-        Address of their cluster.
-
-    Raises
-    ------
-    LevelfieldError
-        They cannot be started.
+    Raises LevelfieldError: they cannot be started.
     """
     owned_folders.sweep()
     with contextlib.ExitStack() as leaving:

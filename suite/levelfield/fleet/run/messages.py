@@ -88,10 +88,7 @@ def encode(message: Request | Reply) -> bytes:
 def request_of(content: bytes) -> Request:
     """Read a request.
 
-    Raises
-    ------
-    LevelfieldError
-        It is none.
+    Raises LevelfieldError: it is none.
     """
     try:
         return _requests.decode(content)
@@ -102,10 +99,7 @@ def request_of(content: bytes) -> Request:
 def reply_of(content: bytes) -> Reply:
     """Read a node's reply.
 
-    Raises
-    ------
-    LevelfieldError
-        It is none, or too long.
+    Raises LevelfieldError: it is none, or too long.
     """
     if len(content) > MOST_BYTES:
         raise LevelfieldError(f"The node sent {len(content):,} bytes, and a reply has {MOST_BYTES:,} at the most.")
@@ -122,10 +116,7 @@ def _short(error: Exception) -> str:
 def write(stream: IO[bytes], content: bytes) -> None:
     """Write one message to a pipe, with its length before it.
 
-    Parameters
-    ----------
-    stream, content
-        The pipe, and the message; an empty one ends a series.
+    `stream`, `content`: the pipe, and the message; an empty one ends a series.
     """
     stream.write(_LENGTH.pack(len(content)))
     stream.write(content)
@@ -135,19 +126,7 @@ def write(stream: IO[bytes], content: bytes) -> None:
 def read(stream: IO[bytes], most_bytes: int = MOST_BYTES) -> bytes:
     """Read one message from a pipe.
 
-    Parameters
-    ----------
-    stream
-        The pipe, not buffered beyond what is read.
-    most_bytes
-        Longest message that is read.
-
-    Raises
-    ------
-    EOFError
-        The other end was closed.
-    LevelfieldError
-        The message is too long.
+    Raises EOFError: the other end was closed. Raises LevelfieldError: the message is too long.
     """
     (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
     if length > most_bytes:

@@ -80,10 +80,7 @@ def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
 def survey(asked: Survey) -> Surveyed:
     """Return what this node would measure with.
 
-    Raises
-    ------
-    LevelfieldError
-        It cannot be planned here, or the launcher cannot run here.
+    Raises LevelfieldError: it cannot be planned here, or the launcher cannot run here.
     """
     launcher, _ = choose(asked.launcher, base=asked.base)
     images = needed(plan.make(plan.found_here(asked.selection, launcher.kind)), launcher)
@@ -100,17 +97,7 @@ def survey(asked: Survey) -> Surveyed:
 def take_bundle(chunks: Iterator[bytes], sha256: str) -> None:
     """Write the pieces of a bundle to a file, and take it into the cache.
 
-    Parameters
-    ----------
-    chunks
-        The pieces; they are read to the end.
-    sha256
-        Of all of them; empty: there are none.
-
-    Raises
-    ------
-    LevelfieldError
-        They are another file, or no bundle.
+    `sha256`: of all of them; empty: there are none. Raises LevelfieldError: they are another file, or no bundle.
     """
     with disk_space(), tempfile.NamedTemporaryFile(dir=cache_folder("downloads"), prefix="bundle-") as file:
         digest = hashlib.sha256()
@@ -130,10 +117,7 @@ def take_bundle(chunks: Iterator[bytes], sha256: str) -> None:
 def measure(asked: Measure) -> Measured:
     """Measure, or go on with what was cut off here; a run that ended is not measured again.
 
-    Raises
-    ------
-    LevelfieldError
-        The run did not end in time, or could not be made.
+    Raises LevelfieldError: the run did not end in time, or could not be made.
     """
     folder = cache_folder(FOLDER) / asked.fleet / asked.node / str(asked.number)
     reports = folder / "reports"

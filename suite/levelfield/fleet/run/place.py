@@ -17,15 +17,6 @@ def ask(node: Seen, request: bytes, chunks: Sequence[Any]) -> Any:  # noqa: ANN4
 
     The task asks for all that the node may give away, and waits while other work of the cluster has some of it. Ray
     never starts it again: whether a node is tried again is for the head to say.
-
-    Parameters
-    ----------
-    node
-        A node of the cluster.
-    request
-        As `fleet.run.messages` writes it.
-    chunks
-        References to pieces of a bundle.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -56,15 +47,7 @@ def put(content: bytes) -> Any:  # noqa: ANN401  (Ray's reference)
 
 
 def wait(references: Sequence[Any], timeout_s: float) -> list[Any]:
-    """Sleep until a reply is there; return those that are.
-
-    Parameters
-    ----------
-    references
-        To replies.
-    timeout_s
-        How long to sleep at the most.
-    """
+    """Sleep until a reply is there; return those that are."""
     import ray
 
     ready, _ = ray.wait(list(references), num_returns=1, timeout=timeout_s)
@@ -90,12 +73,7 @@ class LostError(LevelfieldError):
 def reply(reference: Any) -> bytes:  # noqa: ANN401  (Ray's reference)
     """Return a reply that is there.
 
-    Raises
-    ------
-    LostError
-        The task ended without one.
-    LevelfieldError
-        It is something else than bytes.
+    Raises LostError: the task ended without one. Raises LevelfieldError: it is something else than bytes.
     """
     import ray
 

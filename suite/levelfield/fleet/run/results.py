@@ -52,23 +52,8 @@ class Kept(msgspec.Struct, frozen=True):
 def keep(measured: Measured, asked: Asked, fleet: Path, known: Collection[str]) -> Kept:
     """Check what a node sent, and write it to `<fleet>/<node>/<run>/`.
 
-    Parameters
-    ----------
-    measured
-        As it was decoded.
-    asked
-        What the node was asked.
-    fleet
-        The fleet's folder.
-    known
-        Ids of the runs of other nodes.
-
-    Raises
-    ------
-    LevelfieldError
-        It is not what was asked for, or is damaged.
-    RefusedError
-        It was measured with another Levelfield or other images.
+    Raises LevelfieldError: it is not what was asked for, or is damaged. Raises RefusedError: it was measured with
+    another Levelfield or other images.
     """
     _check_files(measured, asked.node)
     name = f"The record of {asked.node}"

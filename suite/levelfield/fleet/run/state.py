@@ -55,10 +55,8 @@ class State(msgspec.Struct, frozen=True):
 def fold(events: Iterable[Event | Lost]) -> State:
     """Build the state from a journal.
 
-    Raises
-    ------
-    LevelfieldError
-        A line is damaged, or the events do not belong together. Runs that came back are not touched.
+    Raises LevelfieldError: a line is damaged, or the events do not belong together. Runs that came back are not
+    touched.
     """
     stream = iter(events)
     first = next(stream, None)
@@ -75,15 +73,7 @@ def fold(events: Iterable[Event | Lost]) -> State:
 def after(state: State, event: Event) -> State:
     """Return the state after one more event.
 
-    Parameters
-    ----------
-    state, event
-        Before it, and what happened.
-
-    Raises
-    ------
-    LevelfieldError
-        The event is of a node that was not seen, or begins a second fleet.
+    Raises LevelfieldError: the event is of a node that was not seen, or begins a second fleet.
     """
     nodes = dict(state.nodes)
     match event:

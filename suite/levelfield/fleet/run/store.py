@@ -38,17 +38,7 @@ class Journal(AppendOnly[Event]):
 def create(begun: Begun, reports: Path) -> None:
     """Make the folder of a fleet, and write the first line of its journal.
 
-    Parameters
-    ----------
-    begun
-        What every node measures.
-    reports
-        Folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        There is one of that name, or the folder cannot be written.
+    Raises LevelfieldError: there is one of that name, or the folder cannot be written.
     """
     target = _ALL.make_folder(begun.name, reports)
     with Journal(target / JOURNAL) as journal:
@@ -63,14 +53,6 @@ def create(begun: Begun, reports: Path) -> None:
 def load(name: str, reports: Path) -> State:
     """Read how far a fleet is.
 
-    Parameters
-    ----------
-    name, reports
-        Of the fleet, and the folder of run folders.
-
-    Raises
-    ------
-    LevelfieldError
-        There is none of that name, its journal is of a newer version, or it is damaged.
+    Raises LevelfieldError: there is none of that name, its journal is of a newer version, or it is damaged.
     """
     return fold(_ALL.read(name, reports))

@@ -26,18 +26,7 @@ def next_nodes(
 ) -> list[str]:
     """Return the nodes that may begin now, those with the fewest runs first, and of these with the fewest failures.
 
-    Parameters
-    ----------
-    state
-        How far the fleet is.
-    running
-        Names of the nodes that measure.
-    alive
-        Ids of the nodes that Ray has.
-    at_once
-        How many may measure at the same time; None: all.
-    tries
-        How often a node is tried.
+    `at_once`: how many may measure at the same time; None: all.
     """
     waiting = [
         node
@@ -50,13 +39,7 @@ def next_nodes(
 
 
 def is_unfinished(state: State, node: NodeState, tries: int) -> bool:
-    """Return whether a node lacks a run and may still get it.
-
-    Parameters
-    ----------
-    state, node, tries
-        How far the fleet is, the node, and how often a run is tried.
-    """
+    """Return whether a node lacks a run and may still get it."""
     return not state.has_all(node) and not node.refused and node.failures < tries
 
 
@@ -65,15 +48,6 @@ def newly_seen(state: State, alive: Iterable[Seen], at: str) -> Iterator[NodeSee
 
     A node keeps its name where Ray was started again on its machine. Names are numbers in the order of the ids, so that
     they say nothing of the host.
-
-    Parameters
-    ----------
-    state
-        How far the fleet is.
-    alive
-        The nodes of the cluster.
-    at
-        The time now.
     """
     here = sorted(alive, key=lambda each: each.ray_id)
     ids = {each.ray_id for each in here}

@@ -9,17 +9,7 @@ from levelfield.run.options import Options
 def of(options: Options, launcher: str) -> tuple[str, ...]:
     """Return the words of a run, without its folder of reports and its seed.
 
-    Parameters
-    ----------
-    options
-        As the user typed them.
-    launcher
-        Where workers run on every node.
-
-    Raises
-    ------
-    LevelfieldError
-        They name a file or a folder of this machine.
+    Raises LevelfieldError: they name a file or a folder of this machine.
     """
     chosen = options.selection
     if chosen.own is not None or chosen.own_weights or options.data_sets:

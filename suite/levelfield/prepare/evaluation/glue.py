@@ -32,17 +32,7 @@ class Sentences(msgspec.Struct, frozen=True):
 def read(path: Path, table: Table) -> tuple[Sentences, ...]:
     """Read a task's file of labelled sentences.
 
-    Parameters
-    ----------
-    path
-        The file, or the folder that it is in.
-    table
-        Where sentences and labels stand.
-
-    Raises
-    ------
-    UnusableError
-        It cannot be read, has other columns, was cut off, or holds a label that the task has not.
+    Raises UnusableError: it cannot be read, has other columns, was cut off, or holds a label that the task has not.
     """
     file, inside = (path / table.file, path) if path.is_dir() else (path, None)
     lines = texts.read(file, "the table of sentences", inside=inside).split("\n")

@@ -31,17 +31,7 @@ class Picture(msgspec.Struct, frozen=True):
 def list_pictures(folder: Path, classes: int) -> tuple[Picture, ...]:
     """List a folder of validation pictures, in the order of their names.
 
-    Parameters
-    ----------
-    folder
-        What the user named; where it has a folder `val`, that one.
-    classes
-        That the network tells apart.
-
-    Raises
-    ------
-    UnusableError
-        It holds no pictures, or the class of one is not known.
+    Raises UnusableError: it holds no pictures, or the class of one is not known.
     """
     root = folder / "val" if (folder / "val").is_dir() else folder
     if not root.is_dir():

@@ -36,17 +36,7 @@ def digest(named: Iterable[tuple[str, str]]) -> str:
 def entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
     """Go through a folder: names, paths and kinds, links followed; what begins with a dot is left out.
 
-    Parameters
-    ----------
-    folder
-        What is gone through.
-    root
-        Folder that no link may leave.
-
-    Raises
-    ------
-    UnusableError
-        The folder cannot be read, or holds a link that leads nowhere or out of it.
+    Raises UnusableError: the folder cannot be read, or holds a link that leads nowhere or out of it.
     """
     try:
         names = in_order(name for name in os.listdir(folder) if not name.startswith("."))  # noqa: PTH208  (names alone)

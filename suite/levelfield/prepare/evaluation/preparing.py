@@ -78,25 +78,7 @@ def prepare(
 ) -> tuple[Judged, ...]:
     """Make data sets ready.
 
-    Parameters
-    ----------
-    requests
-        What the user named.
-    networks
-        That are measured.
-    launcher
-        Where the preprocessor runs.
-    artifacts
-        The artifacts folder of this machine's cache.
-    beside
-        Further folders in which a vocabulary may be.
-    progress
-        Called with a short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        A data set cannot be read; the message names the file.
+    Raises LevelfieldError: a data set cannot be read; the message names the file.
     """
     measured = tuple(networks)
     found = []
@@ -149,12 +131,7 @@ class _Making:
 def drawn(names: Sequence[str], most: int | None) -> tuple[int, ...]:
     """Return which of the items are taken, in their order.
 
-    Parameters
-    ----------
-    names
-        Of all items.
-    most
-        How many are taken at the most; None: all.
+    `most`: how many are taken at the most; None: all.
     """
     if most is None or most >= len(names):
         return tuple(range(len(names)))
@@ -324,15 +301,7 @@ def _vocabulary(folder: Path, beside: Sequence[Path], network: str) -> Vocabular
 
 
 def tokenized(opened: Preprocessor, vocabulary: Vocabulary, texts: Sequence[str]) -> list[Pieces]:
-    """Return texts in pieces; each different one is split once.
-
-    Parameters
-    ----------
-    opened
-        A preprocessor.
-    vocabulary, texts
-        What to split, and into what.
-    """
+    """Return texts in pieces; each different one is split once."""
     different = list(dict.fromkeys(texts))
     known: dict[str, Pieces] = {}
     for start in range(0, len(different), TEXTS_AT_ONCE):

@@ -36,19 +36,7 @@ class Preprocessor:
     def decode(self, files: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
         """Return the middle squares of picture files, and for each why it cannot be read, or an empty text.
 
-        Parameters
-        ----------
-        files
-            Contents.
-
-        Returns
-        -------
-        ndarray of uint8, shape (files, 224, 224, 3), and tuple of str
-
-        Raises
-        ------
-        WorkerError
-            It gives no usable answer.
+        Raises WorkerError: it gives no usable answer.
         """
         reply = self._worker.ask(DecodePictures(tuple(files), SHORTER, SIDE), PicturesDecoded, TIMEOUT_S)
         shape = (len(files), SIDE, SIDE, 3)
@@ -60,15 +48,7 @@ class Preprocessor:
     def tokenize(self, vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Pieces, ...]:
         """Return texts in pieces of a vocabulary.
 
-        Parameters
-        ----------
-        vocabulary, texts
-            What to split, and into what.
-
-        Raises
-        ------
-        WorkerError
-            It gives no usable answer.
+        Raises WorkerError: it gives no usable answer.
         """
         request = Tokenize(vocabulary.content, vocabulary.lowercase, tuple(texts))
         reply = self._worker.ask(request, Tokenized, TIMEOUT_S)
@@ -87,17 +67,7 @@ class Preprocessor:
 def opened(launcher: Launcher, image: Image, artifacts: Path) -> Iterator[Preprocessor]:
     """Start a preprocessor, and end it.
 
-    Parameters
-    ----------
-    launcher, image
-        Where it runs, and the image that was prepared for it.
-    artifacts
-        Folder that it may read; it reads nothing there.
-
-    Raises
-    ------
-    LevelfieldError
-        It could not be started, or gave no usable answer.
+    Raises LevelfieldError: it could not be started, or gave no usable answer.
     """
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     spec = LaunchSpec(

@@ -29,17 +29,7 @@ class Answers(msgspec.Struct, frozen=True):
 def judge(judged: Judged, outputs: Outputs) -> Answers:
     """Return the answers that a network's outputs are.
 
-    Parameters
-    ----------
-    judged
-        The data set.
-    outputs : ndarray of float32, shape (records, …)
-        Output for each record of its file.
-
-    Raises
-    ------
-    ValueError
-        They are not finite: no answer can be read from them.
+    Raises ValueError: they are not finite: no answer can be read from them.
     """
     if not np.isfinite(outputs).all():
         raise ValueError("The outputs hold NaN or infinity, so that no answer can be read from them.")

@@ -82,17 +82,7 @@ class Span(msgspec.Struct, frozen=True):
 def read(path: Path, inside: Path | None = None) -> tuple[Question, ...]:
     """Read a file of questions.
 
-    Parameters
-    ----------
-    path
-        `dev-v1.1.json`, or a file of that form.
-    inside
-        Folder that no link may leave.
-
-    Raises
-    ------
-    UnusableError
-        It cannot be read, is of another version, or holds no questions with answers.
+    Raises UnusableError: it cannot be read, is of another version, or holds no questions with answers.
     """
     content = texts.read(path, "the file of questions", inside=inside)
     try:
@@ -121,13 +111,8 @@ def read(path: Path, inside: Path | None = None) -> tuple[Question, ...]:
 def best(context: str, windows: Iterable[tuple[Span, npt.NDArray[Any]]]) -> str:
     """Return the best answer that a network found; empty where it found none.
 
-    Parameters
-    ----------
-    context
-        The text.
-    windows
-        For each window over it, what is known of its pieces and the network's output, shape (length, 2): how much
-        speaks for a beginning and for an end at each piece.
+    `windows`: for each window over it, what is known of its pieces and the network's output, shape (length, 2): how
+    much speaks for a beginning and for an end at each piece.
     """
     found = (0, 0)
     most = -np.inf
@@ -150,24 +135,12 @@ def normalised(answer: str) -> str:
 
 
 def exact(answer: str, truths: Sequence[str]) -> bool:
-    """Return whether an answer is one of those that people gave.
-
-    Parameters
-    ----------
-    answer, truths
-        What was found, and what people answered; both are normalised here.
-    """
+    """Return whether an answer is one of those that people gave."""
     return any(normalised(answer) == normalised(truth) for truth in truths)
 
 
 def f1(answer: str, truths: Sequence[str]) -> float:
-    """Return the largest F1 of an answer's words against those that people gave: 0 … 1.
-
-    Parameters
-    ----------
-    answer, truths
-        As in `exact`.
-    """
+    """Return the largest F1 of an answer's words against those that people gave: 0 … 1."""
     return max(_f1(normalised(answer).split(), normalised(truth).split()) for truth in truths)
 
 

@@ -120,10 +120,7 @@ TASKS: dict[str, Task] = {
 def parse(text: str) -> DataRequest:
     """Read a value of `--data`, such as `imagenet=FOLDER`.
 
-    Raises
-    ------
-    LevelfieldError
-        It names no data set that is known, or one without its place.
+    Raises LevelfieldError: it names no data set that is known, or one without its place.
     """
     name, _, place = text.partition("=")
     if name not in TASKS:
@@ -136,19 +133,8 @@ def parse(text: str) -> DataRequest:
 def read(values: Collection[str], items: int | Literal["all"] | None, profile: str) -> tuple[DataRequest, ...]:
     """Read all values of `--data`.
 
-    Parameters
-    ----------
-    values
-        What was typed.
-    items
-        Items of each data set; None: as the profile has them.
-    profile
-        Its name.
-
-    Raises
-    ------
-    LevelfieldError
-        One is not known or has no place, one is named twice, or a number of items was named for none.
+    `items`: items of each data set; None: as the profile has them. Raises LevelfieldError: one is not known or has no
+    place, one is named twice, or a number of items was named for none.
     """
     most = ITEMS.get(profile) if items is None else None if items == "all" else items
     sets: dict[str, DataRequest] = {}
@@ -166,19 +152,7 @@ def read(values: Collection[str], items: int | Literal["all"] | None, profile: s
 def repeat(requests: Collection[DataRequest], before: Sequence[DataSet], *, needed: bool) -> tuple[DataRequest, ...]:
     """Return the requests that resume or repeat a run: the same data sets, as many items of each.
 
-    Parameters
-    ----------
-    requests
-        What the user names now.
-    before
-        Data sets of the earlier run.
-    needed
-        Whether all of them have to be named.
-
-    Raises
-    ------
-    LevelfieldError
-        One is named that the run did not answer, or one is needed and not named.
+    Raises LevelfieldError: one is named that the run did not answer, or one is needed and not named.
     """
     was = {each.task: each for each in before}
     strange = next((each.task for each in requests if each.task not in was), None)
@@ -196,15 +170,7 @@ def repeat(requests: Collection[DataRequest], before: Sequence[DataSet], *, need
 def check_same(found: Iterable[DataSet], before: Sequence[DataSet]) -> None:
     """Refuse data that are not those that an earlier run answered.
 
-    Parameters
-    ----------
-    found, before
-        Data sets as they were read now, and those of the earlier run.
-
-    Raises
-    ------
-    LevelfieldError
-        One holds other items, or texts were split into other pieces.
+    Raises LevelfieldError: one holds other items, or texts were split into other pieces.
     """
     was = {(each.task, each.model): each for each in before}
     for each in found:
@@ -218,15 +184,7 @@ def check_same(found: Iterable[DataSet], before: Sequence[DataSet]) -> None:
 
 
 def network_of(task: Task, model: str) -> str:
-    """Return what answers a data set where a model is named; empty where nothing does.
-
-    Parameters
-    ----------
-    task
-        The data set.
-    model
-        Name that a user gave, or that of a network with weights of the user's own.
-    """
+    """Return what answers a data set where a model is named; empty where nothing does."""
     if not zoo.has_own_weights(model):
         return task.networks.get(model, "")
     output = zoo.get(model).output.shape
@@ -246,17 +204,7 @@ def asks_for_head(requests: Collection[DataRequest]) -> bool:
 def networks(models: Collection[str], requests: Collection[DataRequest]) -> tuple[str, ...]:
     """Return the models that are measured: those that were named, with the networks that answer the data sets.
 
-    Parameters
-    ----------
-    models
-        Names that the user typed; none: every data set is answered by the first network that is known for it.
-    requests
-        Data sets.
-
-    Raises
-    ------
-    LevelfieldError
-        None of the models answers one of the data sets.
+    Raises LevelfieldError: none of the models answers one of the data sets.
     """
     if not requests:
         return tuple(models)

@@ -12,21 +12,7 @@ MAX_BYTES = 256 << 20
 def read(path: Path, what: str, most_bytes: int = MAX_BYTES, *, inside: Path | None = None) -> str:
     """Return a text file's content.
 
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it should be, for the message.
-    most_bytes
-        The most that such a file may have.
-    inside
-        Folder that no link may leave.
-
-    Raises
-    ------
-    UnusableError
-        It is not there, is not text in UTF-8, or is too long.
+    Raises UnusableError: it is not there, is not text in UTF-8, or is too long.
     """
     try:
         content = untrusted.read_plain(path, most_bytes, inside=inside)

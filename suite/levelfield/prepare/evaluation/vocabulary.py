@@ -35,17 +35,7 @@ def find(folders: Iterable[Path], words: int) -> Vocabulary:
     Whether texts lose case and accents is what `tokenizer_config.json` beside it says (`do_lower_case`); without that
     file they do.
 
-    Parameters
-    ----------
-    folders
-        Where to look.
-    words
-        Rows of the network's table of words, which no number may exceed.
-
-    Raises
-    ------
-    UnusableError
-        There is none, or it is not one for this network.
+    Raises UnusableError: there is none, or it is not one for this network.
     """
     looked = list(folders)
     folder = next((each for each in looked if (each / NAME).is_file()), None)

@@ -43,14 +43,7 @@ def record(
 ) -> npt.NDArray[Any]:
     """Return a record of one or two texts: [CLS] first [SEP] second [SEP], filled up with [PAD].
 
-    Parameters
-    ----------
-    dtype
-        Type of the record (`worker.items.record_of`); it says how long an input is.
-    special
-        Numbers of the special pieces.
-    first, second
-        Numbers of the pieces, no more than there is room for; None: there is no second text.
+    `first`, `second`: numbers of the pieces, no more than there is room for; None: there is no second text.
     """
     made = np.zeros((), dtype)
     ids = [special.cls, *first, special.sep]
@@ -63,15 +56,7 @@ def record(
 
 
 def shortened(first: Sequence[int], second: Sequence[int], room: int) -> tuple[Sequence[int], Sequence[int]]:
-    """Return two texts that fit: the longer one loses its last piece, again and again.
-
-    Parameters
-    ----------
-    first, second
-        Pieces.
-    room
-        Pieces that both may have together.
-    """
+    """Return two texts that fit: the longer one loses its last piece, again and again."""
     left, right = len(first), len(second)
     while left + right > room:
         if left > right:
@@ -84,17 +69,7 @@ def shortened(first: Sequence[int], second: Sequence[int], room: int) -> tuple[S
 def over(question: int, text: int, length: int) -> tuple[Window, ...]:
     """Return the windows over a text that stands beside a question.
 
-    Parameters
-    ----------
-    question, text
-        Pieces that both have.
-    length
-        Of an input, with its special pieces.
-
-    Raises
-    ------
-    ValueError
-        There is no room for the text.
+    Raises ValueError: there is no room for the text.
     """
     room = length - question - 3
     if room < 1:

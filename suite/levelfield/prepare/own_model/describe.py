@@ -41,20 +41,8 @@ class Content(msgspec.Struct, frozen=True):
 def describe(content: Content, graph: Graph, dimensions: Mapping[str, int], values: Mapping[str, str]) -> OwnFile:
     """Say what will be measured.
 
-    Parameters
-    ----------
-    content, graph
-        The file, and what it declares.
-    dimensions
-        Sizes that were given to dimensions without one: by name, or by index (`tokens[1]`).
-    values
-        SHA-256 of the files with values that were given, by input.
-
-    Raises
-    ------
-    LevelfieldError
-        A dimension has no size, an input or output is of a kind that cannot be given or compared, or what was given is
-        for none of them.
+    `values`: SHA-256 of the files with values that were given, by input. Raises LevelfieldError: a dimension has no
+    size, an input or output is of a kind that cannot be given or compared, or what was given is for none of them.
     """
     name = content.name
     _check_kinds(name, graph)
@@ -79,20 +67,7 @@ def describe(content: Content, graph: Graph, dimensions: Mapping[str, int], valu
 
 
 def shapes(model: OwnFile, batch: int) -> dict[str, tuple[int, ...]]:
-    """Return the whole shape of every input of one call.
-
-    Parameters
-    ----------
-    model
-        The user's own file.
-    batch
-        First dimension of the inputs that have one without a size.
-
-    Returns
-    -------
-    dict of str to tuple of int
-        By name of the input.
-    """
+    """Return the whole shape of every input of one call."""
     return {each.name: ((batch,) if each.batched else ()) + each.shape for each in model.inputs}
 
 

@@ -77,10 +77,7 @@ class Graph(msgspec.Struct, frozen=True):
 def read_graph(model: memoryview) -> Graph:
     """Read what a file declares.
 
-    Raises
-    ------
-    MalformedError
-        It is not an ONNX model.
+    Raises MalformedError: it is not an ONNX model.
     """
     graphs = [each.message for each in _find(model, _MODEL_GRAPH)]
     if len(graphs) != 1 or not any(_find(model, _MODEL_IR)):
@@ -105,12 +102,7 @@ def read_graph(model: memoryview) -> Graph:
 def fixed(model: memoryview, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[bytes | memoryview]:
     """Write a file again with these shapes of its inputs; everything else stays as it is, byte by byte.
 
-    Parameters
-    ----------
-    model
-        The file.
-    shapes
-        Input to shape; the others stay too.
+    `shapes`: input to shape; the others stay too.
     """
     for each in fields(model):
         if each.number != _MODEL_GRAPH:

@@ -30,15 +30,7 @@ _EXAMPLE = "--module FILE.py:FUNCTION"
 def keep(text: str) -> OwnFile:
     """Keep a copy of a file, and say what will be measured.
 
-    Parameters
-    ----------
-    text
-        `FILE.py:FUNCTION`.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be read, is no Python, lacks the function, or imports no framework or several.
+    Raises LevelfieldError: it cannot be read, is no Python, lacks the function, or imports no framework or several.
     """
     path, _, function = text.rpartition(":")
     if not path or not _NAME.fullmatch(function):
@@ -62,10 +54,7 @@ def keep(text: str) -> OwnFile:
 def find_recorded(known: OwnFile) -> OwnFile:
     """Find the copy of a file that a record names, and look at it anew.
 
-    Raises
-    ------
-    LevelfieldError
-        It is not here; or it differs from what the record declares.
+    Raises LevelfieldError: it is not here; or it differs from what the record declares.
     """
     if not _SHA256.fullmatch(known.sha256) or not _NAME.fullmatch(known.function):
         raise LevelfieldError("The record names a file by something that is no SHA-256.", exit_code=1)
@@ -84,15 +73,7 @@ def find_recorded(known: OwnFile) -> OwnFile:
 
 
 def description(model: OwnFile, root: str) -> Own:
-    """Return the description that a worker needs.
-
-    Parameters
-    ----------
-    model
-        The file, as the run's settings describe it.
-    root
-        Folder of artifacts, as the worker sees it.
-    """
+    """Return the description that a worker needs."""
     return Own(inputs=(), python=f"{root}/own/{model.sha256}/{FILE}", function=model.function)
 
 
@@ -104,17 +85,8 @@ def artifact(model: OwnFile) -> Artifact:
 def check_isolated(model: OwnFile | None, launchers: Iterator[str]) -> None:
     """Refuse to run a user's Python anywhere but in containers.
 
-    Parameters
-    ----------
-    model
-        The user's own file; None: there is none.
-    launchers
-        Kinds of launchers of all workers.
-
-    Raises
-    ------
-    LevelfieldError
-        It is Python, and some worker would not be in a container.
+    `model`: the user's own file; None: there is none. Raises LevelfieldError: it is Python, and some worker would not
+    be in a container.
     """
     if model is not None and model.function and any(kind != "docker" for kind in launchers):
         raise LevelfieldError(

@@ -70,21 +70,7 @@ def compute(
 ) -> Reference:
     """Let ONNX Runtime answer for every batch, in one launch.
 
-    Parameters
-    ----------
-    model, batches
-        The file, and the batches that cases have.
-    image
-        ONNX Runtime's, for the CPU.
-    launcher, spec
-        Where, and with which CPUs and memory.
-    progress
-        Called with a short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot run the file, or answers with what nothing can be compared with.
+    Raises LevelfieldError: it cannot run the file, or answers with what nothing can be compared with.
     """
     progress(f"asking ONNX Runtime, with its optimisations off, for the answers of {model.file}")
     worker_paths = launcher.worker_paths(spec)
@@ -133,21 +119,7 @@ def compute(
 def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, progress: Progress) -> Reference:
     """Let the first arm answer for a network in Python: its answer is what all others are held against.
 
-    Parameters
-    ----------
-    model
-        The file.
-    arm
-        The first arm.
-    launcher, spec
-        Where, from which image, and with which CPUs and memory.
-    progress
-        Called with a short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        It does not answer, or with what nothing can be compared with.
+    Raises LevelfieldError: it does not answer, or with what nothing can be compared with.
     """
     progress(f"asking {arm.id} for the answers of {model.file}")
     worker_paths = launcher.worker_paths(spec)
@@ -200,16 +172,7 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
 
     The centred error is reported and does not decide: to inputs that mean nothing to it, a network may answer alike.
 
-    Parameters
-    ----------
-    verified
-        What the worker says; not trusted in anything.
-    reference
-        The reference's answers.
-    precision
-        That of the case.
-    items
-        How many were compared.
+    `verified`: what the worker says; not trusted in anything.
     """
     tolerance = tolerance_of(precision)
     given = [_array(output) for output in verified.outputs]

@@ -11,17 +11,7 @@ from levelfield.record.schema import OwnFile
 def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tuple[str, str], ...]) -> OwnFile | None:
     """Keep and read the file; None where there is none.
 
-    Parameters
-    ----------
-    path
-        The file.
-    sizes, values
-        Pairs of a dimension and its size, and of an input and the file with its values.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be measured; or something was said of a file, and none was given.
+    Raises LevelfieldError: it cannot be measured; or something was said of a file, and none was given.
     """
     if path is None:
         if sizes or values:
@@ -39,17 +29,8 @@ def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tu
 def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
     """Keep the file that a record names, so that it is found by its digest.
 
-    Parameters
-    ----------
-    path
-        The file that the user gives; data that it keeps in files beside it is kept too.
-    recorded
-        The record's description of the file; None: the run was of the tool's own models.
-
-    Raises
-    ------
-    LevelfieldError
-        It is another file, or the record names none.
+    `recorded`: the record's description of the file; None: the run was of the tool's own models. Raises
+    LevelfieldError: it is another file, or the record names none.
     """
     if recorded is None:
         raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
@@ -67,17 +48,8 @@ def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
 def keep_recorded_module(text: str, recorded: OwnFile | None) -> None:
     """Keep the Python file that a record names, so that it is found by its digest.
 
-    Parameters
-    ----------
-    text
-        `FILE.py:FUNCTION`, as the user gives it.
-    recorded
-        The record's description of the file; None: the run was of the tool's own models.
-
-    Raises
-    ------
-    LevelfieldError
-        It is another file or function, or the record names none.
+    `recorded`: the record's description of the file; None: the run was of the tool's own models. Raises
+    LevelfieldError: it is another file or function, or the record names none.
     """
     if recorded is None or not recorded.function:
         raise LevelfieldError("The report is not of a network in Python.", fix="Leave --module out.")

@@ -37,19 +37,7 @@ _LFS = b"version https://git-lfs.github.com/"
 def read(path: Path, dimensions: Mapping[str, int], values: Mapping[str, Path]) -> OwnFile:
     """Keep a copy of a user's file and of the values given with it, and say what will be measured.
 
-    Parameters
-    ----------
-    path
-        The file.
-    dimensions
-        Sizes for dimensions without one.
-    values
-        Input to `.npy` file.
-
-    Raises
-    ------
-    LevelfieldError
-        It cannot be read, is no ONNX model, or is one that cannot be measured.
+    Raises LevelfieldError: it cannot be read, is no ONNX model, or is one that cannot be measured.
     """
     content = keep(path)
     given = {name: _keep_values(file) for name, file in values.items()}
@@ -59,10 +47,7 @@ def read(path: Path, dimensions: Mapping[str, int], values: Mapping[str, Path]) 
 def find_recorded(known: OwnFile) -> OwnFile:
     """Find the copy of a file that a record names, and read it anew.
 
-    Raises
-    ------
-    LevelfieldError
-        It is not here; or it differs from what the record declares.
+    Raises LevelfieldError: it is not here; or it differs from what the record declares.
     """
     if known.function:
         return python_file.find_recorded(known)
@@ -93,10 +78,7 @@ def find_recorded(known: OwnFile) -> OwnFile:
 def keep(path: Path) -> Content:
     """Copy a file, and those beside it that it names, into the cache.
 
-    Raises
-    ------
-    LevelfieldError
-        It cannot be read, is too long, or is no ONNX model.
+    Raises LevelfieldError: it cannot be read, is too long, or is no ONNX model.
     """
     root = cache_folder("artifacts") / "own"
     root.mkdir(exist_ok=True)
@@ -117,15 +99,7 @@ def keep(path: Path) -> Content:
 
 
 def prepared(model: OwnFile, batch: int) -> ModelFile:
-    """Return the file as workers get it: the copy, with all its dimensions as long as one call has them.
-
-    Parameters
-    ----------
-    model
-        What `read` or `find_recorded` returned.
-    batch
-        Items in a call.
-    """
+    """Return the file as workers get it: the copy, with all its dimensions as long as one call has them."""
     original = _folder(_content(model))
     sides = describe.shapes(model, batch)
     folder = original
@@ -161,15 +135,7 @@ def artifacts(model: OwnFile) -> tuple[Artifact, ...]:
 
 
 def description(model: OwnFile, root: str) -> Own:
-    """Return the description of a user's own file that a worker needs.
-
-    Parameters
-    ----------
-    model
-        The file, as the run's settings describe it.
-    root
-        Folder of artifacts, as the worker sees it; the paths of inputs are below it.
-    """
+    """Return the description of a user's own file that a worker needs."""
     if model.function:
         return python_file.description(model, root)
     return Own(

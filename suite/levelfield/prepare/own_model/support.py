@@ -14,15 +14,7 @@ SIZED_AS = "resnet50"
 
 
 def readers(backends: Sequence[str], own: OwnFile | None = None) -> tuple[str, ...]:
-    """Return the backends that run a user's own file.
-
-    Parameters
-    ----------
-    backends
-        Names to choose from.
-    own
-        The file; one of Python is run by the backends of its framework, all others read ONNX.
-    """
+    """Return the backends that run a user's own file."""
     if own is None or not own.function:
         return tuple(name for name in backends if registry.get(name).reads == "onnx")
     infos = map(registry.get, backends)
@@ -32,19 +24,8 @@ def readers(backends: Sequence[str], own: OwnFile | None = None) -> tuple[str, .
 def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
     """Refuse models and backends that cannot be combined with a user's own file.
 
-    Parameters
-    ----------
-    own
-        The file.
-    models
-        Models that the user named; there must be none.
-    arms
-        Arms that the user named; each must read ONNX files.
-
-    Raises
-    ------
-    LevelfieldError
-        Models were named too, or backends that read no ONNX file.
+    `models`: models that the user named; there must be none. `arms`: arms that the user named; each must read ONNX
+    files. Raises LevelfieldError: models were named too, or backends that read no ONNX file.
     """
     if models:
         raise LevelfieldError(
@@ -67,19 +48,7 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
 def scenarios(own: OwnFile, requested: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
     """Return the scenarios that a file is measured in.
 
-    Parameters
-    ----------
-    own
-        The file.
-    requested
-        Scenarios that the user named; all of them are returned.
-    otherwise
-        Scenarios of the profile, used where the user named none; those that are not for files are left out.
-
-    Raises
-    ------
-    LevelfieldError
-        One was named that a file cannot be measured in.
+    Raises LevelfieldError: one was named that a file cannot be measured in.
     """
     for scenario in requested:
         if reason := get(scenario).not_of_a_file:
@@ -93,17 +62,7 @@ def scenarios(own: OwnFile, requested: Sequence[str], otherwise: Sequence[str]) 
 def precisions(own: OwnFile, requested: Sequence[str]) -> tuple[str, ...]:
     """Return the one precision that a file is run in: its own.
 
-    Parameters
-    ----------
-    own
-        The file.
-    requested
-        Precisions that the user named.
-
-    Raises
-    ------
-    LevelfieldError
-        Another was named.
+    Raises LevelfieldError: another was named.
     """
     if any(name != own.precision for name in requested):
         raise LevelfieldError(
@@ -116,19 +75,7 @@ def precisions(own: OwnFile, requested: Sequence[str]) -> tuple[str, ...]:
 def check_batches(own: OwnFile, requested: Sequence[int], *, named: bool) -> None:
     """Refuse batches and throughput of a file whose shapes are fixed: a call is one item.
 
-    Parameters
-    ----------
-    own
-        The file; one whose first dimension has no size is never refused.
-    requested
-        Batches that the user named.
-    named
-        Whether the user named a scenario with several items a call (throughput).
-
-    Raises
-    ------
-    LevelfieldError
-        The shapes are fixed, and a batch other than 1 or throughput is named.
+    Raises LevelfieldError: the shapes are fixed, and a batch other than 1 or throughput is named.
     """
     if own.batched:
         return

@@ -61,10 +61,7 @@ class Folder(msgspec.Struct, frozen=True):
     def read(self, name: str) -> npt.NDArray[np.float32]:
         """Return a tensor as float32.
 
-        Raises
-        ------
-        LevelfieldError
-            It is of another type, or a value of it is no number.
+        Raises LevelfieldError: it is of another type, or a value of it is no number.
         """
         file, mapped = self.tensors[name]
         dtype = mapped.tensors[name].dtype
@@ -85,15 +82,7 @@ class Folder(msgspec.Struct, frozen=True):
 def read(path: Path) -> Folder:
     """Read what a folder declares; its tensors stay in their files.
 
-    Parameters
-    ----------
-    path
-        The folder.
-
-    Raises
-    ------
-    LevelfieldError
-        A file is missing, damaged, pickled, or lies elsewhere.
+    Raises LevelfieldError: a file is missing, damaged, pickled, or lies elsewhere.
     """
     if not _is_folder(path):
         raise LevelfieldError(

@@ -14,20 +14,9 @@ def read(
 ) -> tuple[tuple[OwnWeights, ...], tuple[str, ...]]:
     """Keep the weights of folders, and return them with the models that are measured.
 
-    Parameters
-    ----------
-    paths
-        Folders.
-    names
-        Models that the user named: those of the folders' families take these weights. None: only the folders'
-        networks are measured.
-    headed
-        Whether `bert` is read with the head that answers a data set.
-
-    Raises
-    ------
-    LevelfieldError
-        A folder cannot be measured, is named twice, or is of a family that the user did not name.
+    `names`: models that the user named: those of the folders' families take these weights. None: only the folders'
+    networks are measured. Raises LevelfieldError: a folder cannot be measured, is named twice, or is of a family that
+    the user did not name.
     """
     taking = {"bert": "berthead"} if headed else {}
     wanted = [taking.get(name, name) for name in names] or list(taking.values())
@@ -53,17 +42,7 @@ def read(
 def keep_recorded(paths: Sequence[Path], recorded: Sequence[OwnWeights]) -> None:
     """Keep the weights that a record names, so that they are found by their digest.
 
-    Parameters
-    ----------
-    paths
-        The folders that the user gives.
-    recorded
-        The record's descriptions.
-
-    Raises
-    ------
-    LevelfieldError
-        A folder is another one, or the record names none.
+    Raises LevelfieldError: a folder is another one, or the record names none.
     """
     if paths and not recorded:
         raise LevelfieldError("The report has no weights of its author's own.", fix="Leave --weights out.")

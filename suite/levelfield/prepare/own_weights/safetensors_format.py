@@ -68,13 +68,7 @@ class Mapped:
         self._buffer = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start:]
 
     def read(self, name: str) -> npt.NDArray[np.float32]:
-        """Return a tensor as float32, in C order.
-
-        Parameters
-        ----------
-        name
-            Of a tensor whose type is one of `FLOATING`.
-        """
+        """Return a tensor as float32, in C order."""
         stored = self.tensors[name]
         begin, end = stored.data_offsets
         raw = self._buffer[begin:end]

@@ -31,22 +31,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ...]:
     """Read a folder and keep its weights as workers read them.
 
-    Parameters
-    ----------
-    path
-        The folder.
-    models_named
-        Models that take weights of this family, where they are among them; else the usual one takes them.
-
-    Returns
-    -------
-    tuple of OwnWeights
-        What will be measured.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder is not readable, or holds no network that has a definition here.
+    Raises LevelfieldError: the folder is not readable, or holds no network that has a definition here.
     """
     found = folders.read(path)
     family = _family(found)
@@ -88,10 +73,7 @@ def _keep(found: Folder, family: Family, declared: Declared, config: dict[str, s
 def find_recorded(recorded: OwnWeights) -> OwnWeights:
     """Find the weights that a record names.
 
-    Raises
-    ------
-    LevelfieldError
-        They are not here; or the record says otherwise of them than their folder did.
+    Raises LevelfieldError: they are not here; or the record says otherwise of them than their folder did.
     """
     if not _SHA256.fullmatch(recorded.sha256) or not models.has_own_weights(recorded.model):
         raise LevelfieldError("The record names weights by something that is no digest.", exit_code=1)
@@ -112,17 +94,7 @@ def find_recorded(recorded: OwnWeights) -> OwnWeights:
 def load(model: Model, root: Path) -> weights.Arrays:
     """Map weights that are kept into memory.
 
-    Parameters
-    ----------
-    model
-        The network.
-    root
-        Folder of artifacts.
-
-    Raises
-    ------
-    LevelfieldError
-        They are not there any more.
+    Raises LevelfieldError: they are not there any more.
     """
     try:
         return weights.load(root / path_of(model.name), model)
@@ -138,13 +110,7 @@ def artifact(described: OwnWeights) -> Artifact:
 
 
 def file_of(name: str) -> Path:
-    """Return where the weights of a network are kept, whether they are there or not.
-
-    Parameters
-    ----------
-    name
-        Of the network.
-    """
+    """Return where the weights of a network are kept, whether they are there or not."""
     return cache_folder("artifacts") / path_of(name)
 
 

@@ -23,19 +23,7 @@ _BOUNDS = (("value", ""), ("low", "_low"), ("high", "_high"))
 
 
 def write(rows: Iterable[dict[str, Value]]) -> Iterator[str]:
-    """Yield the lines of an exposition, without their line ends.
-
-    Parameters
-    ----------
-    rows
-        Rows of the table `results`. What has no value (a failed result, a bound that is not known) has no sample.
-        Whether an answer is equal to the reference is a gauge of its own: 1 or 0.
-
-    Yields
-    ------
-    str
-        A line. Samples of a family stand together, as the format asks for.
-    """
+    """Yield the lines of an exposition, without their line ends."""
     found = list(rows)
     for metric, (name, unit, scale, text) in _FAMILIES.items():
         own = [row for row in found if row.get("metric") == metric]

@@ -34,15 +34,7 @@ Rows: TypeAlias = Iterator[dict[str, Value]]
 
 
 def rows(table: str, run: Run, analysis: Analysis) -> Rows:
-    """Yield the rows of a table.
-
-    Parameters
-    ----------
-    table
-        One of `report.export.columns.COLUMNS`.
-    run, analysis
-        A record, and what follows from it.
-    """
+    """Yield the rows of a table."""
     match table:
         case "results":
             return _results(run, analysis)

@@ -32,19 +32,7 @@ def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterab
 
     A text that a spreadsheet would take for a formula gets an apostrophe before it: names in a record are not trusted.
 
-    Parameters
-    ----------
-    stream
-        Where to write.
-    columns
-        Names of the columns, in order.
-    rows
-        Values by column; a missing one is an empty cell, and one that `columns` lacks is left out.
-
-    Returns
-    -------
-    int
-        How many rows there were.
+    `rows`: values by column; a missing one is an empty cell, and one that `columns` lacks is left out.
     """
     writer = csv.writer(stream, lineterminator="\n")
     quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -67,24 +55,7 @@ def _plain(value: Value) -> Value:
 def write_parquet(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
     """Write rows as Parquet.
 
-    Parameters
-    ----------
-    path
-        The file, replaced if it is there.
-    columns
-        Names of the columns, in order; their types follow from their names.
-    rows
-        Values by column; a missing one is null, and one that `columns` lacks is left out.
-
-    Returns
-    -------
-    int
-        How many rows there were.
-
-    Raises
-    ------
-    LevelfieldError
-        pyarrow is not installed.
+    Raises LevelfieldError: pyarrow is not installed.
     """
     try:
         import pyarrow as pa

@@ -56,19 +56,7 @@ class Difference(msgspec.Struct, frozen=True):
 def compare_profiles(case: str, old: str, new: str, pairs: Sequence[tuple[Profiled, Profiled]]) -> Difference:
     """Compare the operators of two arms.
 
-    Parameters
-    ----------
-    case, old, new
-        Ids of the case and of the arms.
-    pairs
-        A profile of a launch of each arm, made one after the other; at least two pairs.
-
-    Returns
-    -------
-    Difference
-        Student's t over the differences of pairs. Of the operators' intervals that are shown for a difference, at most
-        1 % miss (Benjamini & Yekutieli 2005); that of the call is of 99 %. An operator that an arm does not have takes
-        no time there.
+    `pairs`: a profile of a launch of each arm, made one after the other; at least two pairs.
     """
     tables = [
         tuple({row.operator: row.self_us for row in rows(each, by_layer=False)} for each in pair) for pair in pairs

@@ -36,21 +36,8 @@ def explain(
 ) -> Explained:
     """Launch a worker, load as `bench` does, and profile.
 
-    Parameters
-    ----------
-    request
-        The result to profile, and the plan that it comes from.
-    launcher
-        How to run the worker.
-    listener
-        Display of the progress.
-    trace
-        Format in which the profiler's own timeline is kept too; None: it is not.
-
-    Raises
-    ------
-    LevelfieldError
-        It could not be launched, loaded or profiled; the message gives the reason.
+    `trace`: format in which the profiler's own timeline is kept too; None: it is not. Raises LevelfieldError: it could
+    not be launched, loaded or profiled; the message gives the reason.
     """
     resources = prepare(request.plan, launcher, listener, judged=False)
     try:
@@ -71,21 +58,7 @@ def profile_pairs(
 ) -> list[tuple[Profiled, Profiled]]:
     """Profile two arms of a case in turns, each time in fresh launches.
 
-    Parameters
-    ----------
-    old, new
-        The arms, in one case.
-    resources
-        Made for both.
-    listener
-        Display of the progress.
-    launches
-        Of each arm. Which of the two comes first alternates.
-
-    Raises
-    ------
-    LevelfieldError
-        One of them could not be launched, loaded or profiled.
+    Raises LevelfieldError: one of them could not be launched, loaded or profiled.
     """
     found: list[tuple[Profiled, Profiled]] = []
     for number in range(launches):

@@ -35,17 +35,7 @@ def parse(text: str, cpus: Requested = ()) -> ExplainRequest:
 
     That is `latency` (of an operator, `operators`), fp32, one thread for every core.
 
-    Parameters
-    ----------
-    text
-        The id.
-    cpus
-        CPUs to choose from, as `plan.cpu_pinning.pool` takes them.
-
-    Raises
-    ------
-    LevelfieldError
-        A part is not known (close matches are named), or the result is none that can be profiled.
+    Raises LevelfieldError: a part is not known (close matches are named), or the result is none that can be profiled.
     """
     words = text.strip().split("/")
     if len(words) > len(_PARTS) and _TOGETHER.fullmatch(words[-1]):

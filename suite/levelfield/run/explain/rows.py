@@ -44,17 +44,7 @@ class Account(msgspec.Struct, frozen=True):
 def rows(profiled: Profiled, *, by_layer: bool) -> tuple[Row, ...]:
     """Return the operators of a profile, the longest first.
 
-    Parameters
-    ----------
-    profiled
-        What the profiler reported.
-    by_layer
-        One row for each operator of each layer; otherwise operators of a kind are summed.
-
-    Returns
-    -------
-    tuple of Row
-        Calls and self time of each, and its share of the profile's whole self time.
+    Returns calls and self time of each, and its share of the profile's whole self time.
     """
     operators = profiled.operators if by_layer else _by_kind(profiled.operators)
     calls = len(profiled.profiled_ns)

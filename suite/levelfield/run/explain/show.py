@@ -17,19 +17,7 @@ COLUMNS = ("result", "version", "operator", "layer", "calls", "self_us", "share"
 
 
 def show(found: Explained, console: Console, *, by_layer: bool, top: int) -> None:
-    """Print the table of one result, and how accurate it is.
-
-    Parameters
-    ----------
-    found
-        The profile of the result.
-    console
-        Where to print.
-    by_layer
-        As in `run.explain.rows.rows`.
-    top
-        How many rows to show; 0: all. The others are summed in one row.
-    """
+    """Print the table of one result, and how accurate it is."""
     every = rows(found.profiled, by_layer=by_layer)
     title = _plain(f"{found.id}: {found.profiled.source}, version {found.version}")
     console.print(f"[bold]{title}[/]", highlight=False, soft_wrap=True)
@@ -68,20 +56,7 @@ def sentence(account: Account) -> str:
 
 
 def as_rows(found: Sequence[Explained], *, by_layer: bool) -> Iterator[dict[str, Value]]:
-    """Yield the rows of all results for CSV.
-
-    Parameters
-    ----------
-    found
-        Profiles of the results.
-    by_layer
-        As in `run.explain.rows.rows`.
-
-    Yields
-    ------
-    dict
-        By the names in `COLUMNS`.
-    """
+    """Yield the rows of all results for CSV."""
     for each in found:
         for row in rows(each.profiled, by_layer=by_layer):
             yield {"result": each.id, "version": each.version, **msgspec.structs.asdict(row)}

@@ -34,17 +34,7 @@ class _Chrome(msgspec.Struct, frozen=True, rename="camel"):
 def wanted(path: Path, backend: str) -> TraceFormat:
     """Return the format of a timeline by its file's ending, before anything is launched.
 
-    Parameters
-    ----------
-    path
-        File to write.
-    backend
-        Name of the backend that is profiled.
-
-    Raises
-    ------
-    LevelfieldError
-        The backend writes no timeline, or none in that format; or there is no such folder.
+    Raises LevelfieldError: the backend writes no timeline, or none in that format; or there is no such folder.
     """
     info = registry.get(backend)
     if not info.traces:
@@ -68,24 +58,7 @@ def wanted(path: Path, backend: str) -> TraceFormat:
 def write(path: Path, trace: bytes, form: TraceFormat) -> str:
     """Write a timeline as the profiler wrote it, once it is seen to be one.
 
-    Parameters
-    ----------
-    path
-        File to write.
-    trace
-        Timeline as a worker sent it.
-    form
-        Format that was asked for.
-
-    Returns
-    -------
-    str
-        One sentence: what was written, and what opens it.
-
-    Raises
-    ------
-    LevelfieldError
-        It is not in that format. Nothing is written then.
+    Raises LevelfieldError: it is not in that format. Nothing is written then.
     """
     try:
         events = _events(trace, form)

@@ -15,19 +15,7 @@ _PLACES = {
 
 
 def announced(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator[str]:
-    """Yield one line a setting. Texts are the record's own: a terminal must show them as they are.
-
-    Parameters
-    ----------
-    run
-        The record.
-    plan
-        What would be run.
-    options
-        What the record asks for.
-    launcher
-        Where workers would run.
-    """
+    """Yield one line a setting. Texts are the record's own: a terminal must show them as they are."""
     yield f"Run {run.id}, started {run.started}, measured by Levelfield {run.tool_version}."
     yield (
         f"It will be run again: {', '.join(plan.backends)} on {', '.join(plan.models)}, "

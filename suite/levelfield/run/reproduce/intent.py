@@ -45,20 +45,9 @@ class Foreign(msgspec.Struct, frozen=True):
 def read(run: Run, *, locked: bool = True, budget_seconds: float | None = None) -> Options:
     """Work out what would be run.
 
-    Parameters
-    ----------
-    run
-        The record.
-    locked
-        Whether what locks name runs here, and not what is installed (`--launcher host`).
-    budget_seconds
-        The user's own; None: the record's.
-
-    Raises
-    ------
-    LevelfieldError
-        The record names what this checkout does not know, or a user's own file that is not here, or asks for what no
-        option of `bench` takes, or it is of a kind that `bench` did not measure.
+    `budget_seconds`: the user's own; None: the record's. Raises LevelfieldError: the record names what this checkout
+    does not know, or a user's own file that is not here, or asks for what no option of `bench` takes, or it is of a
+    kind that `bench` did not measure.
     """
     if run.imported is not None:
         raise LevelfieldError(
@@ -159,15 +148,7 @@ def _check_options(settings: Settings) -> None:
 
 
 def foreign(run: Run, plan: Plan) -> tuple[Foreign, ...]:
-    """Return the images that are not the record's: those that it names, and those that would run and it names not.
-
-    Parameters
-    ----------
-    run
-        The record.
-    plan
-        What would be run here.
-    """
+    """Return the images that are not the record's: those that it names, and those that would run and it names not."""
     named = {(image.name, image.variant) for image in run.images}
     missing = (each for each in map(references.parse, plan.images) if (each.name, _stem(each)) not in named)
     bases = itertools.starmap(_foreign_base, sorted(run.bases.items()))
@@ -177,10 +158,7 @@ def foreign(run: Run, plan: Plan) -> tuple[Foreign, ...]:
 def bases(run: Run) -> base.Source:
     """Return the source of bases that makes those of the record, packages and all.
 
-    Raises
-    ------
-    LevelfieldError
-        Its packages do not make the bases that its images name.
+    Raises LevelfieldError: its packages do not make the bases that its images name.
     """
     own = all(label == base.describe(label.split()[1]).label for label in run.bases if label.split()[1:])
     return "debian" if own else base.keep(run.bases)

@@ -25,13 +25,7 @@ _ANSWER_STYLES = {0: "bold green", 1: "bold red", 3: "bold yellow"}
 
 
 def show(found: Reproduction, console: Console) -> None:
-    """Print a reproduction. Texts from records are printed as they are, never as rich's markup.
-
-    Parameters
-    ----------
-    found, console
-        The reproduction, and where to print: the answer on the first line.
-    """
+    """Print a reproduction. Texts from records are printed as they are, never as rich's markup."""
     console.print(Text(phrases.clean(found.answer, 1000), _ANSWER_STYLES[found.exit_code]), soft_wrap=True)
     for part in _parts(found):
         console.print(part, highlight=False, markup=False)

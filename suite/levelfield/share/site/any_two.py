@@ -40,17 +40,7 @@ class Data(msgspec.Struct, frozen=True):
 
 
 def data(summaries: Sequence[Summary], machines: Mapping[str, str], pages: Mapping[tuple[str, str], str]) -> Data:
-    """Return what the page holds.
-
-    Parameters
-    ----------
-    summaries
-        Of the runs of the site.
-    machines
-        Key of a machine to its title.
-    pages
-        Old and new id to the page of a full comparison, from the site's folder.
-    """
+    """Return what the page holds."""
     units = tuple(dict.fromkeys(result.unit for one in summaries for result in one.results))
     runs: list[Chosen] = []
     held = 0

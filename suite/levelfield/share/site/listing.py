@@ -55,19 +55,7 @@ class SiteRuns(msgspec.Struct, frozen=True):
 def read_runs(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, Analysis], None]) -> SiteRuns:
     """Read every run of a folder, once; what cannot be read, or calls itself what no folder can be called, is left out.
 
-    Parameters
-    ----------
-    reports
-        Folder of runs.
-    say
-        Called with a short line before a run is read.
-    keep
-        Given every run while it is in memory; a run at which it fails is left out, too.
-
-    Raises
-    ------
-    LevelfieldError
-        The folder itself cannot be read.
+    Raises LevelfieldError: the folder itself cannot be read.
     """
     entries: dict[str, Entry] = {}
     summaries: list[Summary] = []
@@ -99,13 +87,7 @@ def read_runs(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, 
 
 
 def machines(entries: Iterable[Entry]) -> dict[str, str]:
-    """Return the title of each machine by its key, sorted by title; where several share a title, the key is added.
-
-    Parameters
-    ----------
-    entries
-        Runs of the site.
-    """
+    """Return the title of each machine by its key, sorted by title; where several share a title, the key is added."""
     titles = {one.machine: one.machine_title for one in entries}
     count = Counter(titles.values())
     named = {key: title if count[title] == 1 else f"{title} (machine {key})" for key, title in titles.items()}

@@ -43,19 +43,8 @@ class Published(msgspec.Struct, frozen=True):
 def publish(reports: Path, out: Path, say: Callable[[str], None]) -> Published:
     """Write the site of a reports folder; one that was there is replaced as a whole, or not at all.
 
-    Parameters
-    ----------
-    reports
-        Folder of runs.
-    out
-        Folder of the site; made here before, empty, or not there.
-    say
-        Called with one short line whenever a step begins.
-
-    Raises
-    ------
-    LevelfieldError
-        There is nothing to publish, or `out` holds something else.
+    `out`: folder of the site; made here before, empty, or not there. Raises LevelfieldError: there is nothing to
+    publish, or `out` holds something else.
     """
     _replaceable(out)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -31,15 +31,7 @@ TYPES = "embeddings.token_type_embeddings.weight"
 
 
 def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, Gradients, Gradients]:
-    """Compute the loss, its gradients by every weight, and no new statistics (there are none).
-
-    Parameters
-    ----------
-    w
-        Weights, float32 or float64.
-    batch
-        The three inputs, int32 (batch, 128), and `positions` and `labels`, int32 (batch, 20).
-    """
+    """Compute the loss, its gradients by every weight, and no new statistics (there are none)."""
     gradients: Gradients = {}
     x, back_embed = embed(w, gradients, batch)
     back: list[Back] = []
@@ -60,17 +52,7 @@ def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, Gradients, Gr
 
 
 def embed(w: Tensors, gradients: Gradients, batch: Tensors) -> tuple[Array, Back]:
-    """Add the embeddings of word, position and type, and normalise; the way back ends here.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    gradients
-        Receives the gradients, by name.
-    batch
-        As in `loss_and_gradients`.
-    """
+    """Add the embeddings of word, position and type, and normalise; the way back ends here."""
     ids, types = batch["input_ids"], batch["token_type_ids"]
     length = ids.shape[1]
     added = w[WORDS][ids].astype(np.float64) + w[POSITIONS][:length] + w[TYPES][types]
@@ -91,16 +73,7 @@ def embed(w: Tensors, gradients: Gradients, batch: Tensors) -> tuple[Array, Back
 def layer(w: Tensors, gradients: Gradients, name: str, x: Array, mask: npt.NDArray[Any]) -> tuple[Array, Back]:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
 
-    Parameters
-    ----------
-    w, gradients
-        As in `embed`.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 128, 768).
-    mask
-        The attention mask, shape (batch, 128).
+    `x`: hidden state, shape (batch, 128, 768). `mask`: the attention mask, shape (batch, 128).
     """
     context, back_attention = attention(w, gradients, f"{name}.attention.self", x, mask)
     attended, back_attended = dense(w, gradients, f"{name}.attention.output.dense", context)
@@ -119,13 +92,7 @@ def layer(w: Tensors, gradients: Gradients, name: str, x: Array, mask: npt.NDArr
 
 
 def attention(w: Tensors, gradients: Gradients, name: str, x: Array, mask: npt.NDArray[Any]) -> tuple[Array, Back]:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w, gradients, name, x, mask
-        As in `layer`.
-    """
+    """Let every token look at the tokens that are not padding."""
     parts = [dense(w, gradients, f"{name}.{part}", x) for part in ("query", "key", "value")]
     query, key, value = (reference.heads(out) for out, _ in parts)
     scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(HEAD)  # (batch, heads, from, to)
@@ -152,15 +119,7 @@ def _joined(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def dense(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array, Back]:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w, gradients, name
-        As in `layer`.
-    x
-        Shape (batch, 128, fan in).
-    """
+    """Apply a dense layer to the last axis."""
     weight = w[f"{name}.weight"].astype(np.float64, copy=False)
 
     def back(d: Array) -> Array:
@@ -174,13 +133,7 @@ def dense(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array,
 
 
 def norm(w: Tensors, gradients: Gradients, name: str, x: Array) -> tuple[Array, Back]:
-    """Apply LayerNorm over the last axis.
-
-    Parameters
-    ----------
-    w, gradients, name, x
-        As in `layer`.
-    """
+    """Apply LayerNorm over the last axis."""
     gamma = w[f"{name}.weight"].astype(np.float64, copy=False)
     centred = x - x.mean(axis=-1, keepdims=True)
     deviation = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + EPSILON)

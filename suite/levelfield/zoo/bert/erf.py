@@ -34,10 +34,7 @@ _TABLE = _coefficients()
 def erf(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the error function, to within a few units of the sixteenth digit.
 
-    Parameters
-    ----------
-    x
-        Any shape.
+    `x`: any shape.
     """
     inside = np.clip(x, -_LIMIT, _LIMIT)
     nearest = np.rint((inside + _LIMIT) / _STEP).astype(np.intp)

@@ -18,14 +18,7 @@ def forward(
 ) -> jax.Array:
     """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids, token_type_ids, attention_mask
-        int32, shape (batch, 128).
-    sizes
-        Of the network.
+    `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, 128).
     """
     words = w["embeddings.word_embeddings.weight"][input_ids]
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
@@ -40,18 +33,8 @@ def forward(
 def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 128, 768).
-    mask
-        What is added to the scores, or where they count, shape (batch, 1, 1, 128).
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, 128, 768). `mask`: what is added to the scores, or where they count, shape (batch,
+    1, 1, 128).
     """
     context = attention(w, f"{name}.attention.self", x, mask, sizes=sizes)
     attended = dense(w, f"{name}.attention.output.dense", context)
@@ -61,43 +44,19 @@ def layer(w: Tensors, name: str, x: jax.Array, mask: jax.Array, *, sizes: Sizes 
 
 
 def attention(w: Tensors, name: str, x: jax.Array, mask: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w, name, x, mask, sizes
-        As in `layer`.
-    """
+    """Let every token look at the tokens that are not padding."""
     split = (*x.shape[:2], sizes.heads, sizes.head)
     query, key, value = (dense(w, f"{name}.{part}", x).reshape(split) for part in ("query", "key", "value"))
     return jax.nn.dot_product_attention(query, key, value, mask=mask).reshape(x.shape)
 
 
 def dense(w: Tensors, name: str, x: jax.Array) -> jax.Array:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, 128, fan in).
-    """
+    """Apply a dense layer to the last axis."""
     return x @ w[f"{name}.weight"] + w[f"{name}.bias"]
 
 
 def norm(w: Tensors, name: str, x: jax.Array, epsilon: float = EPSILON) -> jax.Array:
-    """Apply LayerNorm over the last axis; its sums are in float32, whatever the precision, as Flax has it.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    epsilon
-        Added to the variance.
-    """
+    """Apply LayerNorm over the last axis; its sums are in float32, whatever the precision, as Flax has it."""
     wide = x.astype(jnp.float32)
     centred = wide - wide.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
@@ -116,18 +75,8 @@ def loss(
 ) -> tuple[jax.Array, Tensors]:
     """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    statistics
-        Running statistics: there are none.
-    input_ids, token_type_ids, attention_mask
-        As in `forward`.
-    positions
-        Where words are masked, int32, shape (batch, 20).
-    labels
-        The words that stood there, int32, shape (batch, 20).
+    `positions`: where words are masked, int32, shape (batch, 20). `labels`: the words that stood there, int32, shape
+    (batch, 20).
     """
     hidden = forward(w, input_ids, token_type_ids, attention_mask)
     masked = jnp.take_along_axis(hidden, positions[:, :, None], axis=1)

@@ -13,13 +13,7 @@ WORDS = "word_embeddings"
 
 
 def build(w: Arrays) -> keras.Model:
-    """Return the network with its weights: from three int32 inputs of 128 tokens to the last hidden state.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    """
+    """Return the network with its weights: from three int32 inputs of 128 tokens to the last hidden state."""
     names = ("input_ids", "token_type_ids", "attention_mask")
     inputs = [keras.Input((SEQUENCE,), dtype="int32", name=name) for name in names]
     input_ids, token_type_ids, attention_mask = inputs
@@ -41,11 +35,6 @@ def trainable(w: Arrays) -> tuple[keras.Model, keras.Model, Any]:
     """Return the network that is trained, the one that answers with the same variables, and the loss.
 
     The head is the table of embeddings, asked for the masked words alone.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
     """
     network = build(w)
     positions = keras.Input((None,), dtype="int32", name="positions")
@@ -59,13 +48,7 @@ class Positions(keras.layers.Layer):  # type: ignore[misc,unused-ignore]
     """Adds the embedding of each token's position."""
 
     def build(self, input_shape: Any) -> None:  # noqa: ANN401
-        """Make the table.
-
-        Parameters
-        ----------
-        input_shape
-            Of the hidden state.
-        """
+        """Make the table."""
         del input_shape
         self.table = self.add_weight(shape=(POSITIONS, HIDDEN), name="table")
 
@@ -77,16 +60,7 @@ class Positions(keras.layers.Layer):  # type: ignore[misc,unused-ignore]
 def layer(w: Arrays, name: str, x: Any, mask: Any) -> Any:  # noqa: ANN401
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 128, 768).
-    mask
-        Where a token may be looked at, shape (batch, 1, 128).
+    `x`: hidden state, shape (batch, 128, 768). `mask`: where a token may be looked at, shape (batch, 1, 128).
     """
     attended = attention(w, f"{name}.attention", x, mask)
     x = norm(w, f"{name}.attention.output.LayerNorm", keras.layers.Add()([x, attended]))
@@ -101,13 +75,7 @@ def exact_gelu(x: Any) -> Any:  # noqa: ANN401
 
 
 def attention(w: Arrays, name: str, x: Any, mask: Any) -> Any:  # noqa: ANN401
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w, name, x, mask
-        As in `layer`.
-    """
+    """Let every token look at the tokens that are not padding."""
     module = keras.layers.MultiHeadAttention(HEADS, HEAD)
     attended = module(x, x, attention_mask=mask)
     for part in ("query", "key", "value"):
@@ -117,15 +85,7 @@ def attention(w: Arrays, name: str, x: Any, mask: Any) -> Any:  # noqa: ANN401
 
 
 def dense(w: Arrays, name: str, width: int, x: Any) -> Any:  # noqa: ANN401
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    width
-        Its width.
-    """
+    """Apply a dense layer to the last axis."""
     module = keras.layers.Dense(width)
     out = module(x)
     fill(module, w, f"{name}.weight", f"{name}.bias")
@@ -135,14 +95,7 @@ def dense(w: Arrays, name: str, width: int, x: Any) -> Any:  # noqa: ANN401
 def embedding(w: Arrays, name: str, rows: int, ids: Any) -> Any:  # noqa: ANN401
     """Look up a table.
 
-    Parameters
-    ----------
-    w, name
-        As in `layer`.
-    rows
-        Of the table.
-    ids
-        int32, shape (batch, 128).
+    `ids`: int32, shape (batch, 128).
     """
     module = keras.layers.Embedding(rows, HIDDEN)
     out = module(ids)
@@ -151,13 +104,7 @@ def embedding(w: Arrays, name: str, rows: int, ids: Any) -> Any:  # noqa: ANN401
 
 
 def norm(w: Arrays, name: str, x: Any) -> Any:  # noqa: ANN401
-    """Apply LayerNorm over the last axis.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    """
+    """Apply LayerNorm over the last axis."""
     module = keras.layers.LayerNormalization(epsilon=EPSILON)
     out = module(x)
     fill(module, w, f"{name}.weight", f"{name}.bias")

@@ -17,14 +17,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
     """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    inputs
-        `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, 128).
-    sizes
-        Of the network.
+    `inputs`: `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, 128).
     """
     x = embed(w, inputs["input_ids"], inputs["token_type_ids"], sizes=sizes)
     for number in range(sizes.layers):
@@ -35,14 +28,7 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes 
 def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[Any], *, sizes: Sizes = BASE) -> Array:
     """Add the embeddings of word, position and type, and normalise.
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    input_ids, token_type_ids
-        int32, shape (batch, 128).
-    sizes
-        Of the network.
+    `input_ids`, `token_type_ids`: int32, shape (batch, 128).
     """
     words = w["embeddings.word_embeddings.weight"][input_ids].astype(np.float64)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]].astype(np.float64)
@@ -53,18 +39,8 @@ def embed(w: Weights, input_ids: npt.NDArray[Any], token_type_ids: npt.NDArray[A
 def layer(w: Weights, name: str, x: Array, mask: npt.NDArray[Any], *, sizes: Sizes = BASE) -> Array:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 128, 768).
-    mask
-        The attention mask, shape (batch, 128): zero where a token is padding.
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, 128, 768). `mask`: the attention mask, shape (batch, 128): zero where a token is
+    padding.
     """
     context = attention(w, f"{name}.attention.self", x, mask, sizes=sizes)
     attended = dense(w, f"{name}.attention.output.dense", context)
@@ -74,13 +50,7 @@ def layer(w: Weights, name: str, x: Array, mask: npt.NDArray[Any], *, sizes: Siz
 
 
 def attention(w: Weights, name: str, x: Array, mask: npt.NDArray[Any], *, sizes: Sizes = BASE) -> Array:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w, name, x, mask, sizes
-        As in `layer`.
-    """
+    """Let every token look at the tokens that are not padding."""
     query, key, value = (heads(dense(w, f"{name}.{part}", x), sizes.heads) for part in ("query", "key", "value"))
     scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(sizes.head)  # (batch, heads, from, to)
     scores = np.where(mask[:, None, None, :] != 0, scores, -np.inf)
@@ -89,45 +59,19 @@ def attention(w: Weights, name: str, x: Array, mask: npt.NDArray[Any], *, sizes:
 
 
 def heads(x: Array, count: int = HEADS) -> Array:
-    """Split (batch, sequence, hidden) into (batch, heads, sequence, head).
-
-    Parameters
-    ----------
-    x
-        Of all heads together.
-    count
-        Heads.
-    """
+    """Split (batch, sequence, hidden) into (batch, heads, sequence, head)."""
     return x.reshape(*x.shape[:2], count, -1).transpose(0, 2, 1, 3)
 
 
 def dense(w: Weights, name: str, x: Array) -> Array:
-    """Apply a dense layer to the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, 128, fan in).
-    """
+    """Apply a dense layer to the last axis."""
     product: Array = x @ w[f"{name}.weight"].astype(np.float64, copy=False).T
     product += w[f"{name}.bias"]
     return product
 
 
 def norm(w: Weights, name: str, x: Array, epsilon: float = EPSILON) -> Array:
-    """Apply LayerNorm over the last axis.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    epsilon
-        Added to the variance.
-    """
+    """Apply LayerNorm over the last axis."""
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
     normal: Array = centred / np.sqrt(variance + epsilon)

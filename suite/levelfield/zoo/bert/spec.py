@@ -131,13 +131,7 @@ FAMILY = "BERT"
 
 
 def of_weights(name: str, sizes: Sizes) -> Model:
-    """Return the BERT of a user's own weights.
-
-    Parameters
-    ----------
-    name, sizes
-        Of the model.
-    """
+    """Return the BERT of a user's own weights."""
     tokens = (sizes.sequence,)
     return Model(
         name=name,
@@ -173,13 +167,6 @@ def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
 
     Pairs of sentences as a tokenizer gives them: [CLS] first [SEP] second [SEP], padded to 128. Lengths, the place of
     the split and the words differ between inputs; small word numbers are more frequent, as in text.
-
-    Parameters
-    ----------
-    name
-        Of the input.
-    sizes
-        Of the network. A vocabulary of fewer than 2,000 words has its own [CLS], [SEP] and first word: 1, 2 and 4.
     """
     sequence = sizes.sequence
     cls, sep, first = (CLS, SEP, FIRST_WORD) if sizes.vocabulary >= 2 * FIRST_WORD else (1, 2, 4)
@@ -204,18 +191,8 @@ def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
 def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
     """Return a training batch, in which words of each sequence are masked, chosen without regard to their place.
 
-    Parameters
-    ----------
-    inputs
-        Sequences, as `seeded_input` makes them.
-    names
-        One for each sequence.
-
-    Returns
-    -------
-    Arrays
-        The inputs with [MASK] in place of the words, and where they stood and what they were: `positions` and `labels`,
-        int32, shape (batch, 20).
+    Returns the inputs with [MASK] in place of the words, and where they stood and what they were: `positions` and
+    `labels`, int32, shape (batch, 20).
     """
     ids = inputs["input_ids"].copy()
     positions = np.empty((len(ids), MASKED), dtype=np.int32)

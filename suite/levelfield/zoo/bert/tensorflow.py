@@ -19,14 +19,7 @@ def forward(
 ) -> tf.Tensor:
     """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids, token_type_ids, attention_mask
-        int32, shape (batch, 128).
-    sizes
-        Of the network.
+    `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, 128).
     """
     words = tf.gather(w["embeddings.word_embeddings.weight"], input_ids)
     positions = w["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
@@ -41,18 +34,8 @@ def forward(
 def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
     """Apply attention and the two-layer network, each added to its input and normalised after (post-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 128, 768).
-    mask
-        What is added to the scores, or where they count, shape (batch, 1, 1, 128).
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, 128, 768). `mask`: what is added to the scores, or where they count, shape (batch,
+    1, 1, 128).
     """
     context = attention(w, f"{name}.attention.self", x, mask, sizes=sizes)
     attended = dense(w, f"{name}.attention.output.dense", context)
@@ -62,13 +45,7 @@ def layer(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor, *, sizes: Size
 
 
 def attention(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
-    """Let every token look at the tokens that are not padding.
-
-    Parameters
-    ----------
-    w, name, x, mask, sizes
-        As in `layer`.
-    """
+    """Let every token look at the tokens that are not padding."""
     query, key, value = (heads(dense(w, f"{name}.{part}", x), sizes.heads) for part in ("query", "key", "value"))
     scores = tf.matmul(query, key, transpose_b=True) * (1 / math.sqrt(sizes.head))  # (batch, heads, from, to)
     context = tf.matmul(tf.nn.softmax(scores + mask), value)
@@ -76,45 +53,19 @@ def attention(w: Variables, name: str, x: tf.Tensor, mask: tf.Tensor, *, sizes: 
 
 
 def heads(x: tf.Tensor, count: int = HEADS) -> tf.Tensor:
-    """Split (batch, sequence, hidden) into (batch, heads, sequence, head).
-
-    Parameters
-    ----------
-    x
-        Of all heads together.
-    count
-        Heads.
-    """
+    """Split (batch, sequence, hidden) into (batch, heads, sequence, head)."""
     return tf.transpose(tf.reshape(x, [*x.shape[:2], count, x.shape[2] // count]), [0, 2, 1, 3])
 
 
 def dense(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply a dense layer to the last axis, as one product of two matrices.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, 128, fan in).
-    """
+    """Apply a dense layer to the last axis, as one product of two matrices."""
     flat = tf.reshape(x, [-1, x.shape[-1]])
     out = tf.nn.bias_add(tf.matmul(flat, w[f"{name}.weight"]), w[f"{name}.bias"])
     return tf.reshape(out, [*x.shape[:-1], out.shape[-1]])
 
 
 def norm(w: Variables, name: str, x: tf.Tensor, epsilon: float = EPSILON) -> tf.Tensor:
-    """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    epsilon
-        Added to the variance.
-    """
+    """Apply LayerNorm over the last axis (768), in float32, whatever the precision, as Keras has it."""
     wide = tf.cast(x, tf.float32)
     mean, variance = tf.nn.moments(wide, [-1], keepdims=True)
     bias, weight = (tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("bias", "weight"))
@@ -132,18 +83,8 @@ def loss(
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    statistics
-        Running statistics: there are none.
-    input_ids, token_type_ids, attention_mask
-        As in `forward`.
-    positions
-        Where words are masked, int32, shape (batch, 20).
-    labels
-        The words that stood there, int32, shape (batch, 20).
+    `positions`: where words are masked, int32, shape (batch, 20). `labels`: the words that stood there, int32, shape
+    (batch, 20).
     """
     del statistics  # there are none
     hidden = forward(w, input_ids, token_type_ids, attention_mask)

@@ -25,10 +25,7 @@ class BERT(nn.Module):  # type: ignore[misc,unused-ignore]
     ) -> torch.Tensor:
         """Compute `last_hidden_state`, shape (batch, 128, 768), from three int32 inputs of shape (batch, 128).
 
-        Parameters
-        ----------
-        input_ids, token_type_ids, attention_mask
-            int32, shape (batch, 128).
+        `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, 128).
         """
         x = self.embeddings(input_ids, token_type_ids)
         # Added to the scores. One float mask for all layers: a boolean one is converted, and guarded, in each.
@@ -51,10 +48,7 @@ class Embeddings(nn.Module):  # type: ignore[misc,unused-ignore]
     def forward(self, input_ids: torch.Tensor, token_type_ids: torch.Tensor) -> torch.Tensor:
         """Return the first hidden state, shape (batch, sequence, hidden).
 
-        Parameters
-        ----------
-        input_ids, token_type_ids
-            int32, shape (batch, 128).
+        `input_ids`, `token_type_ids`: int32, shape (batch, 128).
         """
         positions = self.position_embeddings.weight[: input_ids.shape[1]]
         return self.LayerNorm(self.word_embeddings(input_ids) + positions + self.token_type_embeddings(token_type_ids))
@@ -75,12 +69,7 @@ class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the next hidden state, shape (batch, sequence, hidden).
 
-        Parameters
-        ----------
-        x
-            Hidden state, shape (batch, 128, 768).
-        mask
-            What is added to the scores, shape (batch, 1, 1, 128).
+        `x`: hidden state, shape (batch, 128, 768). `mask`: what is added to the scores, shape (batch, 1, 1, 128).
         """
         x = self.attention.output(self.attention.self(x, mask), x)
         return self.output(functional.gelu(self.intermediate.dense(x)), x)
@@ -97,13 +86,7 @@ class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
         self.value = nn.Linear(sizes.hidden, sizes.hidden)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the context, shape (batch, sequence, hidden).
-
-        Parameters
-        ----------
-        x, mask
-            As in `Layer.forward`.
-        """
+        """Return the context, shape (batch, sequence, hidden)."""
         split = (*x.shape[:2], self.heads, x.shape[2] // self.heads)
         query, key, value = (part(x).view(split).transpose(1, 2) for part in (self.query, self.key, self.value))
         context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
@@ -121,12 +104,7 @@ class Output(nn.Module):  # type: ignore[misc,unused-ignore]
     def forward(self, x: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
         """Return the normalised sum, shape (batch, sequence, hidden).
 
-        Parameters
-        ----------
-        x
-            Shape (batch, 128, fan in).
-        residual
-            What is added, shape (batch, 128, 768).
+        `residual`: what is added, shape (batch, 128, 768).
         """
         return self.LayerNorm(self.dense(x) + residual)
 
@@ -151,16 +129,8 @@ def loss(
 ) -> torch.Tensor:
     """Compute cross-entropy over the vocabulary, mean over the masked words; the head is the table of embeddings.
 
-    Parameters
-    ----------
-    network
-        The network, in training mode.
-    input_ids, token_type_ids, attention_mask
-        As in `BERT.forward`.
-    positions
-        Where words are masked, int32, shape (batch, 20).
-    labels
-        The words that stood there, int32, shape (batch, 20).
+    `positions`: where words are masked, int32, shape (batch, 20). `labels`: the words that stood there, int32, shape
+    (batch, 20).
     """
     hidden = network(input_ids, token_type_ids, attention_mask)
     rows = torch.arange(len(hidden), device=hidden.device)[:, None]

@@ -12,13 +12,7 @@ from levelfield.zoo.weights import Arrays
 
 
 def build(model: Model, weights: Arrays) -> torch.nn.Module:
-    """Return the network with these weights; the library chooses how attention is computed.
-
-    Parameters
-    ----------
-    model, weights
-        Of the zoo: its sizes, and arrays by the names of its parameters.
-    """
+    """Return the network with these weights; the library chooses how attention is computed."""
     config = configuration(model.sizes if isinstance(model.sizes, Sizes) else BASE)
     network = filled(lambda each: BertModel(each, add_pooling_layer=False), config, weights, {})
     return Answering(
@@ -27,15 +21,7 @@ def build(model: Model, weights: Arrays) -> torch.nn.Module:
 
 
 def configuration(sizes: Sizes, *, labels: int = 2) -> BertConfig:
-    """Return the library's configuration of a network.
-
-    Parameters
-    ----------
-    sizes
-        Of the network.
-    labels
-        Outputs of its head, where it has one.
-    """
+    """Return the library's configuration of a network."""
     return BertConfig(
         vocab_size=sizes.vocabulary,
         hidden_size=sizes.hidden,

@@ -19,14 +19,7 @@ def forward(
 ) -> jax.Array:
     """Compute what the head whose weights are there gives: (batch, sequence, 2), or (batch, classes).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids, token_type_ids, attention_mask
-        int32, shape (batch, sequence).
-    sizes
-        Of the network.
+    `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, sequence).
     """
     hidden = bert.forward(w, input_ids, token_type_ids, attention_mask, sizes=sizes)
     if f"{ANSWERS}.weight" in w:

@@ -16,14 +16,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
     """Compute what the head whose weights are there gives: (batch, sequence, 2), or (batch, classes).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    inputs
-        `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, sequence).
-    sizes
-        Of the network.
+    `inputs`: `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, sequence).
     """
     hidden = bert.forward(w, inputs, sizes=sizes)
     if f"{ANSWERS}.weight" in w:

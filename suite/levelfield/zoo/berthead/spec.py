@@ -46,13 +46,7 @@ def _dense(name: str, fan_in: int, fan_out: int) -> tuple[Parameter, ...]:
 
 
 def of_weights(name: str, sizes: Sizes) -> Model:
-    """Return the BERT with a head of these sizes.
-
-    Parameters
-    ----------
-    name, sizes
-        Of the model.
-    """
+    """Return the BERT with a head of these sizes."""
     encoder = bert.of_weights(name, sizes)
     if sizes.classes:
         title, kind = f"classifier of {sizes.classes}" if sizes.classes > 1 else "scores", "SequenceClassification"
@@ -88,15 +82,7 @@ MODELS = (
 
 
 def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
-    """Return the input of that name: pairs of texts as BERT's are, of the network's own length.
-
-    Parameters
-    ----------
-    name
-        Of the input.
-    sizes
-        Of the network.
-    """
+    """Return the input of that name: pairs of texts as BERT's are, of the network's own length."""
     return bert.seeded_input(name, sizes=sizes)
 
 

@@ -20,10 +20,7 @@ class Answering(BERT):
     ) -> torch.Tensor:
         """Compute `begin_and_end`, shape (batch, sequence, 2).
 
-        Parameters
-        ----------
-        input_ids, token_type_ids, attention_mask
-            int32, shape (batch, sequence).
+        `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, sequence).
         """
         return self.qa_outputs(super().forward(input_ids, token_type_ids, attention_mask))
 
@@ -42,10 +39,7 @@ class Classifying(BERT):
     ) -> torch.Tensor:
         """Compute `logits`, shape (batch, classes).
 
-        Parameters
-        ----------
-        input_ids, token_type_ids, attention_mask
-            int32, shape (batch, sequence).
+        `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, sequence).
         """
         first = super().forward(input_ids, token_type_ids, attention_mask)[:, 0]
         return self.classifier(torch.tanh(self.pooler.dense(first)))

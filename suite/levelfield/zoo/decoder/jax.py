@@ -15,14 +15,7 @@ Rotation = tuple[jax.Array, jax.Array]
 def forward(w: Tensors, input_ids: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Compute `logits` of the token that follows the last, shape (batch, 8192).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids
-        int32, shape (batch, tokens).
-    sizes
-        Of the network.
+    `input_ids`: int32, shape (batch, tokens).
     """
     return cached(w, input_ids, jnp.int32(0), None, sizes=sizes)[0]
 
@@ -32,18 +25,8 @@ def cached(
 ) -> tuple[jax.Array, Caches]:
     """Compute `logits` of the token that follows the last, shape (batch, 8192), and return the new caches.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids
-        int32, shape (batch, tokens).
-    start
-        Position of the first of these tokens, int32.
-    caches
-        What was kept of the tokens before; None: there were none, and nothing is kept.
-    sizes
-        Of the network.
+    `input_ids`: int32, shape (batch, tokens). `caches`: what was kept of the tokens before; None: there were none, and
+    nothing is kept.
     """
     x = w["model.embed_tokens.weight"][input_ids]
     positions = start + jnp.arange(input_ids.shape[1])
@@ -72,24 +55,8 @@ def layer(
 ) -> tuple[jax.Array, Caches]:
     """Apply attention and the gated network, each to its normalised input, and add that input (pre-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, tokens, 512).
-    mask
-        Where a token may look, shape (1, 1, tokens, tokens seen).
-    rotation
-        Of the tokens' positions.
-    start
-        Position of the first token.
-    caches
-        Key and value of this layer; None: nothing is kept.
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, tokens, 512). `mask`: where a token may look, shape (1, 1, tokens, tokens seen).
+    `caches`: key and value of this layer; None: nothing is kept.
     """
     normal = norm(w, f"{name}.input_layernorm", x, sizes.epsilon)
     attended, kept = attention(w, f"{name}.self_attn", normal, mask, rotation, start, caches, sizes=sizes)
@@ -110,13 +77,7 @@ def attention(
     *,
     sizes: Sizes = BASE,
 ) -> tuple[jax.Array, Caches]:
-    """Let every token look at itself and the tokens before it.
-
-    Parameters
-    ----------
-    w, name, x, mask, rotation, start, caches, sizes
-        As in `layer`.
-    """
+    """Let every token look at itself and the tokens before it."""
     query, key, value = ((x @ w[f"{name}.{part}_proj.weight"]).reshape(*x.shape[:2], -1, sizes.head) for part in "qkv")
     query, key = turned(query, rotation), turned(key, rotation)
     kept: Caches = []
@@ -128,44 +89,20 @@ def attention(
 
 
 def turned(x: jax.Array, rotation: Rotation) -> jax.Array:
-    """Turn queries or keys by the positions of their tokens.
-
-    Parameters
-    ----------
-    x
-        Shape (batch, tokens, heads, 64).
-    rotation
-        Of the tokens' positions.
-    """
+    """Turn queries or keys by the positions of their tokens."""
     cosine, sine = rotation
     first, second = jnp.split(x, 2, axis=-1)
     return x * cosine + jnp.concatenate([-second, first], axis=-1) * sine
 
 
 def norm(w: Tensors, name: str, x: jax.Array, epsilon: float = EPSILON) -> jax.Array:
-    """Divide by the root of the mean square over the last axis, in float32, whatever the precision (RMSNorm).
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    epsilon
-        Added to the mean square.
-    """
+    """Divide by the root of the mean square over the last axis, in float32, whatever the precision (RMSNorm)."""
     wide = x.astype(jnp.float32)
     normal = wide * jax.lax.rsqrt((wide * wide).mean(axis=-1, keepdims=True) + epsilon)
     return normal.astype(x.dtype) * w[f"{name}.weight"]
 
 
 def empty(batch: int, *, sizes: Sizes = BASE) -> Caches:
-    """Return caches of a batch in which nothing stands.
-
-    Parameters
-    ----------
-    batch
-        Sequences.
-    sizes
-        Of the network.
-    """
+    """Return caches of a batch in which nothing stands."""
     shape = (batch, sizes.context, sizes.key_heads, sizes.head)
     return [jnp.zeros(shape, jnp.float32) for _ in range(2 * sizes.layers)]

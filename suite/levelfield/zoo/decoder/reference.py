@@ -17,14 +17,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
     """Compute `logits` of the token that follows the last, shape (batch, 8192).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    inputs
-        `input_ids`, int32, shape (batch, 128).
-    sizes
-        Of the network.
+    `inputs`: `input_ids`, int32, shape (batch, 128).
     """
     return logits(w, inputs["input_ids"], inputs["input_ids"].shape[1] - 1, sizes=sizes)[:, 0]
 
@@ -32,20 +25,7 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes 
 def logits(w: Weights, input_ids: npt.NDArray[Any], first: int, *, sizes: Sizes = BASE) -> Array:
     """Compute the logits of what follows each token from one on, all tokens at once: what a cache must not change.
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    input_ids
-        int32, shape (batch, tokens), 512 tokens at the most.
-    first
-        Index of the first token whose logits are returned.
-    sizes
-        Of the network.
-
-    Returns
-    -------
-    ndarray of float64, shape (batch, tokens − first, 8192)
+    `input_ids`: int32, shape (batch, tokens), 512 tokens at the most.
     """
     x = w["model.embed_tokens.weight"][input_ids].astype(np.float64)
     for number in range(sizes.layers):
@@ -56,16 +36,7 @@ def logits(w: Weights, input_ids: npt.NDArray[Any], first: int, *, sizes: Sizes 
 def layer(w: Weights, name: str, x: Array, *, sizes: Sizes = BASE) -> Array:
     """Apply attention and the gated network, each to its normalised input, and add that input (pre-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, tokens, 512).
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, tokens, 512).
     """
     x = x + attention(w, f"{name}.self_attn", norm(w, f"{name}.input_layernorm", x, sizes.epsilon), sizes=sizes)
     normal = norm(w, f"{name}.post_attention_layernorm", x, sizes.epsilon)
@@ -75,13 +46,7 @@ def layer(w: Weights, name: str, x: Array, *, sizes: Sizes = BASE) -> Array:
 
 
 def attention(w: Weights, name: str, x: Array, *, sizes: Sizes = BASE) -> Array:
-    """Let every token look at itself and the tokens before it.
-
-    Parameters
-    ----------
-    w, name, x, sizes
-        As in `layer`.
-    """
+    """Let every token look at itself and the tokens before it."""
     batch, tokens = x.shape[:2]
     query, key, value = (heads(dense(w, f"{name}.{part}_proj", x), sizes.head) for part in ("q", "k", "v"))
     query, key = turned(query, sizes), turned(key, sizes)
@@ -93,58 +58,24 @@ def attention(w: Weights, name: str, x: Array, *, sizes: Sizes = BASE) -> Array:
 
 
 def heads(x: Array, width: int) -> Array:
-    """Split (batch, tokens, heads × width) into (batch, heads, tokens, width).
-
-    Parameters
-    ----------
-    x
-        Of all heads together.
-    width
-        Of one.
-    """
+    """Split (batch, tokens, heads × width) into (batch, heads, tokens, width)."""
     return x.reshape(*x.shape[:2], -1, width).transpose(0, 2, 1, 3)
 
 
 def turned(x: Array, sizes: Sizes = BASE) -> Array:
-    """Turn queries or keys by the positions of their tokens.
-
-    Parameters
-    ----------
-    x
-        Shape (batch, heads, tokens, 64).
-    sizes
-        Of the network.
-    """
+    """Turn queries or keys by the positions of their tokens."""
     cosine, sine = (table[: x.shape[2]] for table in rotations(sizes))
     half = sizes.head // 2
     return x * cosine + np.concatenate([-x[..., half:], x[..., :half]], axis=-1) * sine
 
 
 def dense(w: Weights, name: str, x: Array) -> Array:
-    """Apply a dense layer without a bias to the last axis.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, tokens, fan in).
-    """
+    """Apply a dense layer without a bias to the last axis."""
     product: Array = x @ w[f"{name}.weight"].astype(np.float64, copy=False).T
     return product
 
 
 def norm(w: Weights, name: str, x: Array, epsilon: float = EPSILON) -> Array:
-    """Divide by the root of the mean square over the last axis (RMSNorm).
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    epsilon
-        Added to the mean square.
-    """
+    """Divide by the root of the mean square over the last axis (RMSNorm)."""
     normal: Array = x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + epsilon) * w[f"{name}.weight"]
     return normal

@@ -141,13 +141,7 @@ FAMILY = "Llama"
 
 
 def of_weights(name: str, sizes: Sizes) -> Model:
-    """Return the Llama of a user's own weights.
-
-    Parameters
-    ----------
-    name, sizes
-        Of the model. It is asked at half of the depths where its context is too short for the usual ones.
-    """
+    """Return the Llama of a user's own weights."""
     depth = min(128, sizes.context // 4)
     longer = min(384, 3 * sizes.context // 8)
     return Model(
@@ -171,15 +165,7 @@ def of_weights(name: str, sizes: Sizes) -> Model:
 
 
 def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
-    """Return the input of that name: `input_ids`, int32, shape (128,).
-
-    Parameters
-    ----------
-    name
-        Of the input.
-    sizes
-        Of the network.
-    """
+    """Return the input of that name: `input_ids`, int32, shape (128,)."""
     return {"input_ids": seeded_tokens(name, sizes.prompt, sizes=sizes)}
 
 
@@ -187,15 +173,6 @@ def seeded_tokens(name: str, count: int, *, sizes: Sizes = BASE) -> npt.NDArray[
     """Return the first `count` tokens of a name's sequence, int32.
 
     Small token numbers are more frequent, as in text: u² for a uniform u, in integers.
-
-    Parameters
-    ----------
-    name
-        Of the sequence.
-    count
-        How many; a longer sequence begins with the shorter one.
-    sizes
-        Of the network.
     """
     draws = bits.integers(name, count)  # 24 bits each
     return (((draws * draws) >> 24) * sizes.vocabulary >> 24).astype(np.int32)
@@ -206,11 +183,6 @@ def rotations(sizes: Sizes = BASE) -> tuple[npt.NDArray[np.float64], npt.NDArray
 
     Angle *i* of a head is position × θ^(−2i/64), and stands at *i* and at *i* + 32, which are turned together: the
     order of transformers (https://arxiv.org/abs/2104.09864, equation 34, has the pairs side by side).
-
-    Parameters
-    ----------
-    sizes
-        Of the network.
     """
     frequencies = sizes.theta ** (-np.arange(0, sizes.head, 2) / sizes.head)
     angles = np.tile(np.arange(sizes.context)[:, None] * _stretched(frequencies, sizes), 2)
@@ -235,28 +207,12 @@ def layers(*, sizes: Sizes = BASE) -> tuple[Layer, ...]:
 
     Only the last token reaches the head. Of attention all pairs of tokens are counted, as its products are computed,
     though half are masked.
-
-    Parameters
-    ----------
-    sizes
-        Of the network.
     """
     return cached_layers(sizes.prompt, sizes.prompt, sizes=sizes)
 
 
 def cached_layers(tokens: int, depth: int, *, sizes: Sizes = BASE) -> tuple[Layer, ...]:
-    """Return the layers of one call that reads a KV cache.
-
-    Parameters
-    ----------
-    tokens
-        That the call computes.
-    depth
-        Tokens whose keys and values are read, those of the call among them. Keys and values that a backend reads
-        beyond them, since its cache has a fixed size, are not counted: no arithmetic needs them.
-    sizes
-        Of the network.
-    """
+    """Return the layers of one call that reads a KV cache."""
     # Of the table only the rows of the input are read: they count as activations.
     lookup = Layer("model.embed_tokens", "lookup", 0, 0, tokens * sizes.hidden, tokens * sizes.hidden)
     blocks = (part for at in range(sizes.layers) for part in _layer(f"model.layers.{at}", tokens, depth, sizes))

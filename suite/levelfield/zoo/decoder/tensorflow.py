@@ -16,14 +16,7 @@ Rotation = tuple[tf.Tensor, tf.Tensor]
 def forward(w: Variables, input_ids: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
     """Compute `logits` of the token that follows the last, shape (batch, 8192).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids
-        int32, shape (batch, tokens).
-    sizes
-        Of the network.
+    `input_ids`: int32, shape (batch, tokens).
     """
     return cached(w, input_ids, tf.range(input_ids.shape[1]), None, sizes=sizes)
 
@@ -33,18 +26,8 @@ def cached(
 ) -> tf.Tensor:
     """Compute `logits` of the token that follows the last, shape (batch, 8192), and keep keys and values.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids
-        int32, shape (batch, tokens).
-    positions
-        Of these tokens, one after the other: int32, shape (tokens,).
-    caches
-        What was kept of the tokens before, which these are added to; None: nothing is kept.
-    sizes
-        Of the network.
+    `input_ids`: int32, shape (batch, tokens). `positions`: of these tokens, one after the other: int32, shape
+    (tokens,). `caches`: what was kept of the tokens before, which these are added to; None: nothing is kept.
     """
     x = tf.gather(w["model.embed_tokens.weight"], input_ids)
     seen = tf.range(sizes.context) if caches is not None else positions
@@ -71,24 +54,8 @@ def layer(
 ) -> tf.Tensor:
     """Apply attention and the gated network, each to its normalised input, and add that input (pre-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, tokens, 512).
-    mask
-        What is added to the scores, shape (4 × tokens, tokens seen).
-    rotation
-        Of the tokens' positions.
-    positions
-        Of the tokens.
-    caches
-        Key and value of this layer; None: nothing is kept.
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, tokens, 512). `mask`: what is added to the scores, shape (4 × tokens, tokens seen).
+    `caches`: key and value of this layer; None: nothing is kept.
     """
     normal = norm(w, f"{name}.input_layernorm", x, sizes.epsilon)
     x = x + attention(w, f"{name}.self_attn", normal, mask, rotation, positions, caches, sizes=sizes)
@@ -108,13 +75,7 @@ def attention(
     *,
     sizes: Sizes = BASE,
 ) -> tf.Tensor:
-    """Let every token look at itself and the tokens before it.
-
-    Parameters
-    ----------
-    w, name, x, mask, rotation, positions, caches, sizes
-        As in `layer`.
-    """
+    """Let every token look at itself and the tokens before it."""
     batch, tokens = x.shape[:2]
     query, key, value = (heads(dense(w, f"{name}.{part}_proj", x), sizes.head) for part in "qkv")
     key = turned(key, rotation)
@@ -131,14 +92,7 @@ def attention(
 def extended(cache: tf.Variable, positions: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
     """Write keys or values into a cache, and return all there are.
 
-    Parameters
-    ----------
-    cache
-        Shape (batch, 2, 512, 64).
-    positions
-        Where they stand, shape (tokens,).
-    new
-        Shape (batch, 2, tokens, 64).
+    `positions`: where they stand, shape (tokens,).
     """
     batch, key_heads, tokens, _ = new.shape
     grid = tf.meshgrid(tf.range(batch), tf.range(key_heads), positions, indexing="ij")
@@ -147,74 +101,32 @@ def extended(cache: tf.Variable, positions: tf.Tensor, new: tf.Tensor) -> tf.Ten
 
 
 def heads(x: tf.Tensor, width: int) -> tf.Tensor:
-    """Split (batch, tokens, heads × width) into (batch, heads, tokens, width).
-
-    Parameters
-    ----------
-    x
-        Of all heads together.
-    width
-        Of one.
-    """
+    """Split (batch, tokens, heads × width) into (batch, heads, tokens, width)."""
     return tf.transpose(tf.reshape(x, [*x.shape[:2], -1, width]), [0, 2, 1, 3])
 
 
 def turned(x: tf.Tensor, rotation: Rotation) -> tf.Tensor:
-    """Turn queries or keys by the positions of their tokens.
-
-    Parameters
-    ----------
-    x
-        Shape (batch, heads, tokens, 64).
-    rotation
-        Of the tokens' positions.
-    """
+    """Turn queries or keys by the positions of their tokens."""
     cosine, sine = rotation
     first, second = tf.split(x, 2, axis=-1)
     return x * cosine + tf.concat([-second, first], axis=-1) * sine
 
 
 def dense(w: Variables, name: str, x: tf.Tensor) -> tf.Tensor:
-    """Apply a dense layer without a bias to the last axis, as one product of two matrices.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, …, fan in).
-    """
+    """Apply a dense layer without a bias to the last axis, as one product of two matrices."""
     flat = tf.reshape(x, [-1, x.shape[-1]])
     out = tf.matmul(flat, w[f"{name}.weight"])
     return tf.reshape(out, [*x.shape[:-1], out.shape[-1]])
 
 
 def norm(w: Variables, name: str, x: tf.Tensor, epsilon: float = EPSILON) -> tf.Tensor:
-    """Divide by the root of the mean square over the last axis, in float32, whatever the precision (RMSNorm).
-
-    Parameters
-    ----------
-    w, name, x
-        As in `layer`.
-    epsilon
-        Added to the mean square.
-    """
+    """Divide by the root of the mean square over the last axis, in float32, whatever the precision (RMSNorm)."""
     wide = tf.cast(x, tf.float32)
     normal = wide * tf.math.rsqrt(tf.reduce_mean(wide * wide, axis=-1, keepdims=True) + epsilon)
     return tf.cast(normal, x.dtype) * tf.cast(w[f"{name}.weight"], x.dtype)
 
 
 def empty(batch: int, *, sizes: Sizes = BASE) -> Caches:
-    """Return caches of a batch in which nothing stands.
-
-    Parameters
-    ----------
-    batch
-        Sequences.
-    sizes
-        Of the network.
-    """
+    """Return caches of a batch in which nothing stands."""
     shape = [batch, sizes.key_heads, sizes.context, sizes.head]
     return [tf.Variable(tf.zeros(shape), trainable=False) for _ in range(2 * sizes.layers)]

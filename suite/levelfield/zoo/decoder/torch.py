@@ -30,10 +30,7 @@ class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
         """Compute `logits` of the token that follows the last, shape (batch, 8192).
 
-        Parameters
-        ----------
-        input_ids
-            int32, shape (batch, tokens).
+        `input_ids`: int32, shape (batch, tokens).
         """
         positions = torch.arange(input_ids.shape[1], device=input_ids.device)
         return self.cached(input_ids, positions, None)
@@ -43,17 +40,10 @@ class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
     ) -> torch.Tensor:
         """Compute `logits` of the token that follows the last, shape (batch, 8192), and keep keys and values.
 
-        Parameters
-        ----------
-        input_ids
-            int32, shape (batch, tokens).
-        positions
-            Of these tokens, one after the other: int64, shape (tokens,).
-        caches
-            Key and value of every layer, each of shape (batch, 2, 512, 64): what stands there for positions before
-            these is read, and that of these is written. None: these tokens see each other alone, and nothing is kept.
-        in_place
-            Write into the tensors; else the entries of `caches` are replaced.
+        `input_ids`: int32, shape (batch, tokens). `positions`: of these tokens, one after the other: int64, shape
+        (tokens,). `caches`: key and value of every layer, each of shape (batch, 2, 512, 64): what stands there for
+        positions before these is read, and that of these is written. None: these tokens see each other alone, and
+        nothing is kept.
         """
         renewed = None if in_place else _replaced
         seen = torch.arange(self.context, device=positions.device) if caches is not None else positions
@@ -62,13 +52,8 @@ class Decoder(nn.Module):  # type: ignore[misc,unused-ignore]
     def grown(self, input_ids: torch.Tensor, positions: torch.Tensor, caches: "Caches") -> torch.Tensor:
         """Do as `cached` does, with caches that are as long as what is in them.
 
-        Parameters
-        ----------
-        input_ids, positions
-            As in `cached`; the first position is the caches' length.
-        caches
-            Key and value of every layer, each of shape (batch, 2, tokens so far, 64); longer ones take their place in
-            the list.
+        `caches`: key and value of every layer, each of shape (batch, 2, tokens so far, 64); longer ones take their
+        place in the list.
         """
         length = caches[0].shape[2] + input_ids.shape[1]
         seen = torch.arange(length, device=positions.device)
@@ -162,16 +147,7 @@ class Layer(nn.Module):  # type: ignore[misc,unused-ignore]
     def forward(self, x: torch.Tensor, mask: torch.Tensor, rotation: Rotation, store: _Store) -> torch.Tensor:
         """Return the next hidden state, shape (batch, tokens, 512), from one of that shape.
 
-        Parameters
-        ----------
-        x
-            Hidden state.
-        mask
-            What is added to the scores, shape (4 × tokens, tokens seen).
-        rotation
-            Of the tokens' positions.
-        store
-            Where keys and values are kept.
+        `mask`: what is added to the scores, shape (4 × tokens, tokens seen).
         """
         x = x + self.self_attn(self.input_layernorm(x), mask, rotation, store)
         return x + self.mlp(self.post_attention_layernorm(x))
@@ -189,13 +165,7 @@ class Attention(nn.Module):  # type: ignore[misc,unused-ignore]
         self.o_proj = _dense(sizes.heads * sizes.head, sizes.hidden)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor, rotation: Rotation, store: _Store) -> torch.Tensor:
-        """Return what attention adds to the hidden state, shape (batch, tokens, 512).
-
-        Parameters
-        ----------
-        x, mask, rotation, store
-            As in `Layer.forward`.
-        """
+        """Return what attention adds to the hidden state, shape (batch, tokens, 512)."""
         batch, tokens = x.shape[:2]
         query, key, value = (
             part(x).view(batch, tokens, -1, self.head).transpose(1, 2)
@@ -236,15 +206,7 @@ class Cached(nn.Module):  # type: ignore[misc,unused-ignore]
         self.network = network
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, *caches: torch.Tensor) -> list[torch.Tensor]:
-        """Return `logits` and the new caches.
-
-        Parameters
-        ----------
-        input_ids, positions
-            As in `Decoder.cached`.
-        *caches
-            Key and value of every layer, in turn.
-        """
+        """Return `logits` and the new caches."""
         kept = list(caches)
         logits = self.network.cached(input_ids, positions, kept, in_place=False)
         return [logits, *kept]
@@ -254,15 +216,7 @@ class Grown(Cached):
     """The same with caches that grow."""
 
     def forward(self, input_ids: torch.Tensor, positions: torch.Tensor, *caches: torch.Tensor) -> list[torch.Tensor]:
-        """Return `logits` and the new caches.
-
-        Parameters
-        ----------
-        input_ids, positions
-            As in `Decoder.grown`.
-        *caches
-            Key and value of every layer, in turn.
-        """
+        """Return `logits` and the new caches."""
         kept = list(caches)
         logits = self.network.grown(input_ids, positions, kept)
         return [logits, *kept]

@@ -10,13 +10,7 @@ from levelfield.zoo.weights import Arrays
 
 
 def build(model: Model, weights: Arrays) -> torch.nn.Module:
-    """Return the network with these weights; the library chooses how attention is computed.
-
-    Parameters
-    ----------
-    model, weights
-        Of the zoo: its sizes, and arrays by the names of its parameters.
-    """
+    """Return the network with these weights; the library chooses how attention is computed."""
     sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
     rotary: dict[str, object] = {"rope_type": "default", "rope_theta": sizes.theta}
     if sizes.stretch != 1:

@@ -41,17 +41,8 @@ class Split(NamedTuple):
 def load(model: Model, path: Path | None = None) -> Split:
     """Return the digits in the shape of a model's only input.
 
-    Parameters
-    ----------
-    model
-        Its input has 64 numbers an image.
-    path
-        The file; the one that travels with the tool where None.
-
-    Raises
-    ------
-    ValueError
-        If the file is missing, or is not the one that was published.
+    `path`: the file; the one that travels with the tool where None. Raises ValueError: if the file is missing, or is
+    not the one that was published.
     """
     (only,) = model.inputs
     if math.prod(only.shape) != PIXELS:
@@ -87,15 +78,7 @@ def _table(path: Path) -> npt.NDArray[np.int64]:
 
 
 def order(name: str, count: int) -> npt.NDArray[np.int64]:
-    """Return 0 … `count` - 1 in a random order that belongs to a name.
-
-    Parameters
-    ----------
-    name
-        Name of the stream.
-    count
-        How many.
-    """
+    """Return 0 … `count` - 1 in a random order that belongs to a name."""
     return np.argsort(bits.words(name, count), kind="stable")
 
 
@@ -103,13 +86,6 @@ def schedule(seed: int, steps: int, batch: int) -> npt.NDArray[np.int32]:
     """Return which images each step is trained on, shape (steps, batch).
 
     Every epoch has an order of its own; what is left over after its last whole batch is left out of it.
-
-    Parameters
-    ----------
-    seed
-        Another one, another order.
-    steps, batch
-        Shape of the result.
     """
     items = ITEMS - TESTED
     epochs = (order(f"{SEED}/digits/order/{seed}/{epoch}", items) for epoch in range(-(-steps // (items // batch))))
@@ -120,12 +96,7 @@ def schedule(seed: int, steps: int, batch: int) -> npt.NDArray[np.int32]:
 def batches(data: Arrays, chosen: npt.NDArray[np.int32]) -> Iterator[Arrays]:
     """Go through a schedule: each row becomes a batch, in new memory, C order.
 
-    Parameters
-    ----------
-    data
-        Images and labels that are trained on.
-    chosen
-        A schedule: images of every step, shape (steps, batch).
+    `chosen`: a schedule: images of every step, shape (steps, batch).
     """
     for row in chosen:
         yield {name: np.ascontiguousarray(array[row]) for name, array in data.items()}
@@ -134,12 +105,7 @@ def batches(data: Arrays, chosen: npt.NDArray[np.int32]) -> Iterator[Arrays]:
 def inputs_sha256(split: Split, chosen: npt.NDArray[np.int32] | None = None) -> str:
     """Return the digest of everything that is trained on and tested with, and of the order where one is given.
 
-    Parameters
-    ----------
-    split
-        Images and labels.
-    chosen
-        The schedule of a training; None: it is left out.
+    `chosen`: the schedule of a training; None: it is left out.
     """
     named = {f"train {name}": array for name, array in split.train.items()}
     named |= {f"test {name}": array for name, array in split.test.items()}

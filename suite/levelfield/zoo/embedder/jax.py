@@ -19,14 +19,7 @@ def forward(
 ) -> jax.Array:
     """Compute `sentence_embedding`, shape (batch, 768), of unit length, from three int32 inputs of shape (batch, 128).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    input_ids, token_type_ids, attention_mask
-        int32, shape (batch, 128).
-    sizes
-        Of the network.
+    `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, 128).
     """
     hidden = bert.forward(w, input_ids, token_type_ids, attention_mask, sizes=sizes)
     real = attention_mask[:, :, None].astype(hidden.dtype)

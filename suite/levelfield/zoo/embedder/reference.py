@@ -16,14 +16,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
     """Compute `sentence_embedding`, shape (batch, 768), of unit length, from three int32 inputs of shape (batch, 128).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    inputs
-        `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, 128).
-    sizes
-        Of the network.
+    `inputs`: `input_ids`, `token_type_ids` and `attention_mask`, int32, shape (batch, 128).
     """
     hidden = bert.forward(w, inputs, sizes=sizes)
     real = inputs["attention_mask"][:, :, None].astype(np.float64)

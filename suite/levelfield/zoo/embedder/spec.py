@@ -32,13 +32,7 @@ FAMILY = "Text embedder"
 
 
 def of_weights(name: str, sizes: Sizes) -> Model:
-    """Return the text embedder of a user's own weights of BERT.
-
-    Parameters
-    ----------
-    name, sizes
-        Of the model.
-    """
+    """Return the text embedder of a user's own weights of BERT."""
     return msgspec.structs.replace(
         bert.of_weights(name, sizes),
         title=f"Text embedder: BERT of {sizes.layers} layers, width {sizes.hidden}, mean pooling",
@@ -52,24 +46,10 @@ def of_weights(name: str, sizes: Sizes) -> Model:
 
 
 def seeded_input(name: str, *, sizes: Sizes = bert.BASE) -> Arrays:
-    """Return the input of that name, as BERT's are.
-
-    Parameters
-    ----------
-    name
-        Of the input.
-    sizes
-        Of the network.
-    """
+    """Return the input of that name, as BERT's are."""
     return bert.seeded_input(name, sizes=sizes)
 
 
 def layers(*, sizes: Sizes = bert.BASE) -> tuple[Layer, ...]:
-    """Return BERT's layers: the mean and the norm are no products.
-
-    Parameters
-    ----------
-    sizes
-        Of the network.
-    """
+    """Return BERT's layers: the mean and the norm are no products."""
     return bert.layers(sizes=sizes)

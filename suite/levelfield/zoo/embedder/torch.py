@@ -17,10 +17,7 @@ class Embedder(BERT):
     ) -> torch.Tensor:
         """Compute `sentence_embedding`, shape (batch, 768), of unit length.
 
-        Parameters
-        ----------
-        input_ids, token_type_ids, attention_mask
-            int32, shape (batch, 128).
+        `input_ids`, `token_type_ids`, `attention_mask`: int32, shape (batch, 128).
         """
         hidden = super().forward(input_ids, token_type_ids, attention_mask)
         real = attention_mask[:, :, None].to(hidden.dtype)

@@ -16,12 +16,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, dict[str, Array], dict[str, Array]]:
     """Compute the loss, its gradients by every weight, and no new statistics (there are none).
 
-    Parameters
-    ----------
-    w
-        Weights, float32 or float64: a matrix and a bias for each layer.
-    batch
-        `features`, shape (batch, first width), and `labels`, shape (batch,).
+    `batch`: `features`, shape (batch, first width), and `labels`, shape (batch,).
     """
     layers = len(w) // 2
     kept = [batch["features"].astype(np.float64)]  # the input of each layer

@@ -9,15 +9,7 @@ from levelfield.zoo.weights import Arrays
 
 
 def build(w: Arrays, *, logits: bool = False) -> keras.Model:
-    """Return the network with its weights: from `features` to the probability, or to the logits of several classes.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    logits
-        Whether to end with the logit in the place of the probability.
-    """
+    """Return the network with its weights: from `features` to the probability, or to the logits of several classes."""
     count = len(w) // 2
     features = x = keras.Input((w["layers.0.weight"].shape[0],), dtype="float32", name="features")
     for number in range(count):
@@ -33,11 +25,6 @@ def trainable(w: Arrays) -> tuple[keras.Model, keras.Model, Any]:
     """Return the network that is trained, the one that answers with the same variables, and the loss.
 
     The loss is computed from the logits: from probabilities it would lose digits where they saturate.
-
-    Parameters
-    ----------
-    w
-        As in `build`.
     """
     network = build(w, logits=True)
     if network.output.shape[1] > 1:

@@ -14,12 +14,7 @@ LAYERS = len(WIDTHS) - 1
 def forward(weights: Mapping[str, npt.NDArray[Any]], inputs: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
     """Compute the probability, shape (batch, 1), from `features`, shape (batch, 200).
 
-    Parameters
-    ----------
-    weights
-        Weights by name, in the shapes of the specification.
-    inputs
-        `features`, float32, shape (batch, 200).
+    `inputs`: `features`, float32, shape (batch, 200).
     """
     x = inputs["features"].astype(np.float64)
     for layer in range(LAYERS - 1):
@@ -30,14 +25,7 @@ def forward(weights: Mapping[str, npt.NDArray[Any]], inputs: Mapping[str, npt.ND
 def dense(weights: Mapping[str, npt.NDArray[Any]], layer: int, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Apply a dense layer: (batch, in) → (batch, out).
 
-    Parameters
-    ----------
-    weights
-        Weights by name, in the shapes of the specification.
-    layer
-        Number of the layer, from 0 on.
-    x
-        Shape (batch, fan in).
+    `layer`: number of the layer, from 0 on.
     """
     weight = weights[f"layers.{layer}.weight"].astype(np.float64)
     product: npt.NDArray[np.float64] = x @ weight.T

@@ -101,15 +101,7 @@ def seeded_input(name: str) -> Arrays:
 
 
 def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
-    """Return a training batch: inputs with `labels`, 0 or 1, float32, shape (batch,); one name for each.
-
-    Parameters
-    ----------
-    inputs
-        As `seeded_input` makes them.
-    names
-        Of the labels' streams, one for each item.
-    """
+    """Return a training batch: inputs with `labels`, 0 or 1, float32, shape (batch,); one name for each."""
     return inputs | {"labels": np.array([bits.integers(name, 1, bits=1)[0] for name in names], dtype=np.float32)}
 
 

@@ -8,25 +8,14 @@ Variables = dict[str, tf.Variable]
 def forward(w: Variables, features: tf.Tensor) -> tf.Tensor:
     """Compute the probability, shape (batch, 1), or `logits`, shape (batch, classes), from `features`.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    features
-        float32, shape (batch, first width).
+    `features`: float32, shape (batch, first width).
     """
     z = logits(w, features)
     return tf.nn.sigmoid(z) if z.shape[1] == 1 else z
 
 
 def logits(w: Variables, features: tf.Tensor) -> tf.Tensor:
-    """Apply all layers, with ReLU between them.
-
-    Parameters
-    ----------
-    w, features
-        As in `forward`.
-    """
+    """Apply all layers, with ReLU between them."""
     x, layers = features, len(w) // 2
     for layer in range(layers - 1):
         x = tf.nn.relu(dense(w, layer, x))
@@ -36,14 +25,7 @@ def logits(w: Variables, features: tf.Tensor) -> tf.Tensor:
 def dense(w: Variables, layer: int, x: tf.Tensor) -> tf.Tensor:
     """Apply a dense layer: (batch, in) → (batch, out).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    layer
-        Number of the layer, from 0 on.
-    x
-        Shape (batch, fan in).
+    `layer`: number of the layer, from 0 on.
     """
     return tf.nn.bias_add(tf.matmul(x, w[f"layers.{layer}.weight"]), w[f"layers.{layer}.bias"])
 
@@ -53,14 +35,7 @@ def loss(
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Compute cross-entropy from the logits, mean over the batch: binary of one logit, else over the classes.
 
-    Parameters
-    ----------
-    w, features
-        As in `forward`.
-    statistics
-        Running statistics: there are none.
-    labels
-        Classes, shape (batch,); 0 or 1 where the network gives one logit.
+    `labels`: classes, shape (batch,); 0 or 1 where the network gives one logit.
     """
     del statistics  # there are none
     z = tf.cast(logits(w, features), tf.float32)  # a loss is in float32, whatever the precision

@@ -46,14 +46,8 @@ def loss(network: nn.Module, features: torch.Tensor, labels: torch.Tensor) -> to
 
     From probabilities it would lose digits where they saturate.
 
-    Parameters
-    ----------
-    network
-        The network, in training mode.
-    features
-        float32, shape (batch, first width).
-    labels
-        Classes, shape (batch,); 0 or 1 where the network gives one logit.
+    `features`: float32, shape (batch, first width). `labels`: classes, shape (batch,); 0 or 1 where the network gives
+    one logit.
     """
     z = for_loss(network.logits(features))
     if network.binary:

@@ -11,14 +11,7 @@ Tensors = dict[str, jax.Array]
 def forward(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Compute `logits`, shape (batch, 1000), from `images`.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    images
-        float32, shape (batch, 224, 224, 3).
-    sizes
-        Of the network.
+    `images`: float32, shape (batch, 224, 224, 3).
     """
     x = jax.nn.relu6(normalised(w, first(sizes), images))
     for block in blocks(sizes):
@@ -28,17 +21,7 @@ def forward(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
 
 
 def inverted_residual(w: Tensors, block: Block, x: jax.Array) -> jax.Array:
-    """Expand, convolve each channel by itself, project, and add the input where the shape stays.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    block
-        Which one.
-    x
-        Shape (batch, height, width, channels).
-    """
+    """Expand, convolve each channel by itself, project, and add the input where the shape stays."""
     shortcut = x
     if block.expand is not None:
         x = jax.nn.relu6(normalised(w, block.expand, x))
@@ -48,15 +31,7 @@ def inverted_residual(w: Tensors, block: Block, x: jax.Array) -> jax.Array:
 
 
 def normalised(w: Tensors, one: Conv, x: jax.Array) -> jax.Array:
-    """Apply a convolution, with explicit padding, and the BatchNorm after it.
-
-    Parameters
-    ----------
-    w, x
-        As in `inverted_residual`.
-    one
-        The convolution; a depthwise one has a group for each channel.
-    """
+    """Apply a convolution, with explicit padding, and the BatchNorm after it."""
     product = jax.lax.conv_general_dilated(
         x,
         w[f"{one.name}.weight"],

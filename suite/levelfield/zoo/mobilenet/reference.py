@@ -17,14 +17,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    inputs
-        `images`, float32, shape (batch, 3, 224, 224).
-    sizes
-        Of the network.
+    `inputs`: `images`, float32, shape (batch, 3, 224, 224).
     """
     x = relu6(normalised(w, first(sizes), inputs["images"].astype(np.float64).transpose(0, 2, 3, 1)))
     for block in blocks(sizes):
@@ -34,17 +27,7 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes 
 
 
 def inverted_residual(w: Weights, block: Block, x: Array) -> Array:
-    """Expand, convolve each channel by itself, project, and add the input where the shape stays.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    block
-        Which one.
-    x
-        Shape (batch, height, width, channels).
-    """
+    """Expand, convolve each channel by itself, project, and add the input where the shape stays."""
     shortcut = x
     if block.expand is not None:
         x = relu6(normalised(w, block.expand, x))
@@ -54,28 +37,14 @@ def inverted_residual(w: Weights, block: Block, x: Array) -> Array:
 
 
 def normalised(w: Weights, one: Conv, x: Array) -> Array:
-    """Apply a convolution and the BatchNorm after it.
-
-    Parameters
-    ----------
-    w, x
-        As in `inverted_residual`.
-    one
-        The convolution.
-    """
+    """Apply a convolution and the BatchNorm after it."""
     if one.depthwise:
         return norm(w, one.norm, depthwise(w, one, x), one.epsilon)
     return norm(w, one.norm, conv(w, one.name, x, one.stride, one.padding), one.epsilon)
 
 
 def depthwise(w: Weights, one: Conv, x: Array) -> Array:
-    """Convolve each channel with its own 3×3 kernel.
-
-    Parameters
-    ----------
-    w, one, x
-        As in `normalised`.
-    """
+    """Convolve each channel with its own 3×3 kernel."""
     padded = np.pad(x, ((0, 0), one.padding, one.padding, (0, 0)))
     windows = sliding_window_view(padded, (3, 3), axis=(1, 2))[:, :: one.stride, :: one.stride]  # (n, h, w, c, 3, 3)
     kernel = w[f"{one.name}.weight"].astype(np.float64)[:, 0]

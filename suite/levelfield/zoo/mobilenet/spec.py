@@ -192,13 +192,7 @@ FAMILY = "MobileNetV2"
 
 
 def of_weights(name: str, sizes: Sizes) -> Model:
-    """Return the MobileNetV2 of a user's own weights.
-
-    Parameters
-    ----------
-    name, sizes
-        Of the model.
-    """
+    """Return the MobileNetV2 of a user's own weights."""
     return Model(
         name=name,
         title=f"MobileNetV2 of width {sizes.width:g}, {sizes.size} × {sizes.size}",
@@ -238,26 +232,12 @@ def names_in_transformers(sizes: Sizes) -> dict[str, str]:
 
 
 def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
-    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are.
-
-    Parameters
-    ----------
-    name
-        Of the input.
-    sizes
-        Of the network.
-    """
+    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are."""
     return seeded_image(name, sizes.size)
 
 
 def layers(*, sizes: Sizes = BASE) -> tuple[Layer, ...]:
-    """Return the 52 convolutions, each with the BatchNorm after it, and the classifier, as data flows.
-
-    Parameters
-    ----------
-    sizes
-        Of the network.
-    """
+    """Return the 52 convolutions, each with the BatchNorm after it, and the classifier, as data flows."""
     return (*map(_convolution, convolutions(sizes)), dense("classifier.1", 1, sizes.features, sizes.classes))
 
 

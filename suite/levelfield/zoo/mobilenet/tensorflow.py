@@ -11,14 +11,7 @@ Variables = dict[str, tf.Variable]
 def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
     """Compute `logits`, shape (batch, 1000), from `images`.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    images
-        float32, shape (batch, 224, 224, 3).
-    sizes
-        Of the network.
+    `images`: float32, shape (batch, 224, 224, 3).
     """
     x = tf.nn.relu6(normalised(w, first(sizes), images))
     for block in blocks(sizes):
@@ -28,17 +21,7 @@ def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tenso
 
 
 def inverted_residual(w: Variables, block: Block, x: tf.Tensor) -> tf.Tensor:
-    """Expand, convolve each channel by itself, project, and add the input where the shape stays.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    block
-        Which one.
-    x
-        Shape (batch, height, width, channels).
-    """
+    """Expand, convolve each channel by itself, project, and add the input where the shape stays."""
     shortcut = x
     if block.expand is not None:
         x = tf.nn.relu6(normalised(w, block.expand, x))
@@ -48,28 +31,14 @@ def inverted_residual(w: Variables, block: Block, x: tf.Tensor) -> tf.Tensor:
 
 
 def normalised(w: Variables, one: Conv, x: tf.Tensor) -> tf.Tensor:
-    """Apply a convolution and the BatchNorm after it.
-
-    Parameters
-    ----------
-    w, x
-        As in `inverted_residual`.
-    one
-        The convolution.
-    """
+    """Apply a convolution and the BatchNorm after it."""
     if one.depthwise:
         return norm(w, one.norm, depthwise(w, one, x), one.epsilon)
     return norm(w, one.norm, conv(w, one.name, x, one.stride, one.padding), one.epsilon)
 
 
 def depthwise(w: Variables, one: Conv, x: tf.Tensor) -> tf.Tensor:
-    """Convolve each channel with its own kernel, with explicit padding.
-
-    Parameters
-    ----------
-    w, one, x
-        As in `normalised`.
-    """
+    """Convolve each channel with its own kernel, with explicit padding."""
     kernel = tf.transpose(w[f"{one.name}.weight"], [0, 1, 3, 2])  # (height, width, channels, 1)
     around = [[0, 0], list(one.padding), list(one.padding), [0, 0]]
     return tf.nn.depthwise_conv2d(x, kernel, [1, one.stride, one.stride, 1], around)

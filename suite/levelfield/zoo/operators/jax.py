@@ -18,17 +18,7 @@ def of(model: Model) -> SimpleNamespace:
 
 
 def forward(operator: Operator | None, w: Tensors, *given: jax.Array) -> jax.Array:
-    """Compute the output.
-
-    Parameters
-    ----------
-    operator
-        Which.
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    *given
-        Its inputs; images are (batch, height, width, channels).
-    """
+    """Compute the output."""
     assert operator is not None
     x = given[0]
     match operator.kind:

@@ -15,20 +15,7 @@ _Shape: TypeAlias = tuple[str, int, int, int]
 
 
 def of(name: str, among: Iterable[str]) -> dict[str, int]:
-    """Find the layers of a network among operators; a bias, which an operator lacks, makes no difference here.
-
-    Parameters
-    ----------
-    name
-        A model of the zoo; an operator has no parts.
-    among
-        Names of operators, such as those that are measured.
-
-    Returns
-    -------
-    dict
-        How often each is in a call for one input, by its name; those that are not are left out.
-    """
+    """Find the layers of a network among operators; a bias, which an operator lacks, makes no difference here."""
     if models.get(name).operator is not None:
         return {}
     known = {shape: each for each in among for shape in map(_shape, _operator(each))}

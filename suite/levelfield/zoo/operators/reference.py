@@ -17,15 +17,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 
 def forward(model: Model, w: Tensors, inputs: Tensors) -> Array:
-    """Compute an operator's output.
-
-    Parameters
-    ----------
-    model
-        The operator.
-    w, inputs
-        Its weights and inputs by name.
-    """
+    """Compute an operator's output."""
     operator = model.operator
     assert operator is not None
     given = [inputs[tensor.name] for tensor in model.inputs]

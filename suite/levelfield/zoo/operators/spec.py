@@ -209,15 +209,7 @@ MODELS: tuple[Model, ...] = tuple(
 
 
 def seeded_input(model: Model, name: str) -> Arrays:
-    """Return the input of that name: noise of standard deviation one, or numbers of rows.
-
-    Parameters
-    ----------
-    model
-        The operator.
-    name
-        Of the input.
-    """
+    """Return the input of that name: noise of standard deviation one, or numbers of rows."""
     arrays: Arrays = {}
     for tensor in model.inputs:
         stream = f"{name}/{tensor.name}"

@@ -18,17 +18,7 @@ def of(model: Model) -> SimpleNamespace:
 
 
 def forward(operator: Operator | None, w: Variables, *given: tf.Tensor) -> tf.Tensor:
-    """Compute the output.
-
-    Parameters
-    ----------
-    operator
-        Which.
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    *given
-        Its inputs; images are (batch, height, width, channels).
-    """
+    """Compute the output."""
     assert operator is not None
     x = given[0]
     match operator.kind:
@@ -55,15 +45,7 @@ def forward(operator: Operator | None, w: Variables, *given: tf.Tensor) -> tf.Te
 
 
 def attention(heads: int, query: tf.Tensor, key: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-    """Let every token look at all tokens.
-
-    Parameters
-    ----------
-    heads
-        How many.
-    query, key, value
-        Shape (batch, tokens, width).
-    """
+    """Let every token look at all tokens."""
     batch, tokens, width = query.shape
     split = [batch, tokens, heads, width // heads]
     q, k, v = (tf.transpose(tf.reshape(each, split), [0, 2, 1, 3]) for each in (query, key, value))

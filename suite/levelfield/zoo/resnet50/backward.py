@@ -32,12 +32,7 @@ class Tape:
 def loss_and_gradients(w: Tensors, batch: Tensors) -> tuple[float, dict[str, Array], dict[str, Array]]:
     """Compute the loss, its gradients by every trained weight, and the running statistics after this batch.
 
-    Parameters
-    ----------
-    w
-        Weights, float32 or float64.
-    batch
-        `images`, shape (batch, channels, height, width), and `labels`, shape (batch,).
+    `batch`: `images`, shape (batch, channels, height, width), and `labels`, shape (batch,).
     """
     tape, sizes = Tape(w), sizes_of(w)
     back: list[Back] = []
@@ -92,19 +87,7 @@ def _head(tape: Tape) -> Layer:
 
 
 def bottleneck(tape: Tape, name: str, x: Array, stride: int) -> tuple[Array, Back]:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    tape
-        Weights, and what receives the gradients.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, height, width, channels).
-    stride
-        Of the 3×3 convolution and of the shortcut.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     back_shortcut: Back = _same
     if f"{name}.downsample.0.weight" in tape.w:
@@ -130,15 +113,7 @@ def _conv_norm(tape: Tape, conv_name: str, norm_name: str, x: Array, stride: int
 
 
 def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> tuple[Array, Back]:
-    """Convolve: what each place of the kernel sees, side by side, times one matrix of all kernels.
-
-    Parameters
-    ----------
-    tape, name, x
-        As in `bottleneck`.
-    stride, padding
-        In both directions, pixels.
-    """
+    """Convolve: what each place of the kernel sees, side by side, times one matrix of all kernels."""
     # (out, height, width, in): a row of it is what one place after the other is multiplied by.
     kernel = tape.w[f"{name}.weight"].transpose(0, 2, 3, 1).astype(np.float64, order="C")
     flat = kernel.reshape(len(kernel), -1)
@@ -166,13 +141,7 @@ def conv(tape: Tape, name: str, x: Array, stride: int = 1, padding: int = 0) -> 
 
 
 def norm(tape: Tape, name: str, x: Array) -> tuple[Array, Back]:
-    """Apply BatchNorm with the statistics of the batch, and follow them with the running ones.
-
-    Parameters
-    ----------
-    tape, name, x
-        As in `bottleneck`.
-    """
+    """Apply BatchNorm with the statistics of the batch, and follow them with the running ones."""
     count = x.size // x.shape[-1]
     gamma = tape.w[f"{name}.weight"].astype(np.float64, copy=False)
     mean: Array = x.mean(axis=(0, 1, 2))

@@ -18,28 +18,14 @@ Norm: TypeAlias = Callable[[Tensors, str, jax.Array], jax.Array]
 def forward(w: Tensors, images: jax.Array, *, sizes: Sizes | None = None) -> jax.Array:
     """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    images
-        float32, shape (batch, height, width, channels).
-    sizes
-        Of the network; None: those of the network that has weights of these names.
+    `images`: float32, shape (batch, height, width, channels). `sizes`: of the network; None: those of the network that
+    has weights of these names.
     """
     return network(w, images, norm, sizes)
 
 
 def network(w: Tensors, images: jax.Array, normalise: Norm, sizes: Sizes | None = None) -> jax.Array:
-    """Compute `logits` with one or the other BatchNorm.
-
-    Parameters
-    ----------
-    w, images, sizes
-        As in `forward`.
-    normalise
-        BatchNorm: with stored statistics, or with those of the batch.
-    """
+    """Compute `logits` with one or the other BatchNorm."""
     sizes = sizes or sizes_of(w)
     x = conv(w, "conv1", images, stride=sizes.stride, padding=sizes.kernel // 2)
     x = jax.nn.relu(normalise(w, "bn1", x))
@@ -51,21 +37,7 @@ def network(w: Tensors, images: jax.Array, normalise: Norm, sizes: Sizes | None 
 
 
 def bottleneck(w: Tensors, name: str, x: jax.Array, stride: int, normalise: Norm) -> jax.Array:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, height, width, channels).
-    stride
-        Of the 3×3 convolution and of the shortcut.
-    normalise
-        As in `network`.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = normalise(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
@@ -76,15 +48,7 @@ def bottleneck(w: Tensors, name: str, x: jax.Array, stride: int, normalise: Norm
 
 
 def conv(w: Tensors, name: str, x: jax.Array, stride: int = 1, padding: int = 0) -> jax.Array:
-    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently).
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    stride, padding
-        In both directions, pixels.
-    """
+    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently)."""
     return jax.lax.conv_general_dilated(
         x,
         w[f"{name}.weight"],
@@ -95,15 +59,7 @@ def conv(w: Tensors, name: str, x: jax.Array, stride: int = 1, padding: int = 0)
 
 
 def norm(w: Tensors, name: str, x: jax.Array, epsilon: float = EPSILON) -> jax.Array:
-    """Apply BatchNorm with its stored statistics, in float32, whatever the precision, as Flax has it.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    epsilon
-        Added to the variance.
-    """
+    """Apply BatchNorm with its stored statistics, in float32, whatever the precision, as Flax has it."""
     scale = w[f"{name}.weight"] * jax.lax.rsqrt(w[f"{name}.running_var"].astype(jnp.float32) + epsilon)
     return ((x - w[f"{name}.running_mean"].astype(jnp.float32)) * scale + w[f"{name}.bias"]).astype(x.dtype)
 
@@ -117,14 +73,7 @@ def max_pool(x: jax.Array) -> jax.Array:
 def loss(w: Tensors, statistics: Tensors, images: jax.Array, labels: jax.Array) -> tuple[jax.Array, Tensors]:
     """Compute cross-entropy over the classes, mean over the batch, and the running statistics after it.
 
-    Parameters
-    ----------
-    w, images
-        As in `forward`.
-    statistics
-        Running means and variances, by name.
-    labels
-        Classes, int32, shape (batch,).
+    `labels`: classes, int32, shape (batch,).
     """
     new: Tensors = {}
 
@@ -142,15 +91,6 @@ def batch_norm(w: Tensors, statistics: Tensors, new: Tensors, name: str, x: jax.
 
     The variance is that of the differences from the mean: E[x²] − E[x]², which flax takes by default, is one pass less
     and loses digits. The running variance follows the unbiased one, as torch's does; flax's follows the biased one.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    statistics
-        Running means and variances before the batch.
-    new
-        Receives those after it.
     """
     wide = x.astype(jnp.float32)
     mean = wide.mean(axis=(0, 1, 2))

@@ -11,13 +11,7 @@ from levelfield.zoo.weights import Arrays
 
 
 def build(w: Arrays) -> keras.Model:
-    """Return the network with its weights: from `images`, (height, width, channels), to `logits`.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    """
+    """Return the network with its weights: from `images`, (height, width, channels), to `logits`."""
     sizes = sizes_of(w)
     images = keras.Input((None, None, w["conv1.weight"].shape[2]), dtype="float32", name="images")
     x = keras.layers.ReLU()(norm(w, "bn1", conv(w, "conv1", images, sizes.stride)))
@@ -32,13 +26,7 @@ def build(w: Arrays) -> keras.Model:
 
 
 def trainable(w: Arrays) -> tuple[keras.Model, keras.Model, Any]:
-    """Return the network that is trained, the one that answers with the same variables, and the loss.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    """
+    """Return the network that is trained, the one that answers with the same variables, and the loss."""
     network = build(w)
     return network, network, keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
@@ -50,15 +38,7 @@ class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc,unused-ig
     """
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # noqa: ANN401
-        """Normalise, and in training correct what the moving variance was given.
-
-        Parameters
-        ----------
-        inputs
-            Shape (batch, height, width, channels).
-        training, mask
-            As Keras's layer takes them.
-        """
+        """Normalise, and in training correct what the moving variance was given."""
         if not training:
             return super().call(inputs, training=training, mask=mask)
         kept = keras.ops.convert_to_tensor(self.moving_variance) * self.momentum
@@ -70,19 +50,7 @@ class BatchNorm(keras.layers.BatchNormalization):  # type: ignore[misc,unused-ig
 
 
 def bottleneck(w: Arrays, name: str, x: Any, stride: int) -> Any:  # noqa: ANN401  (Keras's symbolic tensors)
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, height, width, channels).
-    stride
-        Of the 3×3 convolution and of the shortcut.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = norm(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride))
@@ -93,15 +61,7 @@ def bottleneck(w: Arrays, name: str, x: Any, stride: int) -> Any:  # noqa: ANN40
 
 
 def conv(w: Arrays, name: str, x: Any, stride: int = 1) -> Any:  # noqa: ANN401
-    """Convolve; half the kernel is padded on every side ("same" would pad a stride of 2 differently).
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    stride
-        In both directions, pixels.
-    """
+    """Convolve; half the kernel is padded on every side ("same" would pad a stride of 2 differently)."""
     kernel = w[f"{name}.weight"]
     size = kernel.shape[0]
     if size > 1 and stride > 1:
@@ -114,13 +74,7 @@ def conv(w: Arrays, name: str, x: Any, stride: int = 1) -> Any:  # noqa: ANN401
 
 
 def norm(w: Arrays, name: str, x: Any) -> Any:  # noqa: ANN401
-    """Apply BatchNorm, in inference with its stored statistics.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    """
+    """Apply BatchNorm, in inference with its stored statistics."""
     layer = BatchNorm(epsilon=EPSILON, momentum=1 - BATCH_NORM.update)
     normal = layer(x)
     fill(layer, w, *(f"{name}.{part}" for part in ("weight", "bias", "running_mean", "running_var")))

@@ -16,14 +16,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = RESNET50) -> Array:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    inputs
-        `images`, float32, shape (batch, 3, 224, 224).
-    sizes
-        Of the network.
+    `inputs`: `images`, float32, shape (batch, 3, 224, 224).
     """
     x = stem(w, inputs["images"].astype(np.float64).transpose(0, 2, 3, 1))
     for number in range(len(sizes.stages)):
@@ -34,50 +27,21 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes 
 def stem(w: Weights, x: Array) -> Array:
     """Apply the 7×7 convolution and the max pool: 224 → 112 → 56.
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    x
-        Images, shape (batch, 224, 224, 3).
+    `x`: images, shape (batch, 224, 224, 3).
     """
     x = relu(norm(w, "bn1", conv(w, "conv1", x, stride=2, padding=3)))
     return max_pool(x)
 
 
 def stage(w: Weights, number: int, x: Array, *, sizes: Sizes = RESNET50) -> Array:
-    """Apply `layer1` … `layer4` (numbers 0 … 3); each but the first halves height and width.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    number
-        0 … 3.
-    x
-        Shape (batch, height, width, channels).
-    sizes
-        Of the network.
-    """
+    """Apply `layer1` … `layer4` (numbers 0 … 3); each but the first halves height and width."""
     for block, stride in sizes.blocks(number):
         x = bottleneck(w, block, x, stride)
     return x
 
 
 def bottleneck(w: Weights, name: str, x: Array, stride: int) -> Array:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, height, width, channels).
-    stride
-        Of the 3×3 convolution and of the shortcut.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = norm(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
@@ -88,29 +52,13 @@ def bottleneck(w: Weights, name: str, x: Array, stride: int) -> Array:
 
 
 def head(w: Weights, x: Array) -> Array:
-    """Average over all positions, then classify.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    x
-        Shape (batch, 7, 7, 2048).
-    """
+    """Average over all positions, then classify."""
     pooled: Array = x.mean(axis=(1, 2))
     return pooled @ w["fc.weight"].astype(np.float64).T + w["fc.bias"]
 
 
 def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int | tuple[int, int] = 0) -> Array:
-    """Convolve: every window of the input times one matrix of all kernels.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    stride, padding
-        In both directions, pixels; of the padding, two numbers are those before and after.
-    """
+    """Convolve: every window of the input times one matrix of all kernels."""
     kernel = w[f"{name}.weight"].astype(np.float64, copy=False)  # (out, in, height, width)
     out, _, size, _ = kernel.shape
     if padding:
@@ -123,15 +71,7 @@ def conv(w: Weights, name: str, x: Array, stride: int = 1, padding: int | tuple[
 
 
 def norm(w: Weights, name: str, x: Array, epsilon: float = EPSILON) -> Array:
-    """Apply BatchNorm with its stored statistics.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    epsilon
-        Added to the variance.
-    """
+    """Apply BatchNorm with its stored statistics."""
     scale = w[f"{name}.weight"] / np.sqrt(w[f"{name}.running_var"].astype(np.float64) + epsilon)
     return (x - w[f"{name}.running_mean"]) * scale + w[f"{name}.bias"]
 

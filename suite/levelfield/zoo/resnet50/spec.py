@@ -96,15 +96,7 @@ class Conv(msgspec.Struct, frozen=True):
 
 
 def convolutions(sizes: Sizes, shape: tuple[int, int, int]) -> tuple[Conv, ...]:
-    """Return all convolutions in the order data flows, for images of a shape: channels, height and width, a square.
-
-    Parameters
-    ----------
-    sizes
-        Of the network.
-    shape
-        Channels, height and width of an image, a square.
-    """
+    """Return all convolutions in the order data flows, for images of a shape: channels, height and width, a square."""
     channels, size, _ = shape
     size //= sizes.stride
     convs = [Conv("conv1", "bn1", (channels, sizes.stem), sizes.kernel, sizes.stride, size)]
@@ -128,14 +120,7 @@ def _parameters(
 ) -> tuple[Parameter, ...]:
     """Return the parameters of a network.
 
-    Parameters
-    ----------
-    sizes, shape, classes
-        Of the network, of its images, and how many classes it tells apart.
-    last_scale
-        Mean scale of the last BatchNorm of a bottleneck; that of every other BatchNorm is 1.
-    spread
-        Standard deviation of what is no kernel and no matrix, relative to a scale of 1.
+    `spread`: standard deviation of what is no kernel and no matrix, relative to a scale of 1.
     """
     parameters: list[Parameter] = []
     for conv in convolutions(sizes, shape):
@@ -217,13 +202,7 @@ FAMILY = "ResNet"
 
 
 def of_weights(name: str, sizes: Sizes) -> Model:
-    """Return the ResNet of a user's own weights.
-
-    Parameters
-    ----------
-    name, sizes
-        Of the model.
-    """
+    """Return the ResNet of a user's own weights."""
     blocks = sum(count for _, count in sizes.stages)
     convs = convolutions(sizes, SHAPE)
     return Model(
@@ -267,15 +246,7 @@ FINE = 8
 
 
 def seeded_input(name: str, *, sizes: Sizes = RESNET50) -> Arrays:
-    """Return the input of that name: `images`, shape (3, 224, 224).
-
-    Parameters
-    ----------
-    name
-        Of the input.
-    sizes
-        Of the network: images are of one size for all of them.
-    """
+    """Return the input of that name: `images`, shape (3, 224, 224)."""
     del sizes
     return seeded_image(name)
 
@@ -287,13 +258,6 @@ def seeded_image(name: str, size: int = SIZE) -> Arrays:
     most of an image but its colours: those make the answers differ by a quarter of their size. Grids of random 8-bit
     values are interpolated bilinearly at a power-of-two spacing, all in integers, and scaled once by a power of two:
     exact, so the same bits everywhere.
-
-    Parameters
-    ----------
-    name
-        Of the image.
-    size
-        Height and width.
     """
     colour = _eights(f"{name}/colour", (3, 1, 1)) * COARSE**2
     coarse = _blobs(f"{name}/coarse", COARSE, size)
@@ -323,27 +287,13 @@ def _stretch(grid: npt.NDArray[np.int64], spacing: int, size: int, axis: int) ->
 
 
 def labelled(inputs: Arrays, names: Sequence[str]) -> Arrays:
-    """Return a training batch: inputs with `labels`, 0 … 999, int32, shape (batch,); one name for each.
-
-    Parameters
-    ----------
-    inputs
-        As `seeded_input` makes them.
-    names
-        Of the labels' streams, one for each item.
-    """
+    """Return a training batch: inputs with `labels`, 0 … 999, int32, shape (batch,); one name for each."""
     draws = np.array([bits.integers(name, 1)[0] for name in names])
     return inputs | {"labels": ((draws * CLASSES) >> 24).astype(np.int32)}
 
 
 def layers(*, sizes: Sizes = RESNET50) -> tuple[Layer, ...]:
-    """Return the convolutions, each with the BatchNorm after it, and the classifier, as data flows.
-
-    Parameters
-    ----------
-    sizes
-        Of the network: ResNet-50 has 53 convolutions.
-    """
+    """Return the convolutions, each with the BatchNorm after it, and the classifier, as data flows."""
     convs = convolutions(sizes, SHAPE)
     return (*map(_convolution, convs), dense("fc", 1, sizes.features, sizes.classes))
 

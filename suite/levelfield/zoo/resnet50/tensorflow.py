@@ -16,28 +16,14 @@ Norm: TypeAlias = Callable[[Variables, str, tf.Tensor], tf.Tensor]
 def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes | None = None) -> tf.Tensor:
     """Compute `logits`, shape (batch, classes), from `images`, shape (batch, height, width, channels).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    images
-        float32, shape (batch, height, width, channels).
-    sizes
-        Of the network; None: those of the network that has weights of these names.
+    `images`: float32, shape (batch, height, width, channels). `sizes`: of the network; None: those of the network that
+    has weights of these names.
     """
     return network(w, images, norm, sizes)
 
 
 def network(w: Variables, images: tf.Tensor, normalise: Norm, sizes: Sizes | None = None) -> tf.Tensor:
-    """Compute `logits` with one or the other BatchNorm.
-
-    Parameters
-    ----------
-    w, images, sizes
-        As in `forward`.
-    normalise
-        BatchNorm: with stored statistics, or with those of the batch.
-    """
+    """Compute `logits` with one or the other BatchNorm."""
     sizes = sizes or sizes_of(w)
     x = conv(w, "conv1", images, stride=sizes.stride, padding=sizes.kernel // 2)
     x = tf.nn.relu(normalise(w, "bn1", x))
@@ -50,21 +36,7 @@ def network(w: Variables, images: tf.Tensor, normalise: Norm, sizes: Sizes | Non
 
 
 def bottleneck(w: Variables, name: str, x: tf.Tensor, stride: int, normalise: Norm) -> tf.Tensor:
-    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut.
-
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Shape (batch, height, width, channels).
-    stride
-        Of the 3×3 convolution and of the shortcut.
-    normalise
-        As in `network`.
-    """
+    """Apply 1×1, 3×3 (which has the stride: v1.5) and 1×1 convolutions around a shortcut."""
     shortcut = x
     if f"{name}.downsample.0.weight" in w:
         shortcut = normalise(w, f"{name}.downsample.1", conv(w, f"{name}.downsample.0", x, stride=stride))
@@ -75,30 +47,14 @@ def bottleneck(w: Variables, name: str, x: tf.Tensor, stride: int, normalise: No
 
 
 def conv(w: Variables, name: str, x: tf.Tensor, stride: int = 1, padding: int | tuple[int, int] = 0) -> tf.Tensor:
-    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently).
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    stride, padding
-        In both directions, pixels; of the padding, two numbers are those before and after.
-    """
+    """Convolve with explicit padding ("SAME" would pad a stride of 2 differently)."""
     before, after = (padding, padding) if isinstance(padding, int) else padding
     around = [[0, 0], [before, after], [before, after], [0, 0]]
     return tf.nn.conv2d(x, w[f"{name}.weight"], stride, around if before or after else "VALID")
 
 
 def norm(w: Variables, name: str, x: tf.Tensor, epsilon: float = EPSILON) -> tf.Tensor:
-    """Apply BatchNorm with its stored statistics, which the kernel takes in float32, whatever the precision.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    epsilon
-        Added to the variance.
-    """
+    """Apply BatchNorm with its stored statistics, which the kernel takes in float32, whatever the precision."""
     parts = [tf.cast(w[f"{name}.{part}"], tf.float32) for part in ("weight", "bias", "running_mean", "running_var")]
     return tf.compat.v1.nn.fused_batch_norm(x, *parts, epsilon=epsilon, is_training=False)[0]
 
@@ -108,14 +64,7 @@ def loss(
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Compute cross-entropy over the classes, mean over the batch, and the running statistics after it.
 
-    Parameters
-    ----------
-    w, images
-        As in `forward`.
-    statistics
-        Running means and variances, by name.
-    labels
-        Classes, int32, shape (batch,).
+    `labels`: classes, int32, shape (batch,).
     """
     new: dict[str, tf.Tensor] = {}
 
@@ -131,15 +80,6 @@ def batch_norm(w: Variables, statistics: Variables, new: dict[str, tf.Tensor], n
 
     The operator itself is asked, since TensorFlow's function around it raises an epsilon of 1e-5 to 1.001e-5. Its
     variance for following is the unbiased one already. It takes all but `x` in float32, whatever the precision.
-
-    Parameters
-    ----------
-    w, name, x
-        As in `bottleneck`.
-    statistics
-        Running means and variances before the batch.
-    new
-        Receives those after it.
     """
     out = tf.raw_ops.FusedBatchNormV3(
         x=x,

@@ -82,13 +82,6 @@ def prepare(network: nn.Module) -> nn.Module:
 def loss(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Compute cross-entropy over the classes, mean over the batch; in training mode BatchNorm follows by itself.
 
-    Parameters
-    ----------
-    network
-        The network, in training mode.
-    images
-        float32, shape (batch, channels, height, width).
-    labels
-        Classes, int32, shape (batch,).
+    `images`: float32, shape (batch, channels, height, width). `labels`: classes, int32, shape (batch,).
     """
     return nn.functional.cross_entropy(for_loss(network(images)), labels.long())

@@ -12,13 +12,7 @@ from levelfield.zoo.weights import Arrays
 
 
 def build(model: Model, weights: Arrays) -> torch.nn.Module:
-    """Return the network with these weights.
-
-    Parameters
-    ----------
-    model, weights
-        Of the zoo: its sizes, and arrays by the names of its parameters.
-    """
+    """Return the network with these weights."""
     sizes = model.sizes if isinstance(model.sizes, Sizes) else RESNET50
     config = ResNetConfig(
         embedding_size=sizes.stem,

@@ -17,21 +17,7 @@ def names(model: Model) -> tuple[str, ...]:
 def make(model: Model, start: int, count: int, *, layout: str = "NCHW") -> Arrays:
     """Make items `start` … `start + count - 1` of a model's training set.
 
-    Parameters
-    ----------
-    model, start, count, layout
-        As `zoo.inputs.make` takes them.
-
-    Returns
-    -------
-    Arrays
-        The inputs, and: `labels` float32 (count,), 0 or 1, for the MLP; `labels` int32 (count,), 0 … 999, for
-        ResNet-50; `positions` and `labels` int32 (count, 20), where words are masked and which, for BERT.
-
-    Raises
-    ------
-    ValueError
-        As `zoo.inputs.make`, or the model is not one that is trained on batches made here.
+    Raises ValueError: as `zoo.inputs.make`, or the model is not one that is trained on batches made here.
     """
     if model.recipe is None:
         raise ValueError(f"{model.title} is not trained.")

@@ -32,17 +32,8 @@ one program may be some seven times smaller, or larger."""
 def position(errors: Errors, fp32: Errors, lower: Errors) -> float:
     """Return where errors are between fp32's sensitivity, 0, and a lower precision's, 1: the mean over their kinds.
 
-    Parameters
-    ----------
-    errors
-        Of a trajectory; those that are infinite or unknown do not count.
-    fp32, lower
-        The model's sensitivities.
-
-    Returns
-    -------
-    float
-        NaN where no kind of error can be placed.
+    `errors`: of a trajectory; those that are infinite or unknown do not count. Returns NaN where no kind of error can
+    be placed.
     """
     found = list(_positions(errors, fp32, lower))
     return sum(found) / len(found) if found else math.nan
@@ -59,18 +50,7 @@ def judge(
 ) -> Finding:
     """Say in what a training was computed, and whether that is what was asked for.
 
-    Parameters
-    ----------
-    claimed
-        The precision that was asked for.
-    errors
-        Of its trajectory, or of its first losses.
-    sensitivities
-        The model's, by precision; fp32's among them.
-    computed
-        What the framework reports; None where it was not asked.
-    equal
-        Whether the errors are within the tolerances of the claimed precision.
+    `computed`: what the framework reports; None where it was not asked.
     """
     fp32 = sensitivities[FP32]
     places = {name: position(errors, fp32, each) for name, each in sensitivities.items() if name != FP32}

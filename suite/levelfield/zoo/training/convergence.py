@@ -45,17 +45,7 @@ class ExpectedStart(msgspec.Struct, frozen=True):
 def goal(model: str, *, target: float | None = None) -> Goal:
     """Return how a model's network is trained to a target.
 
-    Parameters
-    ----------
-    model
-        What a user names.
-    target
-        Another one than the goal's own.
-
-    Raises
-    ------
-    ValueError
-        There is no such network.
+    Raises ValueError: there is no such network.
     """
     if model not in GOALS:
         raise ValueError(f"{model} is not trained to a target; there are {', '.join(GOALS)}.")
@@ -66,24 +56,13 @@ def goal(model: str, *, target: float | None = None) -> Goal:
 def split(goal: Goal) -> Split:
     """Return what is trained on and what is tested with, as the goal's network takes it.
 
-    Raises
-    ------
-    ValueError
-        The images are missing, or are not those that were published.
+    Raises ValueError: the images are missing, or are not those that were published.
     """
     return data.load(models.get(goal.network))
 
 
 def weights(network: Model, seed: int) -> Arrays:
-    """Return the weights that training begins with: another seed, other weights; float32, C order.
-
-    Parameters
-    ----------
-    network
-        The model.
-    seed
-        Of the training.
-    """
+    """Return the weights that training begins with: another seed, other weights; float32, C order."""
     return {
         each.name: bits.scaled(
             f"{SEED}/{network.name}/begin/{seed}/{each.name}", each.shape, mean=each.mean, std=each.std
@@ -93,13 +72,7 @@ def weights(network: Model, seed: int) -> Arrays:
 
 
 def schedule(goal: Goal, seed: int) -> npt.NDArray[np.int32]:
-    """Return the images of every step, shape (steps, batch).
-
-    Parameters
-    ----------
-    goal, seed
-        What is trained, and from where.
-    """
+    """Return the images of every step, shape (steps, batch)."""
     return data.schedule(seed, goal.steps, goal.batch)
 
 
@@ -114,14 +87,8 @@ def first_losses(
 ) -> tuple[float, ...]:
     """Return the losses of the first ten steps in float64, each before its update: the definition of the training.
 
-    Parameters
-    ----------
-    goal, seed
-        What is trained, and from where.
-    begin
-        Weights to begin with; the seed's own where None.
-    significand
-        Bits that the products keep (`zoo.training.lowered`); None: all is in float64, which is the definition.
+    `begin`: weights to begin with; the seed's own where None. `significand`: bits that the products keep
+    (`zoo.training.lowered`); None: all is in float64, which is the definition.
     """
     network = models.get(goal.network)
     start: Tensors = weights(network, seed) if begin is None else begin
@@ -137,26 +104,12 @@ def first_losses(
 
 
 def sensitivities(goal: Goal) -> dict[str, float]:
-    """Return the largest errors that rounding alone makes of the first losses, by precision.
-
-    Parameters
-    ----------
-    goal
-        What is trained.
-    """
+    """Return the largest errors that rounding alone makes of the first losses, by precision."""
     return {parity.FP32: goal.sensitivity, **goal.lowered}
 
 
 def why_not(goal: Goal, precision: str) -> str:
-    """Say why nothing is trained to a goal in a precision; empty where it can be.
-
-    Parameters
-    ----------
-    goal
-        What is trained.
-    precision
-        What its products would be computed in.
-    """
+    """Say why nothing is trained to a goal in a precision; empty where it can be."""
     known = sensitivities(goal)
     if precision in known:
         return ""
@@ -169,17 +122,7 @@ def why_not(goal: Goal, precision: str) -> str:
 def expected_start(goal: Goal, seed: int, precision: str = parity.FP32) -> ExpectedStart:
     """Compute how a training must begin.
 
-    Parameters
-    ----------
-    goal, seed
-        What is trained, and from where.
-    precision
-        What it is computed in: the tolerance is its own.
-
-    Raises
-    ------
-    ValueError
-        Nothing is known of training it in that precision.
+    Raises ValueError: nothing is known of training it in that precision.
     """
     if reason := why_not(goal, precision):
         raise ValueError(reason)
@@ -197,14 +140,7 @@ def sensitivity(goal: Goal, seeds: int = 10, precision: str = parity.FP32) -> fl
 
     Many seeds are needed: it is rare that so little turns a ReLU on or off, and then it matters.
 
-    Parameters
-    ----------
-    goal
-        What is trained.
-    seeds
-        How many seeds are computed, from 0 on.
-    precision
-        As in `zoo.training.parity.sensitivity`.
+    `seeds`: how many seeds are computed, from 0 on.
     """
     network, lowered = models.get(goal.network), rounding.SIGNIFICANDS.get(precision)
 

@@ -11,17 +11,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def binary_cross_entropy(logits: Array, labels: npt.NDArray[Any]) -> tuple[float, Array]:
     """Return mean(log(1 + eᶻ) − y·z) and its slope.
 
-    Parameters
-    ----------
-    logits
-        Shape (batch,).
-    labels
-        0 or 1, shape (batch,).
-
-    Returns
-    -------
-    float, ndarray
-        The loss, and its derivative by the logits, shape (batch,).
+    `labels`: 0 or 1, shape (batch,). Returns the loss, and its derivative by the logits, shape (batch,).
     """
     y = labels.astype(np.float64)
     loss = float(np.mean(np.logaddexp(0, logits) - y * logits))
@@ -33,17 +23,8 @@ def binary_cross_entropy(logits: Array, labels: npt.NDArray[Any]) -> tuple[float
 def cross_entropy(logits: Array, labels: npt.NDArray[Any]) -> tuple[float, Array]:
     """Return the mean over rows of −log softmax(logits)[label], and its slope.
 
-    Parameters
-    ----------
-    logits
-        Shape (rows, classes).
-    labels
-        Class of each row, shape (rows,).
-
-    Returns
-    -------
-    float, ndarray
-        The loss, and its derivative by the logits, shape (rows, classes).
+    `labels`: class of each row, shape (rows,). Returns the loss, and its derivative by the logits, shape (rows,
+    classes).
     """
     rows = np.arange(len(logits))
     shifted = logits - logits.max(axis=1, keepdims=True)

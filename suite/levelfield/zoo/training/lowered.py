@@ -47,12 +47,7 @@ class Lowered(np.ndarray[Any, Any]):
 def of(array: npt.NDArray[Any], significand: int) -> Lowered:
     """Show an array as one whose products are rounded, without a copy.
 
-    Parameters
-    ----------
-    array
-        Any shape.
-    significand
-        Bits that products keep, the hidden one among them: 1 to 23.
+    `array`: any shape.
 
     Examples
     --------

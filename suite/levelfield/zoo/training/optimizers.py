@@ -28,15 +28,7 @@ class Updater:
         self._step = 0
 
     def update(self, weights: Tensors, gradients: Mapping[str, Array]) -> None:
-        """Take one step, changing the weights in place.
-
-        Parameters
-        ----------
-        weights
-            All tensors of the model, changed in place.
-        gradients
-            Of the trained tensors, in the same shapes.
-        """
+        """Take one step, changing the weights in place."""
         self._step += 1
         for name, decay in self._decays.items():
             match self._optimizer:

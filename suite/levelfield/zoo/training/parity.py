@@ -70,16 +70,7 @@ def roundoff(precision: str) -> float:
 def perturbed(model: Model, weights: Arrays, draw: int, precision: str = FP32) -> Arrays:
     """Return the weights, each moved up or down by one unit roundoff of itself, in float64.
 
-    Parameters
-    ----------
-    model
-        The model.
-    weights
-        Its weights.
-    draw
-        Number of a seeded draw of signs.
-    precision
-        Whose unit roundoff it is.
+    `precision`: whose unit roundoff it is.
     """
     moved: Arrays = {}
     for name, array in weights.items():
@@ -91,14 +82,8 @@ def perturbed(model: Model, weights: Arrays, draw: int, precision: str = FP32) -
 def sensitivity(model: Model, *, precision: str = FP32, batch: int | None = None, steps: int = recipe.STEPS) -> Errors:
     """Return the largest error that rounding makes in a model's trajectory, over the draws.
 
-    Parameters
-    ----------
-    model
-        The model.
-    precision
-        In which products are rounded, and whose unit roundoff the weights are perturbed by. In fp32 nothing is rounded.
-    batch, steps
-        As in `trajectory.run`.
+    `precision`: in which products are rounded, and whose unit roundoff the weights are perturbed by. In fp32 nothing is
+    rounded.
     """
     made, lowered = weights.make(model), rounding.SIGNIFICANDS.get(precision)
     exact = trajectory.run(model, made, batch=batch, steps=steps)
@@ -117,17 +102,7 @@ def draws(precision: str) -> int:
 def tolerances(model: str, precision: str = FP32) -> Errors:
     """Return what a program may stray: the sensitivity times the precision's factor (`allowed`).
 
-    Parameters
-    ----------
-    model
-        Name of the model.
-    precision
-        What its products are computed in.
-
-    Raises
-    ------
-    ValueError
-        No sensitivity is known in that precision.
+    Raises ValueError: no sensitivity is known in that precision.
     """
     return _by_kind(lambda found: allowed(found, precision), sensitivity_of(model, precision))
 
@@ -135,15 +110,7 @@ def tolerances(model: str, precision: str = FP32) -> Errors:
 def sensitivity_of(model: str, precision: str = FP32) -> Errors:
     """Return a model's sensitivity as its recipe holds it.
 
-    Parameters
-    ----------
-    model, precision
-        As in `tolerances`.
-
-    Raises
-    ------
-    ValueError
-        None is known in that precision.
+    Raises ValueError: none is known in that precision.
     """
     if reason := why_not(model, precision):
         raise ValueError(reason)
@@ -151,13 +118,7 @@ def sensitivity_of(model: str, precision: str = FP32) -> Errors:
 
 
 def why_not(model: str, precision: str) -> str:
-    """Say why a model's training in a precision cannot be compared; empty where it can.
-
-    Parameters
-    ----------
-    model, precision
-        As in `tolerances`.
-    """
+    """Say why a model's training in a precision cannot be compared; empty where it can."""
     known = sensitivities(model)
     if precision in known:
         return ""
@@ -165,13 +126,7 @@ def why_not(model: str, precision: str) -> str:
 
 
 def sensitivities(model: str) -> dict[str, Errors]:
-    """Return a model's sensitivities as its recipe holds them, by precision.
-
-    Parameters
-    ----------
-    model
-        Name of the model.
-    """
+    """Return a model's sensitivities as its recipe holds them, by precision."""
     rule = models.recipe(model)
     return {FP32: rule.sensitivity, **rule.lowered}
 
@@ -188,24 +143,13 @@ def allowed(sensitivity: float, precision: str = FP32) -> float:
     In fp32 a sensitivity counts as one rounding at the least, since the reference does not round its products. In lower
     precisions it does.
 
-    Parameters
-    ----------
-    sensitivity
-        The largest relative error that rounding made of the reference.
-    precision
-        In which it was rounded.
+    `sensitivity`: the largest relative error that rounding made of the reference.
     """
     return FACTOR * max(sensitivity, PERTURBATION) if precision == FP32 else FACTOR_LOWERED * sensitivity
 
 
 def compare(found: Trajectory, reference: Trajectory) -> Errors:
-    """Measure how far a trajectory is from the reference's.
-
-    Parameters
-    ----------
-    found, reference
-        Two trajectories of one model.
-    """
+    """Measure how far a trajectory is from the reference's."""
     return Errors(
         losses=largest(found.losses, reference.losses),
         gradients=_relative(found.gradients, reference.gradients),
@@ -218,17 +162,6 @@ def judge(found: Trajectory, reference: Trajectory, model: str, precision: str =
     """Decide whether a trajectory is the reference's within the model's tolerances in a precision.
 
     What a worker says is not trusted: too few or too many numbers, NaN and infinity are errors without end.
-
-    Parameters
-    ----------
-    found
-        What a worker reports.
-    reference
-        The float64 trajectory.
-    model
-        Name of the model.
-    precision
-        In which the worker was asked to compute.
     """
     errors, limits = compare(found, reference), tolerances(model, precision)
     return Judgement(not (reason := _reason(found, errors, limits)), errors, limits, reason)
@@ -253,13 +186,7 @@ def _reason(found: Trajectory, errors: Errors, allowed: Errors) -> str:
 
 
 def largest(found: tuple[float, ...], reference: tuple[float, ...]) -> float:
-    """Return the largest relative error; infinite where there are too few, too many, or not finite ones.
-
-    Parameters
-    ----------
-    found, reference
-        Numbers that belong together, in the same order.
-    """
+    """Return the largest relative error; infinite where there are too few, too many, or not finite ones."""
     pair = _pair(found, reference)
     if pair is None:
         return math.inf

@@ -58,18 +58,8 @@ def run(
 ) -> Trajectory:
     """Train in float64: the definition of the trajectory.
 
-    Parameters
-    ----------
-    model
-        The model.
-    weights
-        Its seeded weights, float32 (or perturbed, float64); they are not changed.
-    batch
-        Items in each step; that of the model's recipe where None.
-    steps
-        How many.
-    significand
-        Bits that the products keep (`zoo.training.lowered`); None: all is in float64, which is the definition.
+    `batch`: items in each step; that of the model's recipe where None. `significand`: bits that the products keep
+    (`zoo.training.lowered`); None: all is in float64, which is the definition.
     """
     rule = models.recipe(model.name)
     size = batch or rule.trajectory_batch
@@ -90,19 +80,7 @@ def run(
 def loss_and_gradients(
     model: Model, weights: Tensors, batch: Tensors, *, significand: int | None = None
 ) -> tuple[float, Float64s, Float64s]:
-    """Compute a model's loss, its gradients by every trained tensor, and the running statistics after the batch.
-
-    Parameters
-    ----------
-    model
-        The model.
-    weights
-        All its tensors, running statistics among them.
-    batch
-        Inputs with labels.
-    significand
-        As in `run`.
-    """
+    """Compute a model's loss, its gradients by every trained tensor, and the running statistics after the batch."""
     compute = model.module("backward").loss_and_gradients
     if significand is None:
         found: tuple[float, Float64s, Float64s] = compute(weights, batch)
@@ -114,30 +92,14 @@ def loss_and_gradients(
 
 
 def norms(model: Model, gradients: Tensors) -> tuple[float, ...]:
-    """Return the Euclidean norm of each trained tensor's gradient, summed in float64.
-
-    Parameters
-    ----------
-    model
-        The model.
-    gradients
-        By the name of the tensor.
-    """
+    """Return the Euclidean norm of each trained tensor's gradient, summed in float64."""
     return tuple(
         float(np.linalg.norm(gradients[parameter.name].astype(np.float64).reshape(-1))) for parameter in model.trained
     )
 
 
 def changes(model: Model, before: Tensors, after: Tensors) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return what became of the trained tensors and of the running statistics, eight sums for each.
-
-    Parameters
-    ----------
-    model
-        The model.
-    before, after
-        All its tensors, running statistics among them.
-    """
+    """Return what became of the trained tensors and of the running statistics, eight sums for each."""
     return _changes(model, model.trained, before, after), _changes(model, model.statistics, before, after)
 
 
@@ -157,12 +119,7 @@ def change(name: str, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tupl
     The squared distance of two such vectors estimates that of the tensors (Achlioptas, "Database-friendly random
     projections", 2003), whatever their size.
 
-    Parameters
-    ----------
-    name
-        Of the stream of signs.
-    before, after
-        The tensor, any shape, taken in C order; the difference is taken in float64.
+    `before`, `after`: the tensor, any shape, taken in C order; the difference is taken in float64.
     """
     first, second = before.reshape(-1), np.ascontiguousarray(after).reshape(-1)
     stream = bits.generator(name)

@@ -88,15 +88,7 @@ def _power(value: float) -> float:
 
 
 def amplified(optimizer: Optimizer, by: Amplification) -> Optimizer:
-    """Return a rule with its own learning rate and weight decay multiplied.
-
-    Parameters
-    ----------
-    optimizer
-        The recipe's.
-    by
-        What its learning rate and weight decay are multiplied by.
-    """
+    """Return a rule with its own learning rate and weight decay multiplied."""
     return msgspec.structs.replace(
         optimizer,
         learning_rate=optimizer.learning_rate * by.learning_rate,
@@ -117,30 +109,13 @@ def gradients(model: Model, step: int, process: int = 0) -> Arrays:
     """Return what one process's loss gives each trained tensor in a step: float32, shapes of the specification.
 
     The update is made from the mean over all processes.
-
-    Parameters
-    ----------
-    model
-        Whose tensors.
-    step
-        From 0 on.
-    process
-        From 0 on: each has gradients of its own.
     """
     pool = _gradient_pool(model, step, process)
     return {each.name: _tiled(pool, each) for each in model.trained}
 
 
 def sample(model: Model, weights: Arrays) -> npt.NDArray[np.float32]:
-    """Return the elements that are compared, tensor after tensor in the order of the specification.
-
-    Parameters
-    ----------
-    model
-        Whose tensors.
-    weights
-        After the steps, by the name of the tensor.
-    """
+    """Return the elements that are compared, tensor after tensor in the order of the specification."""
     return np.concatenate([weights[each.name].reshape(-1)[_positions(each)].astype("<f4") for each in model.trained])
 
 
@@ -154,16 +129,7 @@ def reference(
 ) -> dict[str, _Float64]:
     """Return the sampled elements of each trained tensor after the steps, in float64: the definition of the update.
 
-    Parameters
-    ----------
-    model
-        Whose tensors.
-    optimizer
-        The recipe's; it is amplified here.
-    processes
-        That train together, each with gradients of its own.
-    perturbation
-        Number of a seeded draw: weights and gradients are perturbed by 2⁻²⁴ relative; None: they are exact.
+    `perturbation`: number of a seeded draw: weights and gradients are perturbed by 2⁻²⁴ relative; None: they are exact.
     """
     state = sampled_begin(model)
     if perturbation is not None:
@@ -181,11 +147,6 @@ def tolerance(model: Model, optimizer: Optimizer, *, processes: int = 1) -> floa
 
     As in `zoo.training.parity`: what half a unit in the last place of a float32 makes of the reference, in each
     weight and each gradient that the rule is given, times the same factor. No framework is involved.
-
-    Parameters
-    ----------
-    model, optimizer, processes
-        As in `reference`.
     """
     exact = reference(model, optimizer, processes=processes)
     moved = [reference(model, optimizer, processes=processes, perturbation=draw) for draw in range(parity.DRAWS)]
@@ -197,13 +158,6 @@ def errors(model: Model, found: dict[str, _Float64], exact: dict[str, _Float64])
 
     A float32 weight is rounded in proportion to its size on the way, which the denominator stands for: a bias of one
     element may end near where it began, or near zero.
-
-    Parameters
-    ----------
-    model
-        Whose tensors.
-    found, exact
-        Sampled elements after the steps, by the name of the tensor.
     """
     start = sampled_begin(model)
     norm = np.linalg.norm
@@ -214,15 +168,7 @@ def errors(model: Model, found: dict[str, _Float64], exact: dict[str, _Float64])
 
 
 def judge(values: bytes, model: Model, optimizer: Optimizer, *, processes: int = 1) -> Judgement:
-    """Decide whether an optimizer follows the recipe.
-
-    Parameters
-    ----------
-    values
-        What `sample` returned in the worker, float32, little endian; of any length: it is checked.
-    model, optimizer, processes
-        As in `reference`.
-    """
+    """Decide whether an optimizer follows the recipe."""
     allowed = tolerance(model, optimizer, processes=processes)
     exact = reference(model, optimizer, processes=processes)
     counts = [array.size for array in exact.values()]

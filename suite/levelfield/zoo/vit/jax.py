@@ -12,14 +12,7 @@ Tensors = dict[str, jax.Array]
 def forward(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Compute `logits`, shape (batch, 1000), from `images`.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    images
-        float32, shape (batch, 224, 224, 3).
-    sizes
-        Of the network.
+    `images`: float32, shape (batch, 224, 224, 3).
     """
     x = embed(w, images, sizes=sizes)
     for number in range(sizes.layers):
@@ -28,13 +21,7 @@ def forward(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
 
 
 def embed(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
-    """Project each patch, put the class token before them, and add the embeddings of position.
-
-    Parameters
-    ----------
-    w, images, sizes
-        As in `forward`.
-    """
+    """Project each patch, put the class token before them, and add the embeddings of position."""
     patch, hidden = sizes.patch, sizes.hidden
     name = "embeddings.patch_embeddings.projection"
     projected = jax.lax.conv_general_dilated(
@@ -48,16 +35,7 @@ def embed(w: Tensors, images: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
 def layer(w: Tensors, name: str, x: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
     """Apply attention and the two-layer network, each to its normalised input, and add that input (pre-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 197, 768).
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, 197, 768).
     """
     normal = norm(w, f"{name}.layernorm_before", x, sizes.epsilon)
     attended = attention(w, f"{name}.attention.attention", normal, sizes=sizes)
@@ -67,13 +45,7 @@ def layer(w: Tensors, name: str, x: jax.Array, *, sizes: Sizes = BASE) -> jax.Ar
 
 
 def attention(w: Tensors, name: str, x: jax.Array, *, sizes: Sizes = BASE) -> jax.Array:
-    """Let every token look at all tokens.
-
-    Parameters
-    ----------
-    w, name, x, sizes
-        As in `layer`.
-    """
+    """Let every token look at all tokens."""
     split = (*x.shape[:2], sizes.heads, sizes.head)
     query, key, value = (dense(w, f"{name}.{part}", x).reshape(split) for part in ("query", "key", "value"))
     return jax.nn.dot_product_attention(query, key, value).reshape(x.shape)

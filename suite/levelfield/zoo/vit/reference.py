@@ -17,14 +17,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes = BASE) -> Array:
     """Compute `logits`, shape (batch, 1000), from `images`, shape (batch, 3, 224, 224).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    inputs
-        `images`, float32, shape (batch, 3, 224, 224).
-    sizes
-        Of the network.
+    `inputs`: `images`, float32, shape (batch, 3, 224, 224).
     """
     x = embed(w, inputs["images"].astype(np.float64), sizes=sizes)
     for number in range(sizes.layers):
@@ -33,17 +26,7 @@ def forward(w: Weights, inputs: Mapping[str, npt.NDArray[Any]], *, sizes: Sizes 
 
 
 def embed(w: Weights, images: Array, *, sizes: Sizes = BASE) -> Array:
-    """Project each patch, put the class token before them, and add the embeddings of position.
-
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    images
-        Shape (batch, 3, 224, 224).
-    sizes
-        Of the network.
-    """
+    """Project each patch, put the class token before them, and add the embeddings of position."""
     batch, channels = images.shape[:2]
     grid, patch, hidden = sizes.grid, sizes.patch, sizes.hidden
     patches = images.reshape(batch, channels, grid, patch, grid, patch).transpose(0, 2, 4, 1, 3, 5)
@@ -57,16 +40,7 @@ def embed(w: Weights, images: Array, *, sizes: Sizes = BASE) -> Array:
 def layer(w: Weights, name: str, x: Array, *, sizes: Sizes = BASE) -> Array:
     """Apply attention and the two-layer network, each to its normalised input, and add that input (pre-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, in the shapes of the specification.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 197, 768).
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, 197, 768).
     """
     normal = norm(w, f"{name}.layernorm_before", x, sizes.epsilon)
     attended = attention(w, f"{name}.attention.attention", normal, sizes=sizes)
@@ -76,13 +50,7 @@ def layer(w: Weights, name: str, x: Array, *, sizes: Sizes = BASE) -> Array:
 
 
 def attention(w: Weights, name: str, x: Array, *, sizes: Sizes = BASE) -> Array:
-    """Let every token look at all tokens.
-
-    Parameters
-    ----------
-    w, name, x, sizes
-        As in `layer`.
-    """
+    """Let every token look at all tokens."""
     query, key, value = (heads(dense(w, f"{name}.{part}", x), sizes.heads) for part in ("query", "key", "value"))
     context: Array = softmax(query @ key.transpose(0, 1, 3, 2) / math.sqrt(sizes.head)) @ value
     return context.transpose(0, 2, 1, 3).reshape(x.shape)

@@ -106,13 +106,7 @@ FAMILY = "ViT"
 
 
 def of_weights(name: str, sizes: Sizes) -> Model:
-    """Return the ViT of a user's own weights.
-
-    Parameters
-    ----------
-    name, sizes
-        Of the model.
-    """
+    """Return the ViT of a user's own weights."""
     return Model(
         name=name,
         title=f"ViT of {sizes.layers} layers, width {sizes.hidden}, {sizes.size} × {sizes.size}",
@@ -131,15 +125,7 @@ def of_weights(name: str, sizes: Sizes) -> Model:
 
 
 def seeded_input(name: str, *, sizes: Sizes = BASE) -> Arrays:
-    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are.
-
-    Parameters
-    ----------
-    name
-        Of the input.
-    sizes
-        Of the network.
-    """
+    """Return the input of that name: `images`, shape (3, 224, 224), as ResNet-50's are."""
     return seeded_image(name, sizes.size)
 
 
@@ -147,11 +133,6 @@ def layers(*, sizes: Sizes = BASE) -> tuple[Layer, ...]:
     """Return the patches' convolution, six dense layers and two products of attention in each layer, and the head.
 
     Only the class token reaches the classifier; all of the last layer is computed nevertheless, as published.
-
-    Parameters
-    ----------
-    sizes
-        Of the network.
     """
     hidden, patch, grid = sizes.hidden, sizes.patch, sizes.grid
     patches = Layer(

@@ -13,14 +13,7 @@ Variables = dict[str, tf.Variable]
 def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
     """Compute `logits`, shape (batch, 1000), from `images`.
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    images
-        float32, shape (batch, 224, 224, 3).
-    sizes
-        Of the network.
+    `images`: float32, shape (batch, 224, 224, 3).
     """
     x = embed(w, images, sizes=sizes)
     for number in range(sizes.layers):
@@ -29,13 +22,7 @@ def forward(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tenso
 
 
 def embed(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
-    """Project each patch, put the class token before them, and add the embeddings of position.
-
-    Parameters
-    ----------
-    w, images, sizes
-        As in `forward`.
-    """
+    """Project each patch, put the class token before them, and add the embeddings of position."""
     name = "embeddings.patch_embeddings.projection"
     projected = tf.nn.bias_add(tf.nn.conv2d(images, w[f"{name}.weight"], sizes.patch, "VALID"), w[f"{name}.bias"])
     patches = tf.reshape(projected, [-1, sizes.grid**2, sizes.hidden])
@@ -46,16 +33,7 @@ def embed(w: Variables, images: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
 def layer(w: Variables, name: str, x: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
     """Apply attention and the two-layer network, each to its normalised input, and add that input (pre-norm).
 
-    Parameters
-    ----------
-    w
-        Weights by name, as `zoo.native.channels_last` returns them.
-    name
-        Prefix of the names of its weights.
-    x
-        Hidden state, shape (batch, 197, 768).
-    sizes
-        Of the network.
+    `x`: hidden state, shape (batch, 197, 768).
     """
     normal = norm(w, f"{name}.layernorm_before", x, sizes.epsilon)
     attended = attention(w, f"{name}.attention.attention", normal, sizes=sizes)
@@ -65,13 +43,7 @@ def layer(w: Variables, name: str, x: tf.Tensor, *, sizes: Sizes = BASE) -> tf.T
 
 
 def attention(w: Variables, name: str, x: tf.Tensor, *, sizes: Sizes = BASE) -> tf.Tensor:
-    """Let every token look at all tokens.
-
-    Parameters
-    ----------
-    w, name, x, sizes
-        As in `layer`.
-    """
+    """Let every token look at all tokens."""
     query, key, value = (heads(dense(w, f"{name}.{part}", x), sizes.heads) for part in ("query", "key", "value"))
     scores = tf.matmul(query, key, transpose_b=True) * (1 / math.sqrt(sizes.head))  # (batch, heads, from, to)
     context = tf.matmul(tf.nn.softmax(scores), value)

@@ -23,13 +23,7 @@ _PARTS = {
 
 
 def build(model: Model, weights: Arrays) -> torch.nn.Module:
-    """Return the network with these weights; the library chooses how attention is computed.
-
-    Parameters
-    ----------
-    model, weights
-        Of the zoo: its sizes, and arrays by the names of its parameters.
-    """
+    """Return the network with these weights; the library chooses how attention is computed."""
     sizes = model.sizes if isinstance(model.sizes, Sizes) else BASE
     config = ViTConfig(
         hidden_size=sizes.hidden,

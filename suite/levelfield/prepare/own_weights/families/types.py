@@ -41,17 +41,7 @@ class Family(msgspec.Struct, frozen=True):
 def classes(shapes: Shapes, name: str) -> int:
     """Return how many classes a classifier tells apart.
 
-    Parameters
-    ----------
-    shapes
-        Of the tensors.
-    name
-        Of the classifier's matrix.
-
-    Raises
-    ------
-    ValueError
-        There is none, or it is no matrix.
+    Raises ValueError: there is none, or it is no matrix.
     """
     shape = shapes.get(name, ())
     if len(shape) != 2:
@@ -62,17 +52,7 @@ def classes(shapes: Shapes, name: str) -> int:
 def require(field: str, value: object, wanted: object) -> None:
     """Refuse a configuration for a network that is computed in another way.
 
-    Parameters
-    ----------
-    field, value
-        Of the configuration.
-    wanted
-        The value of the networks that have a definition.
-
-    Raises
-    ------
-    ValueError
-        They differ.
+    Raises ValueError: they differ.
     """
     if value != wanted:
         raise ValueError(f"{field} is {str(value)[:60]!r}, and only {wanted!r} has a definition here")
