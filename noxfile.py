@@ -83,13 +83,13 @@ def publish(session: nox.Session) -> None:
 @nox.session(python=False)
 def build(session: nox.Session) -> None:
     """Build all images of the backends, or those that words after `--` name."""
-    levelfield(session, "build", *session.posargs)
+    levelfield(session, "images", "build", *session.posargs)
 
 
 @nox.session(python=False)
 def lock(session: nox.Session) -> None:
     """Resolve requirement sets, bases and the tool's own environment again; names after `--` choose images."""
-    levelfield(session, "lock", *session.posargs)
+    levelfield(session, "images", "lock", *session.posargs)
 
 
 @nox.session(python=False)

@@ -1,6 +1,5 @@
 """What installed distributions bring, and what becomes of those that are broken."""
 
-import io
 import re
 import sys
 from collections.abc import Iterator
@@ -8,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from rich.console import Console
 
 from levelfield import plugins
 from levelfield.backends import registry
-from levelfield.cli import listing, tools
-from levelfield.cli.answers.listed import listed
+from levelfield.cli import machine
+from levelfield.cli.answers import listed
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, worker_code
 from levelfield.plan import arms
@@ -21,6 +19,7 @@ from levelfield.plugins import BACKENDS, MODELS
 from levelfield.run.contract import _lock
 from levelfield.zoo import models
 from tests import plugged
+from tests.commands import call
 
 _ENTRY = """
 from levelfield.backends.info import FP32, BackendInfo, FileFormat
@@ -243,13 +242,11 @@ def test_nothing_is_imported_to_list_entry_points(folder: Path) -> None:
 def test_list_and_doctor_say_what_is_there_and_what_is_broken(folder: Path) -> None:
     bring(folder / "first", "good")
     bring(folder / "second", "bad", code="import no_such_module\n")
-    out = io.StringIO()
     with plugged.seen(folder / "first", folder / "second"):
-        listing.show(Console(file=out, width=200))
+        shown = call("plugins", "list", folder=folder).out
         (entry,) = [each for each in listed().backends if each.name == "good"]
-        finding, image = tools._broken_plugins()
-    shown = out.getvalue()
-    assert re.search(r"good +backend +brings-good 1\.0", shown)
+        finding, image = machine._broken_plugins()
+    assert "backend good: brings-good 1.0\n" in shown
     assert "The plug-in brings-bad 1.0 brings no backend bad: brings_bad:ENTRY cannot be imported" in shown
     assert entry.distribution == "brings-good 1.0"
     assert finding.state == "warn"

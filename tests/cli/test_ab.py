@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from levelfield.cli.ab import ab
+from levelfield.cli.measure import ab
 from levelfield.compare.ab.comparison import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.plan import Plan

@@ -1,4 +1,4 @@
-"""`levelfield bundle` and `levelfield unbundle` as people type them."""
+"""`levelfield images bundle` and `levelfield images load` as people type them."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ MODEL = "artifacts/onnx/mlp-fp32/model.onnx"
 
 
 def unbundle(folder: Path, *words: str | Path) -> Called:
-    return call("unbundle", *words, folder=folder, environment={"LEVELFIELD_CACHE": str(folder / "cache")})
+    return call("images", "load", *words, folder=folder, environment={"LEVELFIELD_CACHE": str(folder / "cache")})
 
 
 def test_what_was_taken_in_is_counted_and_pip_is_told_where_it_is(tmp_path: Path) -> None:
@@ -59,12 +59,12 @@ def test_what_is_no_bundle_is_one_sentence(tmp_path: Path, name: str, says: str)
 )
 def test_an_image_that_is_not_there_is_found_before_anything_is_fetched(tmp_path: Path, image: str, says: str) -> None:
     nowhere = {"LEVELFIELD_CACHE": str(tmp_path / "cache"), "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
-    command = call("bundle", "out.tar", image, folder=tmp_path, environment=nowhere)
+    command = call("images", "bundle", "out.tar", image, folder=tmp_path, environment=nowhere)
     one_clear_sentence(command, says)
     assert not (tmp_path / "out.tar").exists()
 
 
 def test_a_bundle_is_no_folder(tmp_path: Path) -> None:
-    command = call("bundle", tmp_path, "canary", folder=tmp_path)
+    command = call("images", "bundle", tmp_path, "canary", folder=tmp_path)
     assert command.code == 2
     assert "is a directory" in command.err

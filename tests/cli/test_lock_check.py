@@ -1,4 +1,4 @@
-"""`levelfield lock --check` as people type it."""
+"""`levelfield images lock --check` as people type it."""
 
 import json
 from pathlib import Path
@@ -39,11 +39,11 @@ def test_what_is_found_decides_the_exit_code(
 ) -> None:
     monkeypatch.setattr(lock_check, "check", lambda *_, **__: (checked,))
     monkeypatch.setattr(base_check, "check", lambda **_: ())
-    result = CliRunner().invoke(cli, ["lock", "--check"])
+    result = CliRunner().invoke(cli, ["images", "lock", "--check"])
     assert result.exit_code == code
     assert said in result.output
     assert "\x1b[31m" not in result.output
-    result = CliRunner().invoke(cli, ["lock", "--check", "--json"])
+    result = CliRunner().invoke(cli, ["images", "lock", "--check", "--json"])
     assert result.exit_code == code
     (lock,) = json.loads(result.stdout)["locks"]
     assert lock["image"] == "jax"
@@ -54,19 +54,19 @@ def test_packages_that_only_the_archive_has_are_named(monkeypatch: pytest.Monkey
     base = CheckedBase("bookworm", "amd64", 31, ("libssl3 3.0.15-1",), ())
     monkeypatch.setattr(lock_check, "check", lambda *_, **__: ())
     monkeypatch.setattr(base_check, "check", lambda **_: (base,))
-    result = CliRunner().invoke(cli, ["lock", "--check"])
+    result = CliRunner().invoke(cli, ["images", "lock", "--check"])
     assert result.exit_code == 0
     said = " ".join(result.output.split())
     assert "Debian bookworm amd64, locked 31 days ago" in said
     assert "1 package no longer at mirrors, and fetched from Debian's archive of all files: libssl3 3.0.15-1" in said
-    result = CliRunner().invoke(cli, ["lock", "--check", "--json"])
+    result = CliRunner().invoke(cli, ["images", "lock", "--check", "--json"])
     assert json.loads(result.stdout)["bases"][0]["archived"] == ["libssl3 3.0.15-1"]
-    assert CliRunner().invoke(cli, ["lock", "--check", "canary"]).output.count("Debian") == 0
+    assert CliRunner().invoke(cli, ["images", "lock", "--check", "canary"]).output.count("Debian") == 0
 
 
 def test_the_command_changes_nothing(tmp_path: Path) -> None:
     before = catalogue.lock("canary")
-    command = call("lock", "canary", "--check", "--json", folder=tmp_path)
+    command = call("images", "lock", "canary", "--check", "--json", folder=tmp_path)
     (lock,) = json.loads(command.out)["locks"]
     assert command.code == (1 if lock["outdated"] else 0), command.err
     assert (lock["lock"], lock["problem"]) == ("cpu", "")
@@ -75,5 +75,7 @@ def test_the_command_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_belongs_to_a_check_is_refused_without_one(tmp_path: Path) -> None:
-    one_clear_sentence(call("lock", "canary", "--json", folder=tmp_path), "belongs to --check")
-    one_clear_sentence(call("lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes")
+    one_clear_sentence(call("images", "lock", "canary", "--json", folder=tmp_path), "belongs to --check")
+    one_clear_sentence(
+        call("images", "lock", "canary", "--check", "--find-links", ".", folder=tmp_path), "your own indexes"
+    )

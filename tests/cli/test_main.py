@@ -34,10 +34,6 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
         (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
         (["--control", "tensorrt"], ["There is no backend called 'tensorrt'."]),
         (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
-        (["--resume", "20200101", "--repeat", "3"], ["A run that is taken up again is one run.", "Leave --repeat out"]),
-        (["--alternate", "jax"], ["--alternate makes runs of a second side in turns", "--repeat 5"]),
-        (["--repeat", "3", "--alternate", "jax"], ["--alternate makes runs", "Name the first side with --backends"]),
-        (["--repeat", "3", "--backends", "jax", "--alternate", "jxa"], ["There is no backend called 'jxa'."]),
         (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),
     ],
 )
@@ -53,7 +49,6 @@ def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -
         (["bench", "--margin", "200%"], "not a share such as 2% or 0.02"),
         (["bench", "--batch", "1,two"], "not a list of whole numbers"),
         (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
-        (["bench", "--repeat", "0"], "0 is not in the range 1<=x<=100"),
         (["bench", "--modles", "mlp"], "No such option"),
         (["benhc"], "No such command"),
         (["report"], "Missing argument"),
@@ -145,7 +140,7 @@ def test_a_cache_that_cannot_be_written(small_disk: Path, tmp_path: Path, report
 
 def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -> None:
     command = run(*JAX, reports, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(small_disk)})
-    one_clear_sentence(command, "The disk is full", "levelfield clean")
+    one_clear_sentence(command, "The disk is full", "levelfield images clean")
     left = [path for path in small_disk.rglob("*") if path.is_file() and path.stat().st_size > 0]
     assert not left, "half a file would be taken for a whole one by the next run"
 

@@ -5,23 +5,20 @@ from pathlib import Path
 import click
 import pytest
 
-from levelfield.cli.ab import ab
-from levelfield.cli.main import bench
-from levelfield.cli.measuring import options_of
+from levelfield.cli.measure import ab, bench
 from levelfield.errors import LevelfieldError
+from levelfield.options import OPTIONS
 from levelfield.plan import Selection
 from levelfield.prepare.evaluation.tasks import DataRequest
-from levelfield.run.options import Options
-
-OF_A_FILE = {"dims", "values", "module", "weights"}
-OF_DATA = {"data", "data_items"}
-OF_OUTPUT = {"as_json"}
-OF_AB = {"a", "b", "max_slowdown", "bisect", "why", "output"}
+from levelfield.run.options import Options, Own, options_of, own_of
 
 
 @pytest.mark.parametrize(
     ("command", "others"),
-    [(bench, OF_A_FILE | OF_DATA | OF_OUTPUT), (ab, OF_A_FILE | OF_AB | OF_OUTPUT)],
+    [
+        (bench, {"inputs", "data", "loadgen", "as_json"}),
+        (ab, {"inputs", "a", "b", "max_slowdown", "bisect", "why", "output", "as_json"}),
+    ],
 )
 def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
     named = {parameter.name for parameter in command.params if parameter.name is not None}
@@ -48,12 +45,12 @@ def test_what_is_typed_arrives() -> None:
 
 
 def test_an_option_about_a_file_takes_a_file() -> None:
-    with pytest.raises(LevelfieldError, match="--dim is about a file of your own"):
-        options_of(bench.make_context("bench", ["--dim", "sequence=128"]).params)
+    with pytest.raises(LevelfieldError, match="--input is about an ONNX file of your own"):
+        options_of(bench.make_context("bench", ["--input", "sequence=128"]).params)
 
 
 def test_a_data_set_chooses_what_is_measured() -> None:
-    words = ["--models", "bert,mlp", "--data", "squad=/x/dev.json", "--data-items", "7"]
+    words = ["--models", "bert,mlp", "--data", "squad:7=/x/dev.json"]
     made = options_of(bench.make_context("bench", words).params)
     assert made.selection.models == ("bert-squad", "mlp")
     assert made.data_sets == (DataRequest("squad", Path("/x/dev.json"), 7),)
@@ -63,13 +60,31 @@ def test_a_data_set_chooses_what_is_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("values", "own"),
     [
-        (["--model", "x.onnx", "--module", "x.py:build"], "--model and --module exclude each other"),
-        (["--module", "x.py:build", "--weights", "x"], "--module and --weights exclude each other"),
-        (["--model", "x.onnx", "--module", "x.py:build", "--weights", "x"], "--model and --module and --weights"),
+        ((), Own()),
+        (("x.onnx",), Own(Path("x.onnx"))),
+        (("here/net.py:build",), Own(function="here/net.py:build")),
+        (("net.py",), Own(function="net.py")),
+        (("bert/", "."), Own(weights=(Path("bert"), Path()))),
     ],
 )
-def test_a_run_measures_one_kind_of_what_is_the_users_own(words: list[str], says: str) -> None:
-    with pytest.raises(LevelfieldError, match=says):
-        options_of(bench.make_context("bench", words).params)
+def test_a_users_own_is_recognised(values: tuple[str, ...], own: Own) -> None:
+    assert own_of(values) == own
+
+
+@pytest.mark.parametrize("values", [("x.onnx", "x.py:build"), ("x.py:build", "."), ("x.onnx", "y.onnx")])
+def test_a_run_measures_one_kind_of_what_is_the_users_own(values: tuple[str, ...]) -> None:
+    with pytest.raises(LevelfieldError, match=f"--model {values[0]} and --model .* exclude each other"):
+        own_of(values)
+
+
+def test_words_and_values_are_each_others_inverse() -> None:
+    words = [
+        "--models", "mlp,bert", "--input", "n=12", "--input", "x=x.npy", "--cpus", "0-1,8", "--budget", "90s",
+        "--margin", "3%", "--loadgen", "latency=50ms,test=600s", "--price", "1.2EUR/h", "--strict", "--gpu", "1",
+    ]  # fmt: skip
+    params = bench.make_context("bench", words).params
+    named = {word for word in words if word.startswith("--")}
+    again = [word for name in named for word in OPTIONS[name].words(params[OPTIONS[name].name])]
+    assert sorted(again) == sorted(words)

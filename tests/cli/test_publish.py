@@ -41,7 +41,7 @@ def test_nothing_to_publish_is_one_sentence(tmp_path: Path) -> None:
 def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
     one = small_run()
     write_run(one, tmp_path / "reports" / one.id)
-    command = call("card", one.id, "--out", tmp_path / "cards", folder=tmp_path)
+    command = call("report", one.id, "--card", tmp_path / "cards", folder=tmp_path)
     assert command.code == 0, command.err
     picture = ET.fromstring((tmp_path / "cards" / "card.svg").read_text(encoding="utf-8"))
     texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]
@@ -54,13 +54,13 @@ def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
 
 def test_a_card_of_what_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "reports").mkdir()
-    one_clear_sentence(call("card", "gone", folder=tmp_path), "gone")
+    one_clear_sentence(call("report", "gone", "--card", ".", folder=tmp_path), "gone")
     assert not (tmp_path / "card.svg").exists()
 
 
 def test_a_card_of_a_stranger_says_nothing_to_the_terminal(tmp_path: Path) -> None:
     files.write(make_hostile(variants=False), tmp_path)
-    command = call("card", tmp_path, folder=tmp_path)
+    command = call("report", tmp_path, "--card", ".", folder=tmp_path)
     assert command.code == 0, command.err
     assert command.out.split() == ["card.svg", "card.md"]
     ET.fromstring((tmp_path / "card.svg").read_text(encoding="utf-8"))

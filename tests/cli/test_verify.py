@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield.cli.verify import _at_most
+from levelfield.cli.share import _at_most
 from levelfield.errors import LevelfieldError
 from levelfield.run.start import tool_sha256
 from tests.commands import call, one_clear_sentence

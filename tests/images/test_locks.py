@@ -150,7 +150,7 @@ def test_where_there_is_no_cpu_build_all_ways_to_one_are_said(checkout: Path, tm
     with pytest.raises(LevelfieldError, match=r"No CPU build of torch 2\.14\.1 \(torch==2\.14\.1\+cpu\)") as caught:
         locks.relock(["torch@2.14.1"], places=Places(find_links=(str(tmp_path / "empty"),)))
     assert "://" not in caught.value.message
-    for way in ("--index URL", "--find-links PLACE", "levelfield lock torch@2.14.1-cuda."):
+    for way in ("--index URL", "--find-links PLACE", "levelfield images lock torch@2.14.1-cuda."):
         assert way in caught.value.fix
 
 

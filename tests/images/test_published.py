@@ -83,7 +83,7 @@ def changed(**fields: object) -> bytes:
     ],
 )
 def test_what_is_no_such_file_is_one_sentence(content: bytes) -> None:
-    with pytest.raises(LevelfieldError, match=r"^images.json names no images as `levelfield push` writes them: "):
+    with pytest.raises(LevelfieldError, match=r"^images.json names no images as `levelfield images push`"):
         published.decode(content, "images.json")
 
 

@@ -64,10 +64,10 @@ def site(tmp_path_factory: pytest.TempPathFactory, registry: Registry, client: d
         shutil.copytree(source / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     with (copy / "suite" / "levelfield" / "worker" / "__init__.py").open("a") as worker:
         worker.write(f"# {made.folder}\n")
-    built = made.levelfield("build", "canary")
+    built = made.levelfield("images", "build", "canary")
     assert built.code == 0, built.err
     made.tag = built.out.split()[-1]
-    pushed = made.levelfield("push", f"{registry.address}/levelfield", "canary", "--json")
+    pushed = made.levelfield("images", "push", f"{registry.address}/levelfield", "canary", "--json")
     assert pushed.code == 0, pushed.err
     made.answer = json.loads(pushed.out)
     yield made
@@ -106,7 +106,7 @@ def test_the_answer_is_the_file(site: Site, client: docker.DockerClient) -> None
 def test_what_was_pushed_and_removed_is_taken_and_nothing_is_built(site: Site, client: docker.DockerClient) -> None:
     pushed = client.images.get(site.tag)
     remove(client, site.tag)
-    taken = site.levelfield("build", "--from", "images.json")
+    taken = site.levelfield("images", "build", "--from", "images.json")
     assert taken.code == 0, taken.err
     assert f"pulling {site.file.images[0].reference}" in taken.out.replace("\n", "")
     assert "installing" not in taken.out
@@ -118,7 +118,7 @@ def test_what_was_pushed_and_removed_is_taken_and_nothing_is_built(site: Site, c
         here, ["-c", "import numpy, levelfield.worker; print('runs')"], entrypoint="python", remove=True
     )
     assert said == b"runs\n"
-    again = site.levelfield("build", "canary", "--from", "images.json")
+    again = site.levelfield("images", "build", "canary", "--from", "images.json")
     assert "canary is here already, with the layers that the file names" in again.out.replace("\n", "")
 
 
@@ -126,14 +126,14 @@ def test_what_was_pushed_and_removed_is_taken_and_nothing_is_built(site: Site, c
 def test_an_image_here_with_other_layers_is_kept(site: Site) -> None:
     changed = site.write(layers=(f"sha256:{'0' * 64}",))
     one_clear_sentence(
-        site.levelfield("build", "--from", changed), "has other layers than the file names", "docker rmi"
+        site.levelfield("images", "build", "--from", changed), "has other layers than the file names", "docker rmi"
     )
 
 
 @pytest.mark.docker
 def test_an_image_of_another_recipe(site: Site, tmp_path: Path) -> None:
     one_clear_sentence(
-        run("build", "--from", site.folder / "images.json", folder=tmp_path),
+        run("images", "build", "--from", site.folder / "images.json", folder=tmp_path),
         "The file's image canary is of another recipe",
         "build it here without --from",
     )

@@ -31,7 +31,7 @@ def test_images_whose_licences_restrict_it_are_named_with_what_they_hold(monkeyp
 @pytest.mark.docker
 def test_an_image_that_is_not_built_is_not_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "find", lambda *_: None)
-    with pytest.raises(LevelfieldError, match=r"The image canary is not built.*Run `levelfield build canary`"):
+    with pytest.raises(LevelfieldError, match=r"The image canary is not built.*Run `levelfield images build canary`"):
         push([parse("canary")], "127.0.0.1:9/levelfield")
 
 

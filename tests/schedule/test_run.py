@@ -443,7 +443,7 @@ def test_results_of_workers_that_hold_something_else_are_refused(
     for launch in (each for generation in run.blocks[0].generations for each in generation.launches):
         assert launch.failure is not None
         assert f"holds other {what} for canary" in launch.failure.message
-        assert "levelfield clean" in launch.failure.message
+        assert "levelfield images clean" in launch.failure.message
         assert not launch.warmup
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from levelfield.cli import completion
-from levelfield.cli.options import PERCENT, REPORTS
 from levelfield.errors import LevelfieldError
+from levelfield.options import REPORTS
+from levelfield.options.values import PERCENT
 from levelfield.safety import terminals
 
 

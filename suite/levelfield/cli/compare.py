@@ -9,8 +9,7 @@ import click
 
 from levelfield import scenarios
 from levelfield.cli import completion
-from levelfield.cli.answers.printing import JSON
-from levelfield.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
+from levelfield.options import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
@@ -52,12 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--only", multiple=True, metavar="GLOB", help="Only matching results, such as 'onnxruntime/*'. May be repeated."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
-    help="Format to print; also that of an --output file with an unknown suffix.",
-)
+@FORMAT
 @JSON
 @OUTPUT
 @REPORTS

@@ -199,7 +199,7 @@ def _set_in(command: click.Command, values: Mapping[str, Any]) -> Iterator[str]:
         yield from (name for name, option in options_of(command).items() if option.name in values)
 
 
-@click.group()
+@click.group(hidden=True)
 def config() -> None:
     """Show the defaults of options, and where they come from."""
 

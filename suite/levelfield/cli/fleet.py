@@ -8,7 +8,8 @@ import click
 from levelfield.cli.compare import formats_of, write
 from levelfield.cli.fleet_run import run
 from levelfield.cli.fleet_verdict import show
-from levelfield.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, PERCENT
+from levelfield.options import MARGIN, MAX_SLOWDOWN, OUTPUT
+from levelfield.options.values import PERCENT
 from levelfield.safety import terminals
 
 _FOLDER = click.Path(path_type=Path)

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from levelfield.cli.fleet_verdict import show
-from levelfield.cli.measuring import options_of, selection
-from levelfield.cli.options import BASE, BUDGET, DURATION, IDENTIFY, LAUNCHER, MARGIN, NAMES, PERCENT, REPORTS, SEED
+from levelfield.options import BACKENDS, CONTROL, SEED, TARGET, selection
+from levelfield.options.values import DURATION
+from levelfield.run.options import options_of
 from levelfield.safety import terminals
 
 FALSE_ALARMS = 0.01
@@ -19,8 +20,8 @@ PAGE = "fleet.html"
 
 @click.command()
 @selection
-@click.option("--backends", type=NAMES, default=(), help="Only these backends, separated by commas.")
-@click.option("--control", default="auto", help="Backend to measure twice, as a control; auto or none.")
+@BACKENDS
+@CONTROL
 @click.option(
     "--on",
     metavar="ADDRESS",
@@ -50,15 +51,8 @@ PAGE = "fleet.html"
     help="Time after which the run of a node hangs, without the hour that making images may take; default: three times "
     "its budget.",
 )
-@BUDGET
-@click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
-@MARGIN
-@LAUNCHER
-@BASE
-@REPORTS
-@click.option("--seed", type=SEED, help="Seed of the first node's schedule; further nodes have the next ones.")
-@IDENTIFY
-@click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
+@SEED.but(help="Seed of the first node's schedule; further nodes have the next ones.")
+@TARGET
 def run(
     *,
     on: str,

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from levelfield.cli.answers.printing import JSON, print_json
-from levelfield.cli.options import MARGIN, REPORTS
+from levelfield.options import JSON, MARGIN, REPORTS
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
-    from levelfield.cli.answers.trends import Trends
+    from levelfield.cli.answers import Trends
     from levelfield.history.queries import Runs
     from levelfield.history.trend import Series
 
@@ -50,6 +49,8 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
     show.print_parts(console, [show.note(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped])
     runs = in_order(found)
     if as_json:
+        from levelfield.cli.answers import print_json
+
         print_json(_trends(runs, case, labelled=labelled, margin=margin))
     elif case is not None:
         _show(runs, case, console, labelled=labelled, margin=margin, last=last)
@@ -91,7 +92,7 @@ def _matching(runs: "Runs", case: str, *, labelled: bool) -> "list[Series]":
 
 
 def _trends(runs: "Runs", case: str | None, *, labelled: bool, margin: float) -> "Trends":
-    from levelfield.cli.answers.trends import trends
+    from levelfield.cli.answers import trends
     from levelfield.history import queries
 
     if case is None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from levelfield.cli.options import REPORTS
+from levelfield.options import REPORTS
 from levelfield.safety import terminals
 
 

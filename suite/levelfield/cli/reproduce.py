@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from levelfield.cli.answers.printing import JSON, print_json
-from levelfield.cli.options import BUDGET, PERCENT, REPORTS
 from levelfield.errors import LevelfieldError
+from levelfield.options import BUDGET, JSON, LAUNCHER, OWN, REPORTS
+from levelfield.options.values import PERCENT
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
@@ -25,24 +25,9 @@ NAME = "reproduction.json"
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option("--trust", is_flag=True, help="Run although images here differ from those of the report.")
 @click.option("--dry-run", is_flag=True, help="Show what would be built and run, then exit.")
-@click.option(
-    "--model",
-    "own",
-    metavar="FILE.onnx",
-    type=click.Path(path_type=Path),
-    help="The author's own ONNX file, if it is not here yet.",
-)
-@click.option(
-    "--module",
-    metavar="FILE.py:FUNCTION",
-    help="The author's own network in Python, if it is not here yet; it is run in containers alone.",
-)
-@click.option(
-    "--weights",
-    metavar="FOLDER",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="The author's own weights, if they are not here yet; their digest must match.",
+@OWN.but(
+    help="The author's own ONNX file, FILE.py:FUNCTION or folder of weights, if it is not here yet; its digest must "
+    "match. May be repeated."
 )
 @click.option(
     "--allowed",
@@ -52,10 +37,9 @@ NAME = "reproduction.json"
 )
 @click.option(
     "--data",
-    metavar="[SET=]PATH",
+    metavar="SET=PATH",
     multiple=True,
-    help="The images of the training, if they were the author's own, or a data set that was answered "
-    "(imagenet=FOLDER); their digest must match. May be repeated.",
+    help="A data set that was answered (imagenet=FOLDER); its digest must match. May be repeated.",
 )
 @click.option(
     "--launches",
@@ -63,12 +47,7 @@ NAME = "reproduction.json"
     help="Minimum launches of every arm: more launches make the intervals narrower.",
 )
 @BUDGET
-@click.option(
-    "--launcher",
-    type=click.Choice(["docker", "venv", "host"]),
-    default="docker",
-    help="Where to run workers, whatever the report used.",
-)
+@LAUNCHER.but(default="docker", help="Where to run workers, whatever the report used.")
 @REPORTS
 @JSON
 def reproduce(
@@ -76,9 +55,7 @@ def reproduce(
     *,
     trust: bool,
     dry_run: bool,
-    own: Path | None,
-    module: str | None,
-    weights: tuple[Path, ...],
+    own: tuple[str, ...],
     allowed: float,
     data: tuple[str, ...],
     launches: int | None,
@@ -106,6 +83,7 @@ def reproduce(
     from levelfield.record.files import write_atomically
     from levelfield.report.units import plural
     from levelfield.run.bench import conduct, finish
+    from levelfield.run.options import own_of
     from levelfield.run.reproduce import intent
     from levelfield.run.reproduce.announcement import announced
     from levelfield.run.reproduce.show import foreign, show
@@ -118,12 +96,13 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    data_sets = tasks.repeat(tasks.read(data, None, run.settings.profile), run.data_sets, needed=False)
-    if own is not None:
-        keep_recorded(own, run.settings.own)
-    if module is not None:
-        keep_recorded_module(module, run.settings.own)
-    own_weights.keep_recorded(weights, run.settings.own_weights)
+    data_sets = tasks.repeat(tasks.read(data, run.settings.profile), run.data_sets, needed=False)
+    named = own_of(own)
+    if named.onnx is not None:
+        keep_recorded(named.onnx, run.settings.own)
+    if named.function is not None:
+        keep_recorded_module(named.function, run.settings.own)
+    own_weights.keep_recorded(named.weights, run.settings.own_weights)
     requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)
     for line in announced(run, chosen, requested, launcher):
@@ -149,7 +128,7 @@ def reproduce(
         base=intent.bases(run) if launcher == "docker" else "debian",
         data_sets=data_sets,
         expected_data=run.data_sets,
-        beside_data=weights,
+        beside_data=named.weights,
     )
     folder = conduct(chosen, options, console)
     finish(folder, console)
@@ -162,6 +141,8 @@ def reproduce(
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     terminals.say(console, f"Written: {folder / NAME}")
     if as_json:
+        from levelfield.cli.answers import print_json
+
         print_json(found)
     sys.exit(found.exit_code)
 

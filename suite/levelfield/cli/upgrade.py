@@ -7,19 +7,8 @@ from typing import Any
 import click
 
 from levelfield.cli.compare import formats_of, write
-from levelfield.cli.measuring import options_of, selection
-from levelfield.cli.options import (
-    BASE,
-    BUDGET,
-    DATA,
-    IDENTIFY,
-    LAUNCHER,
-    MARGIN,
-    NAMES,
-    OUTPUT,
-    PERCENT,
-    REPORTS,
-)
+from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
+from levelfield.options.values import NAMES
 from levelfield.safety import terminals
 
 MOST_BOOTS = 100
@@ -38,9 +27,8 @@ def upgrade() -> None:
 @upgrade.command()
 @click.argument("name")
 @selection
-@click.option("--backends", type=NAMES, default=(), help="Only these backends, separated by commas.")
-@click.option(
-    "--control",
+@BACKENDS
+@CONTROL.but(
     default="none",
     help="Backend to measure twice in every boot, or auto; default: none. Boots are compared, so it only takes time.",
 )
@@ -58,15 +46,8 @@ def upgrade() -> None:
     default=(),
     help="Two arms stand for the sides, and a run for a boot: onnxruntime@1.29.0,onnxruntime@1.30.0.",
 )
-@BUDGET
-@click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
-@MARGIN
-@LAUNCHER
-@BASE
-@REPORTS
-@IDENTIFY
 @DATA
-@click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
+@TARGET
 def begin(
     name: str,
     boots: int,
@@ -79,6 +60,7 @@ def begin(
 
     Nothing is measured yet. Run `levelfield upgrade next` in this boot and after every reboot.
     """
+    from levelfield.run.options import options_of
     from levelfield.upgrade import measure, progress, show
 
     if sides and (len(sides) != 2 or values["backends"]):
@@ -148,12 +130,7 @@ def status(name: str | None, *, reports: Path) -> None:
     is_flag=True,
     help="There turned out to be no going back: judge the upgrade without measuring the old stack again.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
-    help="Format to print; also that of an --output file with an unknown suffix.",
-)
+@FORMAT
 @OUTPUT
 @REPORTS
 def verdict(

@@ -1,4 +1,4 @@
-"""Which packages of the bases mirrors still have, and how old the locks are: `levelfield lock --check`."""
+"""Which packages of the bases mirrors still have, and how old the locks are: `levelfield images lock --check`."""
 
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor

@@ -42,7 +42,8 @@ class Cost(msgspec.Struct, frozen=True):
         else:
             minutes = max(1, round(self.seconds / 60))
             figures = f"about {_size(self.download_bytes)} to download, {_size(self.disk_bytes)} of disk, {minutes} min"
-        return f"To be made first: {', '.join(self.making)} ({figures}); `levelfield clean` deletes images and caches."
+        made = f"To be made first: {', '.join(self.making)} ({figures})"
+        return f"{made}; `levelfield images clean` deletes images and caches."
 
 
 def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.Source = "debian") -> Cost:

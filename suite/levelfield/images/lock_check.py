@@ -1,4 +1,4 @@
-"""What is old or withdrawn in locks: `levelfield lock --check`."""
+"""What is old or withdrawn in locks: `levelfield images lock --check`."""
 
 import re
 from collections.abc import Container, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The file that `levelfield push` writes: where each image is in a registry, by digest, and what it has to be.
+"""The file that `levelfield images push` writes: where each image is in a registry, by digest, and what it has to be.
 
 It is read as a stranger's: bounded, and decoded against these types.
 """
@@ -76,7 +76,8 @@ def read(file: Path) -> ImagesFile:
         content = untrusted.read_plain(file, MOST_BYTES)
     except OSError as error:
         raise LevelfieldError(
-            f"{file} cannot be read: {error.strerror or error}.", fix=f"Name the {NAME} that `levelfield push` wrote."
+            f"{file} cannot be read: {error.strerror or error}.",
+            fix=f"Name the {NAME} that `levelfield images push` wrote.",
         ) from error
     return decode(content, str(file))
 
@@ -91,6 +92,6 @@ def decode(content: bytes, name: str) -> ImagesFile:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         what = " ".join(str(error).split())[:200].rstrip(".")
         raise LevelfieldError(
-            f"{name} names no images as `levelfield push` writes them: {what}.",
+            f"{name} names no images as `levelfield images push` writes them: {what}.",
             fix=f"Ask for its {NAME} again, or build the images here.",
         ) from error

@@ -76,7 +76,8 @@ def _built(client: docker.DockerClient, name: Reference, target: Recipe) -> Imag
     image = engine.find(client, target.tag, target.identity)
     if image is None:
         raise LevelfieldError(
-            f"The image {name} is not built, so that there is nothing to push.", fix=f"Run `levelfield build {name}`."
+            f"The image {name} is not built, so that there is nothing to push.",
+            fix=f"Run `levelfield images build {name}`.",
         )
     return image
 

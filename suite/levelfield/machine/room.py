@@ -34,7 +34,7 @@ def _existing(folder: Path) -> Path:
 def disk(folder: Path, needed_bytes: int) -> Finding:
     """Check that a disk has the space and the inodes that a run needs, and may be written."""
     topic = "disk"
-    fix = "Free some: levelfield clean removes images and caches; or set LEVELFIELD_CACHE to another disk."
+    fix = "Free some: levelfield images clean removes images and caches; or set LEVELFIELD_CACHE to another disk."
     there = os.statvfs(folder)
     free_bytes = there.f_bavail * there.f_frsize
     message = f"{gibibytes(free_bytes)} free at {folder}; what is still to be made takes {gibibytes(needed_bytes)}"

@@ -330,7 +330,7 @@ class Artifacts:
                 if strange:
                     raise LevelfieldError(
                         f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
-                        fix=f"Nothing of it was used. Build its image anew: levelfield build {file_format.image}.",
+                        fix=f"Nothing of it is used. Build its image: levelfield images build {file_format.image}.",
                     )
                 found = files_in(out)
                 if found != exported.files:

@@ -76,6 +76,7 @@ def _library(wheel: Path) -> tuple[str, bytes]:
         names = [name for name in opened.namelist() if _LIBRARY.fullmatch(name)]
         if len(names) != 1 or opened.getinfo(names[0]).file_size > MAX_BYTES:
             raise LevelfieldError(
-                f"{wheel.name} does not hold LoadGen's library.", fix=f"Lock another version: levelfield lock {IMAGE}."
+                f"{wheel.name} does not hold LoadGen's library.",
+                fix=f"Lock another version: levelfield images lock {IMAGE}.",
             )
         return names[0], opened.read(names[0])

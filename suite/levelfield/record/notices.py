@@ -127,7 +127,7 @@ def throttled_by_quota(times: int, quota: Fact | None) -> str:
     return f"A quota{size} was used up: processes were throttled {times} times while something was measured."
 
 
-@_notice_about("cuda-build", "Lock a CPU build of that version (`levelfield lock --index`, `--find-links`).")
+@_notice_about("cuda-build", "Lock a CPU build of that version (`levelfield images lock --index`, `--find-links`).")
 def cuda_build() -> str:
     return "It is a build for CUDA that computes on the CPU: a CPU build of the same version may be faster or slower."
 

@@ -5,6 +5,7 @@ forbids itself frames, forms, requests and every script but its own (Content-Sec
 """
 
 import functools
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from markupsafe import Markup
 
 from levelfield.analysis import all_reduce, device, disturbances, energy, precision, processor, scaling, time_spent
 from levelfield.analysis.types import Analysis
+from levelfield.options import rerun
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.schema import Absent, Run
 from levelfield.report import (
@@ -32,7 +34,6 @@ from levelfield.report import (
     page_script,
     pages,
     parity,
-    rerun,
     saturation,
     sentences,
     separation,
@@ -106,6 +107,7 @@ def _environment() -> jinja2.Environment:
         "precision": precision,
         "processor": processor,
         "rerun": rerun,
+        "as_typed": shlex.join,
         "saturation": saturation,
         "scaling": scaling,
         "sentences": sentences,

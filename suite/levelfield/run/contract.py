@@ -129,7 +129,7 @@ def _lock(image: str) -> Check:
     try:
         versions = catalogue.lock(image).versions
     except LevelfieldError as error:
-        return Check(name, "failed", f"{error.message} Run: levelfield lock {image}.")
+        return Check(name, "failed", f"{error.message} Run: levelfield images lock {image}.")
     shared = dict(line.split("==") for line in catalogue.of_workers(image))
     wrong = [
         f"{each} {versions.get(each, 'is missing')}" for each, wanted in shared.items() if versions.get(each) != wanted

@@ -243,8 +243,8 @@ def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool
     if found != expected:
         message = (
             f"{outcome.arm.id} holds other {what} for {outcome.case.model} than this run ({found[:12]}…), so nothing "
-            "can be compared. Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please "
-            "report it."
+            "can be compared. Run `levelfield images clean` and start again; if it stays, that NumPy makes other bits: "
+            "please report it."
         )
         fail(outcome, "load", WorkerError("protocol", message))
     return found == expected

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from levelfield.cli.ab import ab
+from levelfield.cli.measure import ab
 from levelfield.compare.ab.comparison import arms, compare_arms, undecided
 from levelfield.compare.types import Comparison, Gate, Movement, Verdict
 from levelfield.errors import LevelfieldError
+from levelfield.options import rerun
 from levelfield.record.schema import Arm, Run
-from levelfield.report import rerun
 from tests.compare.ab.pairs import A, B, run
 from tests.records_builder import make_run
 
@@ -23,7 +23,7 @@ def judged(record: Run, **gate: Any) -> Comparison:
 
 def test_the_command_that_measures_it_again_is_an_ab() -> None:
     twin = Arm("onnxruntime", "onnxruntime", ordinal=2, inject="5%")
-    words = rerun.command(run(1.0, first=B, second=twin, **LATENCY)).split()
+    words = rerun(run(1.0, first=B, second=twin, **LATENCY)).split()
     assert words[:4] == ["levelfield", "ab", "onnxruntime", "onnxruntime"]
     assert "5%@onnxruntime#2" in " ".join(words).replace("'", "")
     assert not {"--backends", "--control"} & set(words)

@@ -9,8 +9,9 @@ from levelfield.compare.ab.comparison import compare_arms
 from levelfield.compare.formats import WRITERS
 from levelfield.compare.types import Comparison, Gate
 from levelfield.history import environment
+from levelfield.options import rerun
 from levelfield.record.schema import Absent, Arm, Block, Case, Failure, Generation, Launch, Run, Startup
-from levelfield.report import rerun, sentences
+from levelfield.report import sentences
 from tests.compare.ab.pairs import BARE, BOX, run
 from tests.compare.ab.pairs import places as record
 
@@ -185,7 +186,7 @@ def test_every_format_tells_it(name: str) -> None:
 
 
 def test_the_command_that_measures_it_again_names_both_places() -> None:
-    words = rerun.command(record(1.0, scenarios=("latency",))).split()
+    words = rerun(record(1.0, scenarios=("latency",))).split()
     assert words[:4] == ["levelfield", "ab", BOX.id, BARE.id]
     assert words[words.index("--launcher") + 1] == "docker"
 

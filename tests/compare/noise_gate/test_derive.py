@@ -42,7 +42,7 @@ def test_wishes(tmp_path: Path) -> None:
 def test_two_runs_are_too_few(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match="has 2 runs; noise is estimated from 3") as found:
         derive(unchanged(tmp_path, 2))
-    assert "--repeat 3" in found.value.fix
+    assert "3 times" in found.value.fix
 
 
 def at(records: list[str], times: list[str]) -> list[Run]:

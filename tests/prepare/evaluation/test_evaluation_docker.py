@@ -203,7 +203,7 @@ def test_weights_of_ones_own_answer_texts(
     sets.sst2(folder, labels)
     (folder / "vocab.txt").unlink()
     command = run(
-        "bench", "--profile", "smoke", "--models", "bert", "--weights", network, "--data", f"glue-sst2={folder}",
+        "bench", "--profile", "smoke", "--models", "bert", "--model", network, "--data", f"glue-sst2={folder}",
         "--backends", ",".join(backends), "--control", "none", "--threads", "1", "--budget", "5s", "--variant", "cpu",
         "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip

@@ -20,24 +20,24 @@ def test_every_task_is_answered_by_a_network_of_its_shape() -> None:
 
 
 def test_a_set_has_a_name_and_a_place() -> None:
-    assert tasks.parse("imagenet=/x/val") == DataRequest("imagenet", Path("/x/val"))
-    for text, said in (("imagenet", "does not say where"), ("imagenet=", "does not say where"), ("squat=x", "squad")):
-        with pytest.raises(LevelfieldError, match=said):
-            tasks.parse(text)
-
-
-def test_items_are_those_of_the_profile_unless_typed() -> None:
-    def items(typed: int | None, profile: str) -> int | None:
-        return tasks.read(["squad=x"], typed, profile)[0].items
-
-    assert (items(None, "smoke"), items(None, "standard"), items(None, "full"), items(7, "full")) == (32, 500, None, 7)
-    assert tasks.read(["squad=x"], "all", "smoke")[0].items is None
-    for values, typed, said in (
-        (["squad=x", "squad=y"], None, "twice"),
-        ([], 7, "none was given"),
+    assert tasks.read(["imagenet=/x/val"], "full") == (DataRequest("imagenet", Path("/x/val")),)
+    for values, said in (
+        (["imagenet"], "does not say where"),
+        (["imagenet="], "does not say where"),
+        (["squat=x"], "squad"),
+        (["squad=x", "squad:7=y"], "twice"),
+        *(([f"squad:{count}=x"], "neither|nor all") for count in ("", "0", "-1", "²", "1000001", "9" * 400)),
     ):
         with pytest.raises(LevelfieldError, match=said):
-            tasks.read(values, typed, "smoke")
+            tasks.read(values, "smoke")
+
+
+@pytest.mark.parametrize(
+    ("typed", "profile", "items"),
+    [("", "smoke", 32), ("", "standard", 500), ("", "full", None), (":7", "full", 7), (":all", "smoke", None)],
+)
+def test_items_are_those_of_the_profile_unless_typed(typed: str, profile: str, items: int | None) -> None:
+    assert tasks.read([f"squad{typed}=x"], profile)[0].items == items
 
 
 def test_a_data_set_chooses_the_network() -> None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("cache")
 
 def test_only_the_batch_needs_no_size(tmp_path: Path) -> None:
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
-    with refused("The input tokens of encoder.onnx has the dimension sequence", "--dim sequence=128"):
+    with refused("The input tokens of encoder.onnx has the dimension sequence", "--input sequence=128"):
         read(path)
     with refused("has no dimension sequense without a size", "sequence"):
         read(path, {"sequense": 12})
@@ -32,7 +32,7 @@ def test_two_beginnings_are_not_one_batch(tmp_path: Path) -> None:
     shapes = (onnx_files.value("a", 1, ["n", 2]), onnx_files.value("b", 1, ["m", 2]))
     content = onnx_files.model([], [], shapes, [onnx_files.value("y", 1, [1])])
     path = onnx_files.write(tmp_path, "two.onnx", content)
-    with refused("begin with different dimensions", "n and m", "--dim m=128"):
+    with refused("begin with different dimensions", "n and m", "--input m=128"):
         read(path)
     assert [(each.shape, each.batched) for each in read(path, {"m": 4}).inputs] == [((2,), True), ((4, 2), False)]
 

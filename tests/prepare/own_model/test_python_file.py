@@ -66,7 +66,7 @@ def test_a_record_finds_it_again(here: Path) -> None:
     keep_recorded_module("my net.py:build", found)
     with pytest.raises(LevelfieldError, match="not of a network in Python"):
         keep_recorded_module("my net.py:build", None)
-    with pytest.raises(LevelfieldError, match="Give it with --module"):
+    with pytest.raises(LevelfieldError, match="Give it with --model"):
         keep_recorded(here / "x.onnx", found)
     (here / "my net.py").write_text(TORCH + "\n")
     with pytest.raises(LevelfieldError, match="is not what was measured"):

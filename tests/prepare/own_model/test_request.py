@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from levelfield import plan
+from levelfield.options import rerun
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import request, store
-from levelfield.report import rerun
 from levelfield.run.reproduce import intent
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.usefixtures("cache")
 
 
 def test_options_without_a_file(tmp_path: Path) -> None:
-    with refused("--dim is about a file", "--model FILE.onnx"):
-        request.read(None, (("a", "1"),), ())
+    with refused("--input is about an ONNX file", "--model FILE.onnx"):
+        request.read(None, (("a", "1"),))
     path = onnx_files.write(tmp_path, "m.onnx", onnx_files.classifier())
-    with refused("--dim was given twice for a"):
-        request.read(path, (("a", "1"), ("a", "2")), ())
-    assert request.read(None, (), ()) is None
+    with refused("--input was given twice for a"):
+        request.read(path, (("a", "1"), ("a", "2")))
+    assert request.read(None, ()) is None
 
 
 def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
     run = msgspec.structs.replace(run, settings=measured)
     assert intent.read(run).selection.own == one
     assert plan.of_record(run).own == one
-    assert "--model encoder.onnx --dim sequence=12" in rerun.command(run)
+    assert "--model encoder.onnx --input sequence=12" in rerun(run)
     kept = cache_folder("artifacts") / "own" / one.sha256
     (kept / store.MODEL).unlink()
     with refused("The run measured encoder.onnx", "which is not here"):

@@ -129,7 +129,7 @@ def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:
     kept = kept_of(path)
     content = store.file_of(kept.model).read_bytes()
     store.file_of(kept.model).write_bytes(content[:-4])
-    with pytest.raises(LevelfieldError, match="--weights FOLDER"):
+    with pytest.raises(LevelfieldError, match="--model FOLDER"):
         store.find_recorded(kept)
     assert kept_of(path) == kept
     assert store.file_of(kept.model).read_bytes() == content

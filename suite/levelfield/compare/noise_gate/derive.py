@@ -97,7 +97,7 @@ def _check_number(baseline: Baseline, runs: Sequence[Reduced]) -> None:
         raise LevelfieldError(
             f"The baseline {baseline.name} has {units.plural(len(runs), 'run')}; noise is estimated from "
             f"{prediction.FEWEST} to {prediction.MOST}.",
-            fix=f"Measure the same thing again (bench --repeat {prediction.FEWEST}) and set the baseline to all runs.",
+            fix=f"Measure the same thing again, {prediction.FEWEST} times, and set the baseline to all runs.",
         )
     if any(SMOKE in run.facts.labels for run in runs):
         raise LevelfieldError(

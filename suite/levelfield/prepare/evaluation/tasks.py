@@ -1,5 +1,6 @@
 """The data sets that answers can be judged on, by the names that `--data` has for them."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,6 +13,7 @@ from levelfield.record.schema import DataSet, MetricName
 from levelfield.zoo import models as zoo
 from levelfield.zoo import own_weights
 
+MOST_ITEMS = 1_000_000
 ITEMS = {"smoke": 32, "standard": 500}
 """Items of a data set, by profile; others take all."""
 HEADED = "berthead"
@@ -117,35 +119,28 @@ TASKS: dict[str, Task] = {
 }
 
 
-def parse(text: str) -> DataRequest:
-    """Read a value of `--data`, such as `imagenet=FOLDER`.
+def read(values: Collection[str], profile: str) -> tuple[DataRequest, ...]:
+    """Read all values of `--data`, such as `imagenet=FOLDER`, `imagenet:2000=FOLDER` or `imagenet:all=FOLDER`.
 
-    Raises LevelfieldError: it names no data set that is known, or one without its place.
+    Raises LevelfieldError: one names no data set that is known, no place or no number of items, or is there twice.
     """
-    name, _, place = text.partition("=")
-    if name not in TASKS:
-        raise unknown("data set", name, TASKS)
-    if not place:
-        raise LevelfieldError(f"--data {text} does not say where it is.", fix=f"Write --data {name}=PATH.")
-    return DataRequest(name, Path(place))
-
-
-def read(values: Collection[str], items: int | Literal["all"] | None, profile: str) -> tuple[DataRequest, ...]:
-    """Read all values of `--data`.
-
-    `items`: items of each data set; None: as the profile has them. Raises LevelfieldError: one is not known or has no
-    place, one is named twice, or a number of items was named for none.
-    """
-    most = ITEMS.get(profile) if items is None else None if items == "all" else items
     sets: dict[str, DataRequest] = {}
-    for found in map(parse, values):
-        if found.task in sets:
-            raise LevelfieldError(f"--data names {found.task} twice.", fix="Name it once.")
-        sets[found.task] = msgspec.structs.replace(found, items=most)
-    if items is not None and not sets:
-        raise LevelfieldError(
-            "--data-items is about a data set, and none was given.", fix="Add --data imagenet=FOLDER, or leave it out."
-        )
+    for text in values:
+        before, _, place = text.partition("=")
+        name, counted, count = before.partition(":")
+        if name not in TASKS:
+            raise unknown("data set", name, TASKS)
+        if not place:
+            raise LevelfieldError(f"--data {text} does not say where it is.", fix=f"Write --data {name}=PATH.")
+        if name in sets:
+            raise LevelfieldError(f"--data names {name} twice.", fix="Name it once.")
+        if counted and count != "all" and not (re.fullmatch("[0-9]{1,7}", count) and 1 <= int(count) <= MOST_ITEMS):
+            raise LevelfieldError(
+                f"--data {text} has neither a number of items from 1 to {MOST_ITEMS:,} nor all.",
+                fix=f"Write --data {name}:500=PATH.",
+            )
+        most = ITEMS.get(profile) if not counted else None if count == "all" else int(count)
+        sets[name] = DataRequest(name, Path(place), most)
     return tuple(sets.values())
 
 

@@ -24,7 +24,7 @@ DIGITS = 8
 """Of a digest, in a name."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_EXAMPLE = "--module FILE.py:FUNCTION"
+_EXAMPLE = "--model FILE.py:FUNCTION"
 
 
 def keep(text: str) -> OwnFile:
@@ -63,7 +63,7 @@ def find_recorded(known: OwnFile) -> OwnFile:
     except OSError as error:
         raise LevelfieldError(
             f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
-            fix="Give it with --module FILE.py:FUNCTION: the file itself decides, not its name.",
+            fix="Give it with --model FILE.py:FUNCTION: the file itself decides, not its name.",
         ) from error
     if _described(known.file, content, known.function) != known:
         raise LevelfieldError(

@@ -1,5 +1,6 @@
 """From the options on a user's own file to what is measured."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -8,22 +9,22 @@ from levelfield.prepare.own_model import python_file, store
 from levelfield.record.schema import OwnFile
 
 
-def read(path: Path | None, sizes: tuple[tuple[str, str], ...], values: tuple[tuple[str, str], ...]) -> OwnFile | None:
+def read(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile | None:
     """Keep and read the file; None where there is none.
 
-    Raises LevelfieldError: it cannot be measured; or something was said of a file, and none was given.
+    `inputs`: names of dynamic dimensions with their sizes, and of inputs with files of their values. Raises
+    LevelfieldError: it cannot be measured; or something was said of a file, and none was given.
     """
     if path is None:
-        if sizes or values:
-            option = "--dim" if sizes else "--input"
-            raise LevelfieldError(
-                f"{option} is about a file of your own, and none was given.", fix="Add --model FILE.onnx."
-            )
+        if inputs:
+            raise LevelfieldError("--input is about an ONNX file of your own.", fix="Add --model FILE.onnx.")
         return None
-    for option, pairs in (("--dim", sizes), ("--input", values)):
+    sizes = [(name, int(value)) for name, value in inputs if re.fullmatch(r"[0-9]{1,9}", value)]
+    values = [(name, Path(value)) for name, value in inputs if not re.fullmatch(r"[0-9]{1,9}", value)]
+    for pairs in (sizes, values):
         for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
-            raise LevelfieldError(f"{option} was given twice for {twice}.", fix="Once is enough.")
-    return store.read(path, {name: int(size) for name, size in sizes}, {name: Path(file) for name, file in values})
+            raise LevelfieldError(f"--input was given twice for {twice}.", fix="Once is enough.")
+    return store.read(path, dict(sizes), dict(values))
 
 
 def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
@@ -35,7 +36,9 @@ def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
     if recorded is None:
         raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
     if recorded.function:
-        raise LevelfieldError(f"The report is of a network in Python, {recorded.file}.", fix="Give it with --module.")
+        raise LevelfieldError(
+            f"The report is of a network in Python, {recorded.file}.", fix="Give it with --model FILE.py:FUNCTION."
+        )
     found = store.keep(path)
     if (found.sha256, found.beside) != (recorded.sha256, recorded.beside):
         raise LevelfieldError(
@@ -52,7 +55,7 @@ def keep_recorded_module(text: str, recorded: OwnFile | None) -> None:
     LevelfieldError: it is another file or function, or the record names none.
     """
     if recorded is None or not recorded.function:
-        raise LevelfieldError("The report is not of a network in Python.", fix="Leave --module out.")
+        raise LevelfieldError("The report is not of a network in Python.", fix="Leave --model out.")
     found = python_file.keep(text)
     if (found.sha256, found.function) != (recorded.sha256, recorded.function):
         raise LevelfieldError(

@@ -23,14 +23,14 @@ def read(
     kept = tuple(each for path in paths for each in store.keep(path, wanted))
     found = tuple(dict.fromkeys(each.model for each in kept))
     if len(found) < len(kept):
-        raise LevelfieldError("--weights names the same content twice.", fix="Once is enough.")
+        raise LevelfieldError("--model names the same content twice.", fix="Once is enough.")
     if not names:
         return kept, found
     families = {each: own_weights.family_of(each) for each in found}
     left = next((each for each, family in families.items() if family not in wanted), None)
     if left is not None:
         raise LevelfieldError(
-            f"--weights has those of {families[left]}, and --models names {', '.join(names)}.",
+            f"--model has those of {families[left]}, and --models names {', '.join(names)}.",
             fix=f"Add {families[left]} to --models, or leave --models out.",
         )
     models: list[str] = []
@@ -45,7 +45,7 @@ def keep_recorded(paths: Sequence[Path], recorded: Sequence[OwnWeights]) -> None
     Raises LevelfieldError: a folder is another one, or the record names none.
     """
     if paths and not recorded:
-        raise LevelfieldError("The report has no weights of its author's own.", fix="Leave --weights out.")
+        raise LevelfieldError("The report has no weights of its author's own.", fix="Leave --model out.")
     known = {each.sha256 for each in recorded}
     families = {own_weights.family_of(each.model) for each in recorded}
     for path in paths:

@@ -82,7 +82,7 @@ def find_recorded(recorded: OwnWeights) -> OwnWeights:
         raise LevelfieldError(
             f"The run measured weights of its author's own (a folder with SHA-256 {recorded.sha256[:16]}…), which are "
             "not here.",
-            fix="Give them with --weights FOLDER: the content decides, not the name.",
+            fix="Give them with --model FOLDER: the content decides, not the name.",
         )
     if known != recorded:
         raise LevelfieldError(
@@ -100,7 +100,7 @@ def load(model: Model, root: Path) -> weights.Arrays:
         return weights.load(root / path_of(model.name), model)
     except (OSError, ValueError) as error:
         raise LevelfieldError(
-            f"The weights of {model.name} are not in the cache any more.", fix="Give them again with --weights FOLDER."
+            f"The weights of {model.name} are not in the cache any more.", fix="Give them again with --model FOLDER."
         ) from error
 
 
@@ -157,7 +157,7 @@ def _family(found: Folder) -> Family:
         raise LevelfieldError(
             f"{CONFIG} of {found.name} is of the family {shown(model_type) or 'unknown'!r}, which has no definition "
             f"here: there are {there}.",
-            fix="Export the network to ONNX and measure it with --model FILE.onnx, or as Python with --module.",
+            fix="Export the network to ONNX and measure it with --model FILE.onnx or FILE.py:FUNCTION.",
         )
     return family
 

@@ -1,27 +1,23 @@
 """What people type, as values."""
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 import pytest
 
-from levelfield.cli.main import bench
-from levelfield.cli.options import DURATION, NAMES, NUMBERS, PERCENT, PRICE, SIZE, VALUES, without_paths
+from levelfield.cli.measure import bench
+from levelfield.options import without_paths
+from levelfield.options.values import (
+    DURATION,
+    LOADGEN_TEST,
+    NAMES,
+    NUMBERS,
+    PAIR,
+    PERCENT,
+    PRICE_PER_HOUR,
+    LoadGen,
+)
 from levelfield.record.schema import Price
-
-
-def _type_of(option: Callable[[Callable[[], None]], Callable[[], None]]) -> click.ParamType[Any]:
-    """Return the type of an option's values."""
-
-    def command() -> None:
-        """Do nothing."""
-
-    (found,) = click.command()(option(command)).params
-    return found.type
-
-
-_PRICE = _type_of(PRICE)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +35,15 @@ _PRICE = _type_of(PRICE)
         (PERCENT, "2%", 0.02),
         (PERCENT, "0.02", 0.02),
         (PERCENT, " 12.5 % ", 0.125),
-        (SIZE, "tokens[1]=128", ("tokens[1]", "128")),
-        (VALUES, "x=a=b.npy", ("x", "a=b.npy")),
-        (_PRICE, "1.20/h", Price(1.2)),
-        (_PRICE, "1.20 EUR/h", Price(1.2, "EUR")),
-        (_PRICE, "EUR 1.20/h", Price(1.2, "EUR")),
-        (_PRICE, "$0.000000001/h", Price(1e-9, "$")),
-        (_PRICE, "2€/h", Price(2.0, "€")),
+        (LOADGEN_TEST, "latency=50ms", LoadGen(50.0)),
+        (LOADGEN_TEST, "test=10m,latency=1.5s", LoadGen(1500.0, 600.0)),
+        (PAIR, "tokens[1]=128", ("tokens[1]", "128")),
+        (PAIR, "x=a=b.npy", ("x", "a=b.npy")),
+        (PRICE_PER_HOUR, "1.20/h", Price(1.2)),
+        (PRICE_PER_HOUR, "1.20 EUR/h", Price(1.2, "EUR")),
+        (PRICE_PER_HOUR, "EUR 1.20/h", Price(1.2, "EUR")),
+        (PRICE_PER_HOUR, "$0.000000001/h", Price(1e-9, "$")),
+        (PRICE_PER_HOUR, "2€/h", Price(2.0, "€")),
     ],
 )
 def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
@@ -58,10 +56,11 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
     [
         (NUMBERS, "1,two"),
         (NUMBERS, "1.5"),
-        (SIZE, "sequence"),
-        (SIZE, "sequence=-1"),
-        (SIZE, "sequence=²"),
-        (VALUES, "=x.npy"),
+        (PAIR, "sequence"),
+        (PAIR, "=x.npy"),
+        (LOADGEN_TEST, "latency"),
+        (LOADGEN_TEST, "latency=1ms,latency=2ms"),
+        (LOADGEN_TEST, "test=soon"),
         (DURATION, "soon"),
         (DURATION, "-5"),
         (DURATION, "5 weeks"),
@@ -74,16 +73,16 @@ def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
         (PERCENT, "nan"),
         (PERCENT, "2"),
         (PERCENT, "%"),
-        (_PRICE, "1.20"),
-        (_PRICE, "0/h"),
-        (_PRICE, "-1/h"),
-        (_PRICE, "1e5/h"),
-        (_PRICE, "nan/h"),
-        (_PRICE, "$1€/h"),
-        (_PRICE, "1.20/day"),
-        (_PRICE, "1☃/h"),
-        (_PRICE, "1\u202e/h"),
-        (_PRICE, "٣/h"),
+        (PRICE_PER_HOUR, "1.20"),
+        (PRICE_PER_HOUR, "0/h"),
+        (PRICE_PER_HOUR, "-1/h"),
+        (PRICE_PER_HOUR, "1e5/h"),
+        (PRICE_PER_HOUR, "nan/h"),
+        (PRICE_PER_HOUR, "$1€/h"),
+        (PRICE_PER_HOUR, "1.20/day"),
+        (PRICE_PER_HOUR, "1☃/h"),
+        (PRICE_PER_HOUR, "1\u202e/h"),
+        (PRICE_PER_HOUR, "٣/h"),
     ],
 )
 def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:
@@ -93,13 +92,13 @@ def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], t
 
 def test_a_record_holds_no_folder_of_the_users() -> None:
     typed = [
-        "bench", "--model", "/home/someone/m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=/home/someone/x.npy",
+        "bench", "--model", "/home/someone/m.onnx", "--models=mlp", "--input", "x=/home/someone/x.npy",
         "--model=/home/someone/m.onnx", "--input=x=/home/someone/x.npy", "--reports", "/home/someone", "--sign=/home/k",
         "--seed", "1", "--resume", "/home/someone/reports/a-run", "--resume=~/a-run", "--gpu", "GPU-1234",
         "--gpu=1", "--data", "/x",
     ]  # fmt: skip
     assert without_paths(typed) == [
-        "bench", "--model", "m.onnx", "--models=mlp", "--dim", "a=1", "--input", "x=x.npy",
+        "bench", "--model", "m.onnx", "--models=mlp", "--input", "x=x.npy",
         "--model=m.onnx", "--input=x=x.npy", "--seed", "1",
         "--resume", "a-run", "--resume=a-run", "--gpu", "UUID", "--gpu=1",
     ]  # fmt: skip

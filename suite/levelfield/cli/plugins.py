@@ -1,26 +1,59 @@
-"""`levelfield contract`: whether a backend keeps what is asked of every one."""
+"""`levelfield plugins`: what installed distributions bring, and whether a backend keeps what is asked of every one."""
 
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
-from levelfield.cli.options import BASE, LAUNCHER
 from levelfield.errors import printable
+from levelfield.options import BASE, LAUNCHER
 from levelfield.safety import terminals
+
+if TYPE_CHECKING:
+    from levelfield.images.base import Source
 
 _SIGNS = {"passed": "[green]passed[/]", "failed": "[bold red]failed[/]", "not asked": "[yellow]not asked[/]"}
 
 
-@click.command()
+@click.group()
+def plugins() -> None:
+    """List plug-ins, or check a backend."""
+
+
+@plugins.command(name="list")
+def list_() -> None:
+    """List what distributions bring, and why some bring nothing."""
+    from levelfield.backends import registry
+    from levelfield.zoo import models
+
+    console = terminals.console()
+    brought = [(name, "backend", registry.plugin_of(name)) for name in registry.all_names()]
+    brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
+    for name, kind, plugin in brought:
+        if plugin is not None:
+            terminals.say(console, f"{kind} {name}: {plugin.label}")
+    for sentence in broken():
+        terminals.say(console, sentence, "yellow")
+
+
+def broken() -> list[str]:
+    """Say of each plug-in that brings nothing why."""
+    from levelfield.backends import registry
+    from levelfield.images.catalogue import unusable
+    from levelfield.zoo import models
+
+    return [*(reason.sentence for reason in (*registry.broken(), *models.broken())), *unusable()]
+
+
+@plugins.command()
 @click.argument("backend")
 @click.option(
     "--model", default="mlp", help="Model to check it with; one with large weights shows whether it frees them."
 )
 @LAUNCHER
 @BASE
-def contract(backend: str, model: str, launcher: str | None, base: Literal["debian", "registry"]) -> None:
+def check(backend: str, model: str, launcher: str | None, base: "Source") -> None:
     """Check that BACKEND keeps what is asked of every backend: for whoever writes one.
 
     Workers load it in every precision that it has. They must answer as the reference does, keep to their threads, free
@@ -30,7 +63,7 @@ def contract(backend: str, model: str, launcher: str | None, base: Literal["debi
     """
     from levelfield.launchers.choice import choose
     from levelfield.report.progress import opened
-    from levelfield.run.contract import check
+    from levelfield.run import contract
 
     progress, console = terminals.console(stderr=True), terminals.console()
     chosen, reason = choose(launcher, base=base)
@@ -39,7 +72,7 @@ def contract(backend: str, model: str, launcher: str | None, base: Literal["debi
     chosen.sweep()
     failed = 0
     with opened(progress) as listener:
-        for each in check(backend, model, chosen, listener):
+        for each in contract.check(backend, model, chosen, listener):
             failed += each.state == "failed"
             detail = escape(printable(each.detail))
             console.print(f"{_SIGNS[each.state]} {escape(each.name)}: {detail}", highlight=False, soft_wrap=True)

@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 from levelfield.analysis import money
-from levelfield.cli.main import bench
+from levelfield.cli.measure import bench
+from levelfield.options import rerun
 from levelfield.record.schema import Arm, KVCache, Price
-from levelfield.report import rerun
 from tests.records_builder import make_run
 
 
 def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
-    words = shlex.split(rerun.command(make_run(control="jax", precision_target=0.005)))
+    words = shlex.split(rerun(make_run(control="jax", precision_target=0.005)))
     assert words[:2] == ["levelfield", "bench"]
     parsed = bench.make_context("bench", words[2:]).params
     assert parsed["profile"] == "standard"
@@ -34,7 +34,7 @@ def test_the_command_to_run_it_again_is_one_that_the_tool_takes() -> None:
 def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
     run = make_run()
     settings = msgspec.structs.replace(run.settings, gpu=1, backends=("torch@cu13", "jax@cuda"), launcher="host")
-    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
+    words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings)))
     parsed = bench.make_context("bench", words[2:]).params
     assert parsed["gpu"] == "1"
     assert parsed["variant"] == "auto"
@@ -44,7 +44,7 @@ def test_a_run_on_a_gpu_asks_for_that_gpu_again() -> None:
 @pytest.mark.parametrize("price", [Price(1.2, "EUR"), Price(0.000000001, "$"), Price(9_999_999.5), None])
 def test_a_price_is_asked_for_again(price: Price | None) -> None:
     run = make_run() if price is None else money.at(make_run(), price)
-    words = shlex.split(rerun.command(run))
+    words = shlex.split(rerun(run))
     parsed = bench.make_context("bench", words[2:]).params
     assert parsed["price"] == price
 
@@ -55,7 +55,7 @@ def test_cpus_that_were_asked_for_are_asked_for_again(
 ) -> None:
     run = make_run()
     settings = msgspec.structs.replace(run.settings, cpus_requested=requested)
-    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
+    words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings)))
     assert bench.make_context("bench", words[2:]).params["cpus"] == typed
 
 
@@ -63,18 +63,13 @@ def test_cpus_that_were_asked_for_are_asked_for_again(
 def test_caches_that_were_measured_are_asked_for_again(caches: tuple[KVCache, ...]) -> None:
     run = make_run()
     settings = msgspec.structs.replace(run.settings, kv_caches=caches)
-    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings)))
+    words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings)))
     assert bench.make_context("bench", words[2:]).params["kv_caches"] == caches
 
 
 def test_what_was_injected_is_injected_again() -> None:
     run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), generations=1)
     block = msgspec.structs.replace(run.blocks[0], arms=(Arm(backend="jax", image="jax", ordinal=2, inject="5%"),))
-    words = shlex.split(rerun.command(msgspec.structs.replace(run, blocks=(block,))))
+    words = shlex.split(rerun(msgspec.structs.replace(run, blocks=(block,))))
     assert words[words.index("--inject") + 1] == "5%@jax#2"
     bench.make_context("bench", words[2:])
-
-
-def test_a_command_with_odd_words_stays_one_command() -> None:
-    run = msgspec.structs.replace(make_run(), command=("levelfield", "bench", "--models", "a; rm -rf x"))
-    assert shlex.split(rerun.as_typed(run)) == list(run.command)

@@ -4,16 +4,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import jsonschema
+import msgspec
 import pytest
 
-from levelfield.cli.answers import schemas
-from levelfield.cli.answers.printing import COMMANDS
+from levelfield.cli import answers
 from levelfield.cli.main import cli
+from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from tests import commands
 from tests.compare.runs import run
 from tests.history.many import small_run, summaries, write_run, write_summaries
+from tests.run.explain.profiles import ID, explained
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +37,24 @@ def _answer(folder: Path, *words: str, codes: tuple[int, ...] = (0,)) -> dict[st
     command = commands.call(*words, "--json", folder=folder)
     assert command.code in codes, command.err + command.out
     found: dict[str, Any] = json.loads(command.out)
-    jsonschema.validate(found, schemas.of(words[0]))
+    jsonschema.validate(found, answers.schema_of("images lock" if words[0] == "images" else words[0]))
     return found
 
 
 def test_every_command_with_json_has_a_schema() -> None:
-    with_json = {name for name, command in cli.commands.items() if any(p.name == "as_json" for p in command.params)}
-    assert with_json == set(COMMANDS) == set(schemas.ANSWERS)
+    every = dict(cli.commands)
+    for group, command in cli.commands.items():
+        if isinstance(command, click.Group):
+            every |= {f"{group} {name}": inner for name, inner in command.commands.items()}
+    assert {name for name, command in every.items() if any(p.name == "as_json" for p in command.params)} == set(
+        answers.ANSWERS
+    )
+
+
+@pytest.mark.parametrize("words", [(), ("bench",), ("images", "lock")])
+def test_schemas_are_printed(place: Path, words: tuple[str, ...]) -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(commands.call("schema", *words, folder=place).out))
+    commands.one_clear_sentence(commands.call("schema", "bundle", folder=place), "called 'bundle'")
 
 
 def test_a_list_names_what_can_be_asked_for(place: Path) -> None:
@@ -51,19 +65,20 @@ def test_a_list_names_what_can_be_asked_for(place: Path) -> None:
     assert backend["settings"]["spinning"] == ["on", "off"]
     assert {each["name"] for each in found["models"]} > {"mlp", "resnet50", "bert"}
     assert "latency" in found["scenarios"]
+    assert set(_answer(place, "list", "models")) == {"format", "models"}
 
 
 def test_a_doctor_says_what_it_found_and_ends_with_its_code(place: Path) -> None:
     command = commands.call("doctor", "--json", folder=place)
     found = json.loads(command.out)
-    jsonschema.validate(found, schemas.of("doctor"))
+    jsonschema.validate(found, answers.schema_of("doctor"))
     assert found["exit_code"] == command.code
     assert all(each["message"] in "".join(command.err.split("\n")) for each in found["findings"][:1])
     assert all(each["fix"] for each in found["findings"] if each["state"] != "ok")
 
 
 def test_a_checked_lock_follows_its_schema(place: Path) -> None:
-    found = _answer(place, "lock", "--check", "onnxruntime@1.30.0")
+    found = _answer(place, "images", "lock", "--check", "onnxruntime@1.30.0")
     assert [(each["image"], each["lock"], each["outdated"]) for each in found["locks"]] == [
         ("onnxruntime", "cpu@1.30.0", None)
     ]
@@ -107,3 +122,14 @@ def test_what_is_not_there_is_an_error_and_no_json(place: Path) -> None:
     command = commands.call("report", "neither", "--json", folder=place)
     assert command.code == 2
     assert not command.out
+
+
+def test_a_profile_has_its_operators() -> None:
+    failed = {"jax/mlp": LevelfieldError("It could not.", fix="Do this.")}
+    found = msgspec.to_builtins(answers.profiles([explained()], failed, by_layer=True))
+    (result,) = found["results"]
+    assert result["result"] == ID
+    assert result["account"]["slowdown"] == pytest.approx(1.3)
+    assert [row["layer"] for row in result["operators"]] == ["stem", "head", "relu"]
+    assert set(result["operators"][0]) == {"operator", "layer", "calls", "self_us", "share", "cumulative"}
+    assert list(found["failed"]) == [{"result": "jax/mlp", "message": "It could not. Do this."}]
