@@ -51,7 +51,12 @@ def test_every_command_with_json_has_a_schema() -> None:
     )
 
 
-@pytest.mark.parametrize("words", [(), ("bench",), ("images", "lock")])
+def test_a_record_follows_its_schema(place: Path) -> None:
+    schema = json.loads(commands.call("schema", folder=place).out)
+    jsonschema.validate(json.loads((place / "reports" / "old" / files.NAME).read_bytes()), schema)
+
+
+@pytest.mark.parametrize("words", [("bench",), ("images", "lock")])
 def test_schemas_are_printed(place: Path, words: tuple[str, ...]) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(commands.call("schema", *words, folder=place).out))
     commands.one_clear_sentence(commands.call("schema", "bundle", folder=place), "called 'bundle'")

@@ -12,6 +12,7 @@ import pytest
 
 from levelfield.record import files
 from levelfield.run.results import REPORT
+from levelfield.version import __version__
 from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
 from tests.records_builder import make_run
 
@@ -60,25 +61,6 @@ def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) 
     assert says in command.err
     assert "Usage: " in command.err
     assert "Traceback" not in command.err
-
-
-def test_help_and_version(tmp_path: Path) -> None:
-    assert "bench" in run("--help", folder=tmp_path).out
-    assert "levelfield" in run("--version", folder=tmp_path).out
-    command = run("bench", "-h", folder=tmp_path)
-    for option in (
-        "models",
-        "backends",
-        "scenarios",
-        "batch",
-        "threads",
-        "processes",
-        "precision",
-        "profile",
-        "budget",
-        "resume",
-    ):
-        assert f"--{option}" in command.out
 
 
 def test_a_command_begins_without_what_it_may_never_need() -> None:
@@ -173,3 +155,10 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     command.stderr.close()
     command.wait(60)
     assert said == b""
+
+
+def test_the_package_runs_as_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "levelfield.cli", "--version"], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"levelfield, version {__version__}\n", "")
