@@ -16,7 +16,7 @@ def pages() -> Iterator[tuple[str, str]]:
     """Yield each page as its path and its Markdown: one of all commands, and one for each command."""
     context = click.Context(cli, info_name="levelfield")
     lines = ["# Command line", "", _prose(cli.help)]
-    for title, names in sections.sections_of(list(cli.commands)):
+    for title, names in sections.sections_of(cli.list_commands(context)):
         lines += ["", f"| {title} | |", "|---|---|"]
         for name in names:
             command = cli.commands[name]

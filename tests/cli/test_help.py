@@ -18,7 +18,6 @@ def test_every_command_is_listed_once_and_sections_name_none_that_is_not_there()
     assert len(shown) <= 18
     assert all(text.count(f"\n  {name} ") == 1 for name in shown)
     assert "\nAlso: completion, config, schema." in text
-    assert f"{sections.OTHER}:" not in text
 
 
 @pytest.mark.parametrize("name", ["bench", "ab"])
@@ -39,4 +38,4 @@ def test_what_moved_says_where_it_is(typed: str, tmp_path: Path) -> None:
 
 
 def test_what_no_section_names_is_listed_at_the_end() -> None:
-    assert [title for title, _ in sections.sections_of(["brew", "bench"])] == ["Measure", sections.OTHER]
+    assert [title for title, _ in sections.sections_of(["brew", "bench"])] == ["Measure", sections.PLUGINS]

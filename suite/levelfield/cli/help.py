@@ -10,14 +10,13 @@ from levelfield.options import Option
 
 COMMANDS: Mapping[str, Sequence[str]] = {
     "Measure": ("bench", "ab", "upgrade", "explain"),
-    "Compare and follow runs": ("compare", "baseline", "reproduce", "history", "import"),
+    "Compare and follow runs": ("compare", "baseline", "reproduce", "history"),
     "Reports": ("report", "verify", "export", "publish"),
     "Machine and images": ("doctor", "list", "images", "plugins"),
-    "Fleets": ("fleet",),
 }
 """Names of commands by section, each section in the order in which its commands are used."""
-OTHER = "Other"
-"""The section of what no section names."""
+OTHER, PLUGINS = "Other", "From plug-ins"
+"""The sections of what no section names: of options, and of commands."""
 MOVED: Mapping[str, str] = {
     **{name: f"images {name}" for name in ("build", "lock", "push", "bundle", "clean")},
     "unbundle": "images load",
@@ -89,7 +88,7 @@ def sections_of(names: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Return each section of commands with those of its names that are there; what is in none comes last."""
     placed = {name for listed in COMMANDS.values() for name in listed}
     sections = [(title, [name for name in listed if name in names]) for title, listed in COMMANDS.items()]
-    sections.append((OTHER, [name for name in names if name not in placed]))
+    sections.append((PLUGINS, [name for name in names if name not in placed]))
     return [(title, listed) for title, listed in sections if listed]
 
 
