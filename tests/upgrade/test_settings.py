@@ -10,8 +10,7 @@ import pytest
 from levelfield.compare.changes import hardware_differences
 from levelfield.machine.cpu import clock, mitigations
 from levelfield.machine.fingerprint import fingerprint
-from levelfield.machine.kernel import kernel, memory
-from levelfield.machine.system import virtualisation
+from levelfield.machine.system import kernel, memory, virtualisation
 from levelfield.record.schema import Absent, Fact, Fingerprint
 from levelfield.upgrade import rules
 from levelfield.upgrade.settings import Difference, differences, hardware, identity, unintended

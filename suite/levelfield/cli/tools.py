@@ -109,7 +109,7 @@ def _show_cuda(console: Console) -> None:
     from levelfield.compatibility import show, table
     from levelfield.images.catalogue import images
     from levelfield.images.variants import cuda_variants
-    from levelfield.machine.driver import nvidia
+    from levelfield.machine.cuda import nvidia
 
     here = nvidia()
     if here.driver is not None:
@@ -170,7 +170,8 @@ def build(
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
     """Return the names of the images with the requested CUDA variant, or the one that fits; for the CPU unchanged."""
     from levelfield import plan
-    from levelfield.machine import devices, driver
+    from levelfield.machine import cuda
+    from levelfield.machine.gpu import index_of
     from levelfield.plan import placement
 
     if variant == "cpu":
@@ -179,8 +180,8 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
                 "--gpu chooses among CUDA variants, and the CPU's are built.", fix="Add --variant auto."
             )
         return names
-    request = placement.DeviceRequest(variant, devices.index_of(gpu) if gpu is not None else None, named=bool(names))
-    fitting, notes = placement.as_typed(names or plan.all_images(), request, driver.nvidia())
+    request = placement.DeviceRequest(variant, index_of(gpu) if gpu is not None else None, named=bool(names))
+    fitting, notes = placement.as_typed(names or plan.all_images(), request, cuda.nvidia())
     for text in notes:
         console.print(f"[yellow]{escape(text)}[/]", highlight=False)
     return fitting

@@ -9,7 +9,8 @@ from levelfield import scenarios as registered
 from levelfield.backends import registry
 from levelfield.compatibility.devices import Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.machine import devices, driver, topology, worker_memory
+from levelfield.machine import cuda, topology, worker_memory
+from levelfield.machine.gpu import index_of
 from levelfield.machine.topology import Topology
 from levelfield.plan import arms as arm_names
 from levelfield.plan import (
@@ -178,11 +179,11 @@ def with_timed_launches(plan: Plan, launches: int) -> Plan:
 
 def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
     """Decide which arms compute on a GPU; the driver is asked only where one may be used, and `here` does not say."""
-    gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
+    gpu = index_of(selection.gpu) if selection.gpu is not None else None
     request = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
     if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
         return on_cpu(arms, request)
-    return place(arms, request, here or driver.nvidia())
+    return place(arms, request, here or cuda.nvidia())
 
 
 def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | Topology | None) -> Plan:
