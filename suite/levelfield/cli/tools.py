@@ -46,8 +46,8 @@ def doctor(
     """
     from levelfield import plan
     from levelfield.cli.answers.examined import Examined
+    from levelfield.images.build import estimate
     from levelfield.images.catalogue import PYTHON
-    from levelfield.images.cost import estimate
     from levelfield.launchers import needs as of_plan
     from levelfield.machine.doctor import examine as findings
     from levelfield.machine.findings import Needs
@@ -148,7 +148,7 @@ def build(
     from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
     from levelfield.images.export import export_image
-    from levelfield.images.pull import pull
+    from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
 

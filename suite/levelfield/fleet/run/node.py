@@ -25,7 +25,7 @@ from levelfield.fleet.run.messages import (
     Surveyed,
 )
 from levelfield.fleet.run.results import FILES
-from levelfield.images import catalogue, cost
+from levelfield.images import build, catalogue
 from levelfield.images.bundle import unpack
 from levelfield.launchers.choice import choose
 from levelfield.paths import cache_folder, disk_space, file_lock
@@ -84,7 +84,7 @@ def survey(asked: Survey) -> Surveyed:
     """
     launcher, _ = choose(asked.launcher, base=asked.base)
     images = needed(plan.make(plan.found_here(asked.selection, launcher.kind)), launcher)
-    costs = [cost.estimate(names, place, asked.base) for place, names in images.items()]
+    costs = [build.estimate(names, place, asked.base) for place, names in images.items()]
     references = [parse(name) for names in images.values() for name in names]
     return Surveyed(
         tool_version=__version__,
