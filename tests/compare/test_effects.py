@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import ttest_ind
 
 from levelfield.compare.effects import from_pairs, from_runs
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.student import EndedBy
 
 
 def test_welch_agrees_with_scipy() -> None:

@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, debian, variants
-from levelfield.images.bundle import EPOCH, FORMAT, MANIFEST, File, Manifest, pack, unpack, write_archive
+from levelfield.images import architectures, catalogue, debian
+from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
+from levelfield.images.layer import EPOCH, write_archive
 from levelfield.images.wheels import digest
 from levelfield.paths import images_root
 from levelfield.record.references import Reference
@@ -161,13 +162,13 @@ def test_other_locks_than_the_checkout_s_are_reported(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cache")
 def test_locks_of_another_architecture_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(variants.VARIABLE, "aarch64")
+    monkeypatch.setenv(architectures.VARIABLE, "aarch64")
     names = {"canary/cpu.lock": catalogue.lock("canary").path, "base.lock": debian.lock_path()}
     locks = {name: digest(path) for name, path in names.items()}
     locks["tool/runtime.lock"] = digest(images_root() / "tool" / "runtime.lock")
     assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ()
-    monkeypatch.delenv(variants.VARIABLE)
-    if variants.current() == variants.X86_64:
+    monkeypatch.delenv(architectures.VARIABLE)
+    if architectures.current() == architectures.X86_64:
         assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == tuple(names)
 
 

@@ -7,7 +7,7 @@ import docker
 import pytest
 
 from levelfield.images import engine as engines
-from levelfield.images.variants import AARCH64, VARIABLE, X86_64
+from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
 from tests.commands import ROOT, one_clear_sentence, run
 
 pytestmark = pytest.mark.docker

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from levelfield.statistics import outliers
-from levelfield.statistics.arrays import Floats
-from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.arrays import Floats, UnusableData
 from levelfield.statistics.outliers import Costs, Judged, judge, scatter
 from levelfield.statistics.tails import median_variance
 from tests.statistics.fleets import Noise, Setting, costs, draw, tally

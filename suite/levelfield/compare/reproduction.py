@@ -19,7 +19,7 @@ from levelfield.compare.types import ChangeGroup, Drift, Movement
 from levelfield.compare.verdicts import Judgement, judge, reproduction_policy
 from levelfield.record.schema import Case
 from levelfield.statistics import verdicts
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 
 ALLOWED = 0.1
 """Relative difference between two runs of the same thing that counts as none, unless set otherwise."""

@@ -47,7 +47,7 @@ from levelfield.analysis.types import Estimate
 from levelfield.compare.effects import Effect
 from levelfield.compare.types import Gate, Metric, Outcome, Verdict
 from levelfield.statistics import verdicts
-from levelfield.statistics.multiple import benjamini_hochberg
+from levelfield.statistics.verdicts import benjamini_hochberg
 
 MOST_REPLICATES = 10_000
 """Beyond this many a side, the answer to "how many more?" is "out of reach"."""

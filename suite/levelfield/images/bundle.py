@@ -10,47 +10,19 @@ import re
 import shutil
 import tarfile
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO, cast
+from pathlib import Path
+from typing import IO, cast
 
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import base, catalogue, debian, registries, variants, wheels
+from levelfield.images import architectures, base, catalogue, debian, registries, wheels
+from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, disk_space, images_root, temporary_folder
 from levelfield.record.references import Reference
 from levelfield.safety import untrusted
 from levelfield.version import __version__
-
-EPOCH = 1_767_225_600
-"""The time that every file of ours gets: the first second of 2026."""
-
-
-def write_archive(stream: BinaryIO, files: Iterable[tuple[str, Path | bytes]]) -> None:
-    """Write files into a tar archive."""
-    contents = dict(files)
-    folders = {str(parent) for name in contents for parent in PurePosixPath(name).parents if str(parent) != "."}
-    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name in sorted(folders | contents.keys()):
-            if name in folders:
-                entry = tarfile.TarInfo(name)
-                entry.mtime, entry.type, entry.mode = EPOCH, tarfile.DIRTYPE, 0o755
-                archive.addfile(entry)
-                continue
-            content = contents[name]
-            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
-                add_file(archive, name, source)
-    stream.truncate(archive.offset)  # podman fails where more than two blocks of zeros follow
-
-
-def add_file(archive: tarfile.TarFile, name: str, source: BinaryIO | IO[bytes]) -> None:
-    """Add a file with fixed times, owner and mode to an archive."""
-    entry = tarfile.TarInfo(name)
-    entry.mtime, entry.mode, entry.size = EPOCH, 0o644, source.seek(0, io.SEEK_END)
-    source.seek(0)
-    archive.addfile(entry, source)
-
 
 FORMAT = "levelfield-bundle-1"
 MANIFEST = "manifest.json"
@@ -289,4 +261,4 @@ def _place_of(parts: list[str]) -> Path:
     image = catalogue.images().get(parts[0])
     if image is not None:
         return image.locks.joinpath(*parts[1:])
-    return images_root() / (variants.current().folder if len(parts) == 1 else "") / "/".join(parts)
+    return images_root() / (architectures.current().folder if len(parts) == 1 else "") / "/".join(parts)

@@ -11,8 +11,8 @@ from packaging.requirements import Requirement
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.images import variants
-from levelfield.images.variants import X86_64, Architecture
+from levelfield.images import architectures
+from levelfield.images.architectures import X86_64, Architecture
 from levelfield.names import unknown
 from levelfield.paths import cache_folder, images_root
 from levelfield.plugins import Plugin
@@ -63,7 +63,7 @@ class Image(msgspec.Struct, frozen=True):
     @property
     def locks(self) -> Path:
         """Folder of its locks for the architecture that images are made for."""
-        return self.folder.parent / variants.current().folder / self.name
+        return self.folder.parent / architectures.current().folder / self.name
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -256,7 +256,7 @@ def unlocked(image_name: str) -> tuple[str, ...]:
     CUDA variants are for x86-64 alone.
     """
     possible = set(_sources(image_name))
-    if variants.current() != X86_64:
+    if architectures.current() != X86_64:
         possible &= {"cpu"}
     return tuple(sorted(possible - {variant for variant, _ in lock_names(image_name)}))
 
@@ -335,7 +335,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     if (variant, version) in known:
         return read(_lock_path(image_name, variant, version))
     if not known:
-        where = f" for {wanted}" if (wanted := variants.current().name) != X86_64.name else ""
+        where = f" for {wanted}" if (wanted := architectures.current().name) != X86_64.name else ""
         raise LevelfieldError(
             f"The image {image_name} has no lock{where}.", fix=f"`levelfield lock {image_name}` makes one."
         )
@@ -355,7 +355,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
 
 def mixed_folder(image_name: str) -> Path:
     """Return the folder of locks that take some distributions from one lock and some from another."""
-    return cache_folder("locks") / variants.current().folder / image_name
+    return cache_folder("locks") / architectures.current().folder / image_name
 
 
 def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
@@ -404,7 +404,7 @@ def read(path: Path) -> Lock:
     heading = _HEADING.search(text)
     python = heading["python"] if heading else PYTHON
     _check_python(python)
-    architecture = variants.named(heading["architecture"]) if heading else X86_64
+    architecture = architectures.named(heading["architecture"]) if heading else X86_64
     return Lock(
         image=path.parent.name,
         variant=variant,
@@ -423,7 +423,7 @@ def write(path: Path, pins: tuple[Pin, ...], python: str = PYTHON) -> None:
         f"# {pin.file} {_sizes(pin)}\n{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
         for pin in sorted(pins, key=lambda pin: pin.name)
     ]
-    machine = variants.current().name
+    machine = architectures.current().name
     heading = (
         f"# Written by `nox -s lock` for Python {python} on Linux {machine}: each wheel, its size and its hash.\n\n"
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import fetching, variants
+from levelfield.images import architectures, fetching
 from levelfield.images.catalogue import lines_of
 from levelfield.images.wheels import Progress, check, silent
 from levelfield.names import unknown
@@ -30,7 +30,9 @@ BASES = {"slim": RELEASE, "toolchain": RELEASE, "slim-trixie": "trixie"}
 
 def lock_path(release: str = RELEASE) -> Path:
     """Return the path of the lock of a release's bases: `base.lock`, `base-trixie.lock`, `aarch64/base.lock`."""
-    return images_root() / variants.current().folder / ("base.lock" if release == RELEASE else f"base-{release}.lock")
+    return (
+        images_root() / architectures.current().folder / ("base.lock" if release == RELEASE else f"base-{release}.lock")
+    )
 
 
 def read_lock(release: str = RELEASE) -> BaseLock:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import debian, variants
+from levelfield.images import architectures, debian
 from levelfield.images.debian import BASES, RELEASE, lock_path, package_names, read_lock, text
 from levelfield.paths import cache_folder, temporary_folder
 from levelfield.record.bases import BaseLock, Package
@@ -38,7 +38,7 @@ def lock_bases(release: str = RELEASE) -> BaseLock:
                 chosen.setdefault(package, set()).add(base)
         packages = _describe(options, chosen, release)
     now = int(dt.datetime.now(dt.UTC).replace(minute=0, second=0, microsecond=0).timestamp())
-    lock = BaseLock(release=release, architecture=variants.current().debian, epoch=now, packages=packages)
+    lock = BaseLock(release=release, architecture=architectures.current().debian, epoch=now, packages=packages)
     lock = msgspec.structs.replace(lock, packages=tuple(_with_sha1(lock)))
     if lock_path(release).is_file() and (old := read_lock(release)).packages == lock.packages:
         return old  # with its time, so that the base stays the same
@@ -57,7 +57,7 @@ def _with_sha1(lock: BaseLock) -> Iterator[Package]:
 
 def _private_apt(root: Path, release: str) -> list[str]:
     """Set up an apt of our own, which ignores what is installed here."""
-    found, architecture = debian.mirrors(), variants.current().debian
+    found, architecture = debian.mirrors(), architectures.current().debian
     addresses = {archive: each[0] for archive, each in found.items()}
     keyring = f"signed-by={_KEYRING}" if _KEYRING.is_file() else ""
     sources = [

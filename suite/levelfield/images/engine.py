@@ -17,7 +17,7 @@ from docker.models.images import Image
 from docker.types import Mount
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import bundle, layer, variants
+from levelfield.images import architectures, layer
 from levelfield.machine import engine as machine_engine
 from levelfield.machine import owner
 from levelfield.machine.engine import ENGINE_ERRORS, short
@@ -76,18 +76,18 @@ def check_machine(client: docker.DockerClient) -> None:
 
     A kind that the environment variable names is left to the engine, which may run it by emulation.
     """
-    wanted, machine = variants.current(), _machine(client)
-    if machine not in {wanted.name, wanted.debian} and not os.environ.get(variants.VARIABLE):
+    wanted, machine = architectures.current(), _machine(client)
+    if machine not in {wanted.name, wanted.debian} and not os.environ.get(architectures.VARIABLE):
         raise LevelfieldError(
             f"The images are for {wanted.name}, and the container engine runs on {machine}.",
-            fix=f"Use an engine on such a machine (DOCKER_HOST), or name its kind in {variants.VARIABLE}; or "
+            fix=f"Use an engine on such a machine (DOCKER_HOST), or name its kind in {architectures.VARIABLE}; or "
             "`--launcher host` with frameworks of your own.",
         )
 
 
 def emulates(client: docker.DockerClient) -> str:
     """Return the processor that the engine emulates for images, and its own: `aarch64 on x86_64`; empty: none."""
-    wanted, machine = variants.current(), _machine(client)
+    wanted, machine = architectures.current(), _machine(client)
     return "" if machine in {wanted.name, wanted.debian} else f"{wanted.name} on {machine}"
 
 
@@ -129,7 +129,7 @@ def container_of(
     )
     try:
         with tempfile.TemporaryFile(dir=cache_folder("downloads")) as inputs:
-            bundle.write_archive(inputs, files)
+            layer.write_archive(inputs, files)
             inputs.seek(0)
             container.put_archive("/mnt", inputs)
         container.start()

@@ -11,13 +11,41 @@ import posixpath
 import tarfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images.bundle import EPOCH
+
+EPOCH = 1_767_225_600
+"""The time that every file of ours gets: the first second of 2026."""
+
+
+def write_archive(stream: BinaryIO, files: Iterable[tuple[str, Path | bytes]]) -> None:
+    """Write files into a tar archive."""
+    contents = dict(files)
+    folders = {str(parent) for name in contents for parent in PurePosixPath(name).parents if str(parent) != "."}
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name in sorted(folders | contents.keys()):
+            if name in folders:
+                entry = tarfile.TarInfo(name)
+                entry.mtime, entry.type, entry.mode = EPOCH, tarfile.DIRTYPE, 0o755
+                archive.addfile(entry)
+                continue
+            content = contents[name]
+            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as source:
+                add_file(archive, name, source)
+    stream.truncate(archive.offset)  # podman fails where more than two blocks of zeros follow
+
+
+def add_file(archive: tarfile.TarFile, name: str, source: BinaryIO | IO[bytes]) -> None:
+    """Add a file with fixed times, owner and mode to an archive."""
+    entry = tarfile.TarInfo(name)
+    entry.mtime, entry.mode, entry.size = EPOCH, 0o644, source.seek(0, io.SEEK_END)
+    source.seek(0)
+    archive.addfile(entry, source)
+
 
 _TYPES = {tarfile.REGTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE}
 """What a layer holds. Devices, pipes and sockets are the engine's to make."""

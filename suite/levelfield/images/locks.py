@@ -14,7 +14,16 @@ from packaging.version import Version
 from levelfield.compatibility import known_bad
 from levelfield.compatibility.versions import is_version, minor
 from levelfield.errors import LevelfieldError
-from levelfield.images import base, catalogue, debian, debian_resolving, registries, variants, version_locks, wheels
+from levelfield.images import (
+    architectures,
+    base,
+    catalogue,
+    debian,
+    debian_resolving,
+    registries,
+    version_locks,
+    wheels,
+)
 from levelfield.images.catalogue import PYTHON, Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.images.wheels import Progress, silent
@@ -268,7 +277,7 @@ def _pin(package: dict[str, Any], python: str) -> Pin:
         address = wheel.get("name") or wheel.get("url") or wheel["path"]
         found[address.rsplit("/", 1)[-1].replace("%2B", "+")] = wheel["hashes"]["sha256"]
     if not found:
-        machine = variants.current().name
+        machine = architectures.current().name
         raise LevelfieldError(
             f"{package['name']} {package['version']} has no wheel for Python {python} on Linux {machine}.",
             fix="Ask for a version that has one.",

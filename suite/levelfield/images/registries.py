@@ -15,7 +15,7 @@ import msgspec
 from docker.errors import DockerException
 
 from levelfield.errors import LevelfieldError
-from levelfield.images.variants import current
+from levelfield.images.architectures import current
 from levelfield.paths import images_root
 from levelfield.safety.conversion import convert
 

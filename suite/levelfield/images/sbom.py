@@ -33,7 +33,7 @@ from packageurl import PackageURL
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, debian
-from levelfield.images.bundle import EPOCH
+from levelfield.images.layer import EPOCH
 from levelfield.record.bases import BaseLock, Package
 from levelfield.record.schema import Image
 

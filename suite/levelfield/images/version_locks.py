@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, programs, registries, variants, wheels
+from levelfield.images import architectures, catalogue, programs, registries, wheels
 from levelfield.images.catalogue import Lock
 from levelfield.paths import temporary_folder
 from levelfield.record.references import CUDA_BUILD, is_cuda_build, split_python, suffix, with_python
@@ -25,7 +25,7 @@ MAX_LISTED = 3
 
 def target(python: str) -> tuple[str, ...]:
     """Return arguments of `uv pip compile`: which Python on which machine, and wheels only."""
-    machine = f"{variants.current().name}-manylinux_2_{registries.GLIBC_MINOR}"
+    machine = f"{architectures.current().name}-manylinux_2_{registries.GLIBC_MINOR}"
     return ("--python-version", python, "--python-platform", machine, "--only-binary", ":all:")
 
 
@@ -128,7 +128,7 @@ def _failure(image_name: str, name: str, version: str, problem: str, variant: st
     if (missing := no_release(name, of_framework, python)) is not None:
         return missing
     if local:
-        machine = variants.current().name
+        machine = architectures.current().name
         return LevelfieldError(
             f"No CPU build of {name} {of_framework} ({name}=={of_framework}{local}) for Python {python} on Linux "
             f"{machine} was found: {_last(problem)}",
@@ -148,7 +148,7 @@ def no_release(name: str, version: str, python: str) -> LevelfieldError | None:
     if not available or version in available:
         return None
     return LevelfieldError(
-        f"There is no {name} {version} for Python {python} on Linux {variants.current().name}.",
+        f"There is no {name} {version} for Python {python} on Linux {architectures.current().name}.",
         fix=f"Near it: {', '.join(nearest(version, available))}.",
     )
 

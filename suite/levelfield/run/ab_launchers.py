@@ -11,7 +11,7 @@ import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import connect
-from levelfield.plan import Plan, installed
+from levelfield.plan import Plan, arms
 from levelfield.plan import arms as arm_names
 from levelfield.plan.arms import LAUNCHERS
 from levelfield.record.references import DEFAULT_VARIANT, suffix
@@ -24,7 +24,7 @@ USUAL = "docker"
 
 
 def choose_launchers(
-    first: str, second: str, options: Options, *, there: Callable[[str], bool] = installed.has
+    first: str, second: str, options: Options, *, there: Callable[[str], bool] = arms.is_installed
 ) -> tuple[str, str, Options]:
     """Give both arms a launcher where one of them names it; otherwise change nothing.
 
@@ -55,7 +55,7 @@ def _check_host(arm: Arm, there: Callable[[str], bool]) -> None:
             f"{arm.id} is to run in this interpreter, which has what is installed there and no versions.",
             fix=f"Leave {suffix(DEFAULT_VARIANT, arm.version)} out, or choose +{arm_names.LAUNCHER}=venv.",
         )
-    lacking = installed.missing(arm, there)
+    lacking = arms.missing_modules(arm, there)
     if lacking:
         raise LevelfieldError(
             f"{arm.id} is to run in this interpreter (Python {platform.python_version()}), which has no "

@@ -18,9 +18,8 @@ from levelfield.errors import LevelfieldError
 from levelfield.images.catalogue import stem
 from levelfield.record.schema import Arm, Run
 from levelfield.report import sentences, states, units
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.stopping import decide
-from levelfield.statistics.student import LOOK_COST, TRIMMED_FROM
+from levelfield.statistics.student import LOOK_COST, TRIMMED_FROM, EndedBy
 
 LABEL = "ab"
 """Of the runs that `ab` makes."""

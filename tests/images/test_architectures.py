@@ -8,8 +8,8 @@ import pytest
 from levelfield.compatibility import table
 from levelfield.compatibility.devices import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, debian, registries, variants, version_locks
-from levelfield.images.variants import AARCH64, VARIABLE, X86_64
+from levelfield.images import architectures, catalogue, debian, registries, variants, version_locks
+from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
 from levelfield.paths import images_root
 
 
@@ -47,21 +47,21 @@ def aarch64(monkeypatch: pytest.MonkeyPatch) -> None:
     [("x86_64", X86_64), ("aarch64", AARCH64), ("arm64", AARCH64), ("AMD64", X86_64), ("riscv64", X86_64)],
 )
 def test_images_are_made_for_this_machine(
-    machine: str, expected: variants.Architecture, monkeypatch: pytest.MonkeyPatch
+    machine: str, expected: architectures.Architecture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    assert variants.current() == expected
+    assert architectures.current() == expected
 
 
 @pytest.mark.usefixtures("aarch64")
 def test_the_variable_decides_and_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert variants.current() == AARCH64
+    assert architectures.current() == AARCH64
     monkeypatch.setenv(VARIABLE, "riscv64")
     with pytest.raises(
         LevelfieldError, match=r"There are no locks for riscv64\. There are some for x86_64 and aarch64"
     ):
-        variants.current()
+        architectures.current()
 
 
 @pytest.mark.usefixtures("aarch64")
