@@ -18,9 +18,9 @@ from levelfield.compare.reduction import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.report import units
-from levelfield_fleet import folders, reading
-from levelfield_fleet.folders import Place
+from levelfield_fleet import records
 from levelfield_fleet.judge import judge
+from levelfield_fleet.records import Place
 from levelfield_fleet.types import Fleet, Node, NodeVerdict
 
 REPORT = "report.html"
@@ -52,8 +52,8 @@ def gather(folder: Path) -> Gathered:
     Raises LevelfieldError: the folder cannot be read or holds no folder of a node, or the system ended a process that
     reads records.
     """
-    found = folders.find(folder)
-    answers = list(zip(found.places, reading.read_all(found.places), strict=True))
+    found = records.find(folder)
+    answers = list(zip(found.places, records.read_all(found.places), strict=True))
     kept, repeated = _without_copies([(place, run) for place, run in answers if isinstance(run, Reduced)])
     runs: dict[str, list[_Read]] = {name: [] for name in found.nodes}
     for place, run in sorted(kept, key=lambda each: each[1].facts.started):
@@ -64,7 +64,7 @@ def gather(folder: Path) -> Gathered:
         reports={name: path for name, place in newest.items() if (path := _report(place, folder))},
         notes=(
             *found.notes,
-            *(each.reason for _, each in answers if isinstance(each, reading.Unread)),
+            *(each.reason for _, each in answers if isinstance(each, records.Unread)),
             *repeated,
         ),
     )

@@ -16,7 +16,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.names import FILE_NAME
 from levelfield.paths import installation_key
 from levelfield_fleet.run import local
-from levelfield_fleet.run.waves import Seen
+from levelfield_fleet.run.state import Seen
 
 NAMESPACE = "levelfield"
 MOST_LOCAL = 16

@@ -1,6 +1,5 @@
 """Conducting a fleet's run: placing nodes, bringing runs back, trying again, and going on after the head was killed."""
 
-import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,23 +9,15 @@ import msgspec
 from rich.console import Console
 
 from levelfield.errors import LevelfieldError, printable
-from levelfield.launchers.choice import choose
-from levelfield.plan.profiles import PROFILES
-from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
 from levelfield.report.units import plural
-from levelfield.run.options import Options
-from levelfield.run.start import tool_sha256
 from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
-from levelfield.version import __version__
-from levelfield_fleet.run import bundles, cluster, images, messages, place, results, store, waves, words
-from levelfield_fleet.run.bundles import Bundle
-from levelfield_fleet.run.events import FORMAT, AttemptBegun, AttemptFailed, Begun, Event, NodeDone, Resumed
-from levelfield_fleet.run.images import Expected
+from levelfield_fleet.run import asking, cluster, declare, images, journal, messages, results
+from levelfield_fleet.run.images import Bundle, Expected
+from levelfield_fleet.run.journal import AttemptBegun, AttemptFailed, Begun, Event, Journal, NodeDone, Resumed
 from levelfield_fleet.run.messages import Failed, Measure, Measured, Survey, Surveyed
-from levelfield_fleet.run.state import State, after
-from levelfield_fleet.run.waves import Seen
+from levelfield_fleet.run.state import Seen, State, after, is_unfinished, load, newly_seen, next_nodes
 
 POLL_S = 1.0
 """Between looks at which nodes the cluster has."""
@@ -39,8 +30,6 @@ GRACE_S = 120.0
 """After a node's own time limit, until its task is ended from here."""
 LOST_PAUSE_S = 30.0
 """How long a node that was lost is not tried again under the same id: Ray takes so long to see that a node is gone."""
-_TIMES = 3.0
-"""A run takes about its budget; one that takes so many times that hangs."""
 _REASON_CHARACTERS = 900
 
 
@@ -54,36 +43,6 @@ class Limits(msgspec.Struct, frozen=True):
     """How long to wait for nodes that are gone when all others have ended."""
 
 
-def declare(name: str, options: Options, console: Console, *, limit_s: float | None = None, repeat: int = 1) -> Begun:
-    """Declare what every node measures; nothing is written yet.
-
-    `limit_s`: time that a node's run may take; None: three times its budget. Raises LevelfieldError: no folder can have
-    that name, or nodes cannot measure that.
-    """
-    store.folder(name, options.reports)
-    launcher, reason = choose(options.launcher, base=options.base)
-    if reason:
-        terminals.say(console, f"{reason} Nodes use virtual environments too; name --launcher docker if they have one.")
-    profile = PROFILES.get(options.selection.profile)
-    budget_s = options.budget_seconds or (profile.budget_seconds if profile is not None else 0.0)
-    return Begun(
-        format=FORMAT,
-        name=name,
-        at=utc_now(),
-        tool_version=__version__,
-        tool_sha256=tool_sha256(),
-        selection=options.selection,
-        words=words.of(options, launcher.kind),
-        launcher=launcher.kind,
-        base=options.base,
-        identify=options.identify,
-        limit_s=limit_s if limit_s is not None else _TIMES * budget_s,
-        fleet=secrets.token_hex(8),
-        seed=options.seed if options.seed is not None else secrets.randbits(SEED_BITS),
-        repeat=repeat,
-    )
-
-
 def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits, begun: Begun | None = None) -> State:
     """Let every node of a cluster measure, and bring the runs back.
 
@@ -92,13 +51,13 @@ def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits,
     another Levelfield. What came back is kept.
     """
     if begun is None:
-        _check_tool(store.load(name, reports).begun)
-    folder = store.folder(name, reports)
+        declare.check_tool(load(name, reports).begun)
+    folder = journal.folder(name, reports)
     with cluster.connected(on):
         if begun is not None:
-            store.create(begun, reports)
-        with store.Journal(folder / JOURNAL) as journal:
-            head = _Head(store.load(name, reports), journal, folder, console, limits)
+            journal.create(begun, reports)
+        with journal.Journal(folder / JOURNAL) as opened:
+            head = _Head(load(name, reports), opened, folder, console, limits)
             if begun is None:
                 head.write(Resumed(utc_now()))
             try:
@@ -110,15 +69,6 @@ def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits,
             finally:
                 head.end_all()
             return head.state
-
-
-def _check_tool(begun: Begun) -> None:
-    if begun.tool_sha256 != tool_sha256():
-        raise LevelfieldError(
-            f"The fleet {begun.name} was begun with Levelfield {begun.tool_version} ({begun.tool_sha256[:12]}), and "
-            f"this is {__version__} ({tool_sha256()[:12]}): what measures must stay the same.",
-            fix="Use that one again, or begin another fleet.",
-        )
 
 
 class _Running(NamedTuple):
@@ -136,7 +86,7 @@ class _Running(NamedTuple):
 class _Head:
     """A fleet while it is conducted."""
 
-    def __init__(self, state: State, journal: store.Journal, folder: Path, console: Console, limits: Limits) -> None:
+    def __init__(self, state: State, journal: Journal, folder: Path, console: Console, limits: Limits) -> None:
         self.state = state
         self._journal = journal
         self._folder = folder
@@ -164,7 +114,7 @@ class _Head:
                 self._advance()
                 continue
             waiting = [
-                node for node in self.state.nodes.values() if waves.is_unfinished(self.state, node, self._limits.tries)
+                node for node in self.state.nodes.values() if is_unfinished(self.state, node, self._limits.tries)
             ]
             if not waiting:
                 break
@@ -182,7 +132,7 @@ class _Head:
     def end_all(self) -> None:
         """End what still runs on any node."""
         for running in self._running.values():
-            place.end(running.reference)
+            asking.end(running.reference)
         self._running.clear()
 
     def _say(self, text: str) -> None:
@@ -196,26 +146,26 @@ class _Head:
         """Take notice of the nodes that the cluster has now."""
         nodes = cluster.alive(identify=self.state.begun.identify)
         self._seen = {node.ray_id: node for node in nodes}
-        for event in list(waves.newly_seen(self.state, nodes, utc_now())):
+        for event in list(newly_seen(self.state, nodes, utc_now())):
             self.write(event)
             (self._folder / event.node).mkdir(exist_ok=True)  # a node without a run is shown as one
 
     def _begin_next(self) -> None:
         alive = self._seen.keys() - self._paused()
         limits = self._limits
-        for name in waves.next_nodes(self.state, self._running, alive, at_once=limits.at_once, tries=limits.tries):
+        for name in next_nodes(self.state, self._running, alive, at_once=limits.at_once, tries=limits.tries):
             node = self.state.nodes[name]
             self.write(AttemptBegun(utc_now(), name))
             begun = self.state.begun
             seen = self._seen[node.ray_id]
-            reference = place.ask(seen, messages.encode(Survey(begun.selection, begun.launcher, begun.base)), ())
+            reference = asking.ask(seen, messages.encode(Survey(begun.selection, begun.launcher, begun.base)), ())
             self._running[name] = _Running(reference, "survey", time.monotonic() + SURVEY_S, seen, {})
             self._say(f"{name}: begins.")
 
     def _advance(self) -> None:
         """Wait a moment for replies, and go on with what they say."""
         of = {running.reference: name for name, running in self._running.items()}
-        for reference in place.wait(list(of), POLL_S):
+        for reference in asking.wait(list(of), POLL_S):
             self._hear(of[reference])
         now = time.monotonic()
         for name in [name for name, running in self._running.items() if running.deadline < now]:
@@ -226,14 +176,14 @@ class _Head:
     def _hear(self, name: str) -> None:
         running = self._running[name]
         try:
-            answer = messages.reply_of(place.reply(running.reference))
+            answer = messages.reply_of(asking.reply(running.reference))
             if running.step == "survey" and isinstance(answer, Surveyed):
                 self._running[name] = self._measure(name, running, answer)
             elif running.step == "measure" and isinstance(answer, Measured):
                 self._keep(name, running, answer)
             else:
                 self._fail(name, answer.reason if isinstance(answer, Failed) else "It answered another question.")
-        except place.LostError as error:
+        except asking.LostError as error:
             self._pauses[running.seen.ray_id] = time.monotonic() + LOST_PAUSE_S
             self._say(f"{name}: {error.detail}")
             self._fail(name, error.message)
@@ -266,7 +216,7 @@ class _Head:
             bundle_sha256=bundle.sha256,
         )
         return running._replace(
-            reference=place.ask(running.seen, messages.encode(request), bundle.chunks),
+            reference=asking.ask(running.seen, messages.encode(request), bundle.chunks),
             step="measure",
             deadline=time.monotonic() + request.limit_s + GRACE_S,
             expected=expected,
@@ -280,7 +230,7 @@ class _Head:
 
     def _bundle(self, references: tuple[str, ...]) -> Bundle:
         if references not in self._bundles:
-            self._bundles[references] = bundles.put(references, self.state.begun.launcher, self._say)
+            self._bundles[references] = images.bundle(references, self.state.begun.launcher, self._say)
         return self._bundles[references]
 
     def _keep(self, name: str, running: _Running, measured: Measured) -> None:
@@ -304,7 +254,7 @@ class _Head:
     def _fail(self, name: str, reason: str, *, final: bool = False) -> None:
         text = printable(reason)[:_REASON_CHARACTERS]
         self.write(AttemptFailed(utc_now(), name, text, final=final))
-        place.end(self._running.pop(name).reference)
+        asking.end(self._running.pop(name).reference)
         node = self.state.nodes[name]
         left = 0 if final else max(self._limits.tries - node.failures, 0)
         what = f"{plural(left, 'try', 'tries')} left" if left else "not tried again"

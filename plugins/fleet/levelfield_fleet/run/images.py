@@ -1,20 +1,26 @@
-"""The images that all nodes must measure with, as the head's own locks make them, and how those of a record differ.
+"""The images that all nodes must measure with, as the head's own locks make them, and files that nodes lack for them.
 
 Builds are bit-identical: where the head has an engine it builds each image too, and the layers must be the same.
 Otherwise images are told apart by their tags, which are digests of all that they are made from.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import build, catalogue, engine
 from levelfield.images.base import Source
+from levelfield.images.bundle import pack
 from levelfield.images.recipe import recipe
 from levelfield.images.wheels import Progress
+from levelfield.paths import temporary_folder
 from levelfield.record.references import Reference, parse
 from levelfield.record.schema import Image
+from levelfield_fleet.run.messages import CHUNK_BYTES
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -78,3 +84,31 @@ def difference(images: Iterable[Image], wanted: Mapping[str, Expected]) -> str:
         if want.layers and image.layers != want.layers:
             return f"the layers of {image.name} are not those that were built here"
     return ""
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """A bundle in the object store."""
+
+    sha256: str = ""
+    """Empty: there is none."""
+    chunks: tuple[Any, ...] = ()
+    """References to its pieces."""
+
+
+def bundle(references: Iterable[str], launcher: str, progress: Progress) -> Bundle:
+    """Pack what images are made of, and put it into the object store.
+
+    Raises LevelfieldError: a file cannot be fetched here.
+    """
+    import ray
+
+    with temporary_folder("fleet") as folder:
+        path = Path(folder) / "bundle"
+        pack(map(parse, references), path, bases=launcher == "docker", tool=False, progress=progress)
+        digest = hashlib.sha256()
+        chunks = []
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                digest.update(chunk)
+                chunks.append(ray.put(chunk))
+    return Bundle(digest.hexdigest(), tuple(chunks))

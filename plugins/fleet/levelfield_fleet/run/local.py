@@ -2,6 +2,10 @@
 
 All of them are below a guard, so that none outlives this process, not even where it is killed. A token that is drawn
 here keeps other users of this machine out of the cluster: who may submit to it runs code as this user.
+
+`python -m levelfield_fleet.run.local COUNT FILE [OWN]` keeps the nodes, and writes the cluster's address to the file
+once they are started. A node that dies is started again under its name, as a machine that reboots would be. OWN is
+JSON, an object of variables for each node, such as a `LEVELFIELD_CACHE` of its own.
 """
 
 import contextlib
@@ -14,12 +18,17 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from levelfield.errors import LevelfieldError, printable
 from levelfield.launchers import owned_folders
-from levelfield_fleet.run import guard, local_cluster
+from levelfield_fleet.run import guard
 
 START_S = 120.0
+STORE_BYTES = 256 * 1024 * 1024
+"""Of each node's object store: a bundle passes through it in pieces."""
+LOOK_S = 1.0
+"""Between looks at whether all nodes live."""
 _TAIL_BYTES = 800
 _PLACES = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -52,7 +61,7 @@ def nodes(count: int, own: Sequence[Mapping[str, str]] = ()) -> Iterator[str]:
                     guard.__name__,
                     sys.executable,
                     "-m",
-                    local_cluster.__name__,
+                    "levelfield_fleet.run.local",
                     str(count),
                     address,
                     *([json.dumps([dict(each) for each in own])] if own else []),
@@ -95,3 +104,43 @@ def _await(process: "subprocess.Popen[bytes]", address: Path, log: Path) -> None
     raise LevelfieldError(
         f"Ray did not start on this machine: {said}", fix="Try `ray start --head --block` by itself, and read its logs."
     )
+
+
+def main() -> None:
+    """Start the nodes, and keep them."""
+    count, file = int(sys.argv[1]), Path(sys.argv[2])
+    own: list[dict[str, str]] = json.loads(sys.argv[3]) if len(sys.argv) > 3 else [{}] * count
+    from ray.cluster_utils import Cluster
+
+    # What started this ends all of it with SIGKILL; Ray's own way waits half a minute for each node.
+    cluster = Cluster(shutdown_at_exit=False)
+    nodes = {number: _started(cluster, number, own[number - 1]) for number in range(1, count + 1)}
+    draft = file.with_suffix(".draft")
+    draft.write_text(str(cluster.address), encoding="ascii")
+    draft.replace(file)
+    while not nodes[1].dead_processes():
+        time.sleep(LOOK_S)
+        for number, node in nodes.items():
+            if number > 1 and node.dead_processes():
+                cluster.remove_node(node, allow_graceful=False)
+                nodes[number] = _started(cluster, number, own[number - 1])
+
+
+def _started(cluster: Any, number: int, own: dict[str, str]) -> Any:  # noqa: ANN401  (Ray's types are not checked)
+    return cluster.add_node(
+        wait=False,
+        node_name=name_of(number),
+        num_cpus=os.cpu_count(),
+        object_store_memory=STORE_BYTES,
+        include_dashboard=False,
+        env_vars=own,
+    )
+
+
+def name_of(number: int) -> str:
+    """Return what Ray calls a node of this machine, the first of which is 1."""
+    return f"local-{number}"
+
+
+if __name__ == "__main__":
+    main()

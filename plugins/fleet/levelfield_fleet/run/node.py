@@ -1,4 +1,4 @@
-"""What answers the head on a node: `python -m levelfield_fleet.run.node`, started by `run.carrier`.
+"""What answers the head on a node: `python -m levelfield_fleet.run.node`, started by `run.asking`.
 
 It reads one request from stdin and writes one reply to stdout. Stdin stays open: when it is closed, nobody waits any
 more, and the run is ended as by Ctrl-C. What was measured stays in a folder of this node, in Levelfield's cache; the
@@ -26,14 +26,7 @@ from levelfield.run.start import tool_sha256
 from levelfield.safety import untrusted
 from levelfield.version import __version__
 from levelfield_fleet.run import guard, messages
-from levelfield_fleet.run.messages import (
-    Failed,
-    Measure,
-    Measured,
-    Reply,
-    Survey,
-    Surveyed,
-)
+from levelfield_fleet.run.messages import Failed, Measure, Measured, Reply, Survey, Surveyed
 from levelfield_fleet.run.results import FILES
 
 FOLDER = "fleets"

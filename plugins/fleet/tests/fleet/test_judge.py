@@ -1,8 +1,13 @@
-"""The verdict on fleets of synthetic runs."""
+"""The verdict on fleets of synthetic runs, node by node and result by result."""
+
+import math
 
 import msgspec
+import numpy as np
 import pytest
-from levelfield_fleet.judge import judge
+from levelfield_fleet.groups import by_hardware
+from levelfield_fleet.judge import cells_of, facts_of, judge
+from levelfield_fleet.table import Table, collect
 from levelfield_fleet.types import Cell, Fleet, Node, NodeVerdict
 from tests.fleet.fleets import (
     Nodes,
@@ -21,6 +26,7 @@ from levelfield.compare.reduction import Answer, Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.history.summary import CANARY
 from levelfield.report.units import NBSP
+from levelfield.statistics import outliers
 
 JAX = "jax/mlp/latency/fp32/b1/t2/cpu"
 
@@ -208,3 +214,50 @@ def test_smoke_runs_are_not_judged_by_speed() -> None:
     found = judge(nodes)
     assert set(_verdicts(found).values()) == {NodeVerdict.UNDECIDED}
     assert any("smoke" in note for note in found.notes)
+
+
+def _table(found: Nodes) -> Table:
+    (group,), _ = by_hardware(found)
+    return collect(group)
+
+
+def test_intervals_and_costs_are_those_of_the_levels() -> None:
+    table = _table(with_node(fleet(8), "n03", slowed(1.4)))
+    (judged,) = outliers.judge([table.costs()])
+    for cell, level, deviation in zip(
+        cells_of(table, judged), judged.levels.level.ravel(), judged.levels.deviation.ravel(), strict=True
+    ):
+        assert cell.ratio is not None
+        assert cell.cost == math.exp(level)
+        assert cell.ratio.value == math.exp(deviation)
+        slow = cell.ratio.low is not None and cell.ratio.low > 1
+        assert (cell.verdict is NodeVerdict.SLOW) == slow == (cell.node == "n03")
+
+
+def test_an_interval_that_says_nothing_is_left_out() -> None:
+    table = _table(fleet(4, scale=20.0))
+    (judged,) = outliers.judge([table.costs()], level=1e-8)
+    assert (judged.calls.half_width > math.log(outliers.MOST)).all()
+    assert all(each.finds is None for each in facts_of(table, judged))
+    for cell in cells_of(table, judged):
+        assert cell.ratio is not None
+        assert cell.ratio.low is None
+
+
+def test_a_noisy_node_is_told_how_much() -> None:
+    costs = _table(fleet(12, 5)).costs()
+    costs.launches[2] += 0.3 * np.random.default_rng(1).standard_normal(costs.launches[2].shape)
+    (judged,) = outliers.judge([costs])
+    found = [cell for cell in cells_of(_table(fleet(12, 5)), judged) if cell.verdict is not NodeVerdict.FINE]
+    assert {(cell.node, cell.verdict) for cell in found} == {("n02", NodeVerdict.NOISY)}
+    assert all("times as much as those of its peers" in cell.reason for cell in found)
+
+
+def test_of_few_nodes_there_is_a_centre_and_nothing_is_found() -> None:
+    for nodes in (1, 3, 4):
+        table = _table(fleet(nodes))
+        (judged,) = outliers.judge([table.costs()])
+        for each in facts_of(table, judged):
+            assert each.nodes == nodes
+            assert each.centre is not None
+            assert (each.finds is None) == (each.spread is None) == (nodes < 4)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from levelfield_fleet.formats import openmetrics
+from levelfield_fleet import formats
 from tests.fleet.samples import fleet, place, small
 
 from tests.test_recipes import RECIPES, recipe
@@ -106,7 +106,7 @@ def test_in_slurm_every_node_is_measured_and_judged(tmp_path: Path) -> None:
     [("node-0000", 1), ("node-0001", 1), ("node-0002", 1), ("node-0003", 0), ("node-0007", 0), ("node-9", 0), ("n", 0)],
 )
 def test_in_slurm_a_prolog_drains_what_is_slow_wrong_or_failed(tmp_path: Path, node: str, code: int) -> None:
-    (tmp_path / "fleet.prom").write_text(openmetrics.write(fleet()), encoding="utf-8")
+    (tmp_path / "fleet.prom").write_text(formats.openmetrics(fleet()), encoding="utf-8")
     done = recipe("fleet-slurm.sh", "check", "fleet.prom", folder=tmp_path, SLURMD_NODENAME=node)
     assert done.returncode == code, done.stderr
 

@@ -1,8 +1,10 @@
-"""The words of a verdict on a fleet."""
+"""The words of a verdict on a fleet, and the tables that every format shows."""
 
+import msgspec
 import pytest
-from levelfield_fleet import words
+from levelfield_fleet import phrases, words
 from levelfield_fleet.types import Cell, Difference, Node, NodeVerdict, WrongAnswer
+from tests.fleet.samples import DRIVER, fleet
 
 from levelfield.analysis.types import Estimate
 from levelfield.history.summary import CANARY
@@ -62,3 +64,14 @@ def test_reasons_name_the_most_serious_and_count_the_rest() -> None:
         "its answer is another one to the last bit: jax on mlp/fp32, where 6 of 7 peers agree (and 1 more answer)"
     )
     assert words.reason(NodeVerdict.UNDECIDED, cells, [], [], "1 peer") == "1 peer"
+
+
+def test_tables_begin_with_the_most_serious_and_tell_a_fact_once() -> None:
+    nodes = tuple(msgspec.structs.replace(node, differences=(DRIVER,)) for node in fleet().nodes)
+    verdict = msgspec.structs.replace(fleet(), nodes=nodes)
+    assert [row[1] for row in phrases.nodes_that_are_not_fine(verdict).rows] == list(NodeVerdict)[:-1]
+    assert [cell.verdict for cell in phrases.striking(verdict)] == list(NodeVerdict)[:-2]
+    ((where, what, value, most, who),) = phrases.what_differs(verdict).rows
+    assert (where, what, value, most.replace(NBSP, " ")) == ("gpu", "driver", "580.95", "570.12 (88 % of the peers)")
+    assert who == ", ".join(node.name for node in nodes)
+    assert phrases.nodes(f"n{number}" for number in range(10)).endswith("n7 and 2 more")

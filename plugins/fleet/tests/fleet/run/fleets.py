@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 import msgspec
-from levelfield_fleet.run.events import FORMAT, Begun, Event, NodeSeen
 from levelfield_fleet.run.images import Expected
+from levelfield_fleet.run.journal import FORMAT, Begun, Event, NodeSeen
 from levelfield_fleet.run.messages import Measured
 from levelfield_fleet.run.results import Asked
 from levelfield_fleet.run.state import State, fold
@@ -74,5 +74,5 @@ def expected(run: Run) -> dict[str, Expected]:
     }
 
 
-def journal(events: Iterable[Event]) -> bytes:
+def lines(events: Iterable[Event]) -> bytes:
     return b"".join(msgspec.json.encode(event) + b"\n" for event in events)

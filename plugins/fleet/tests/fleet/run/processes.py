@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import psutil
-from levelfield_fleet.run import guard, local_cluster
+from levelfield_fleet.run import guard, local
 
 MEASURES = frozenset({"levelfield_fleet.run.node", "levelfield.cli", "levelfield.worker"})
 """Modules of the processes that measure, as against those of Ray."""
@@ -32,7 +32,7 @@ def of_cluster() -> Processes:
 
 def of_node(number: int) -> list[psutil.Process]:
     """Return the raylet of a node, and all that runs below it."""
-    name = local_cluster.name_of(number)
+    name = local.name_of(number)
     (raylet,) = (each for each in of_cluster().ray if _is_raylet(each, name))
     return [raylet, *raylet.children(recursive=True)]
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
-from levelfield_fleet.run import bundles, local, local_cluster, messages, place, store
+from levelfield_fleet.run import asking, images, local, messages
 from levelfield_fleet.run import cluster as clusters
+from levelfield_fleet.run import journal as fleets
 from levelfield_fleet.run.messages import Failed, Measure
-from levelfield_fleet.run.state import State
+from levelfield_fleet.run.state import State, load
 from tests.fleet.run import processes
 
 from levelfield.errors import LevelfieldError
@@ -63,7 +64,7 @@ class Fleet:
 
     @property
     def state(self) -> State:
-        return store.load(self.name, self.reports)
+        return load(self.name, self.reports)
 
     def on_node(self, node: str) -> Path:
         """Return the folder of runs on a node: all nodes are this machine, and have one cache."""
@@ -85,7 +86,7 @@ class Fleet:
 
     def record(self, node: str) -> Run:
         done = self.state.nodes[node].runs[-1]
-        return files.read(store.folder(self.name, self.reports) / node / done.run)
+        return files.read(fleets.folder(self.name, self.reports) / node / done.run)
 
     def forget(self) -> None:
         shutil.rmtree(cache_folder("fleets") / self.state.begun.fleet, ignore_errors=True)
@@ -124,7 +125,7 @@ def listens_at(process: psutil.Process) -> set[str]:
 
 def node_of(fleet: Fleet, number: int) -> str:
     """Return what the fleet calls a node of this machine."""
-    machine = clusters.machine_of(local_cluster.name_of(number))
+    machine = clusters.machine_of(local.name_of(number))
     with contextlib.suppress(LevelfieldError):
         return next((node.name for node in fleet.state.nodes.values() if node.machine == machine), "")
     return ""
@@ -148,7 +149,7 @@ def test_a_node_that_is_killed_costs_no_finished_round(cluster: str, tmp_path: P
     before = so_far(cut_off)
     head.wait()
     assert head.code == NOT_DECIDED, head.out + head.err
-    assert (store.folder("first", fleet.reports) / "fleet.html").is_file()
+    assert (fleets.folder("first", fleet.reports) / "fleet.html").is_file()
     found = fleet.state.nodes
     assert {node.name: node.attempts for node in found.values()} == {"node-01": 1, "node-02": 1} | {name: 2}, head.out
     assert f"{name}: failed (1 try left). Ray lost the node" in head.out
@@ -177,7 +178,7 @@ def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
     resumed = fleet.run("--resume", "second").wait()
     assert resumed.code == NOT_DECIDED, resumed.out + resumed.err
     assert fleet.state.nodes["node-01"] == first
-    file = store.folder("second", fleet.reports) / "node-01" / first.runs[0].run / files.NAME
+    file = fleets.folder("second", fleet.reports) / "node-01" / first.runs[0].run / files.NAME
     assert file.stat().st_mtime < begun
     record = fleet.record("node-02")
     assert record.id == cut_off.name
@@ -194,14 +195,14 @@ def test_a_head_that_is_killed_goes_on(cluster: str, tmp_path: Path) -> None:
 def test_a_bundle_reaches_a_node_in_pieces(
     cluster: str, monkeypatch: pytest.MonkeyPatch, sha256: str, says: str
 ) -> None:
-    monkeypatch.setattr(bundles, "CHUNK_BYTES", 1 << 22)
+    monkeypatch.setattr(images, "CHUNK_BYTES", 1 << 22)
     with clusters.connected(cluster):
-        bundle = bundles.put(["canary"], "venv", silent)
+        bundle = images.bundle(["canary"], "venv", silent)
         assert len(bundle.chunks) > 2
         words = ("--models", "mpl", "--launcher", "venv")
         request = Measure("bundle-test", "node-01", words, 1, 60.0, sha256 or bundle.sha256)
-        reference = place.ask(clusters.alive(identify=False)[0], messages.encode(request), bundle.chunks)
-        answer = messages.reply_of(place.reply(reference))
+        reference = asking.ask(clusters.alive(identify=False)[0], messages.encode(request), bundle.chunks)
+        answer = messages.reply_of(asking.reply(reference))
     shutil.rmtree(cache_folder("fleets") / "bundle-test", ignore_errors=True)
     assert isinstance(answer, Failed)
     assert says in answer.reason

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from levelfield_fleet.run import carrier, messages
+from levelfield_fleet.run import asking, messages
 from levelfield_fleet.run.messages import Failed, Measure, Survey, Surveyed
 
 from levelfield.images import catalogue
@@ -20,7 +20,7 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(request: Survey | Measure, *chunks: bytes) -> messages.Reply:
-    return messages.reply_of(carrier.carry(messages.encode(request), chunks))
+    return messages.reply_of(asking.carry(messages.encode(request), chunks))
 
 
 def test_a_node_says_what_it_would_measure_with() -> None:
@@ -43,7 +43,7 @@ def test_what_a_node_cannot_plan_is_its_own_sentence() -> None:
 
 
 def test_a_request_that_is_none_is_answered() -> None:
-    answer = messages.reply_of(carrier.carry(b"\x80\x04."))
+    answer = messages.reply_of(asking.carry(b"\x80\x04."))
     assert isinstance(answer, Failed)
     assert "asked what no head asks" in answer.reason
 
@@ -66,4 +66,4 @@ def test_a_bundle_of_another_digest_is_not_taken_in(tmp_path: Path, monkeypatch:
 
 def test_variables_of_ray_s_workers_do_not_reach_the_run() -> None:
     given = {"RAY_AUTH_TOKEN": "x", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PATH": "/bin"}
-    assert carrier.without_ray(given) == {"PATH": "/bin"}
+    assert asking.without_ray(given) == {"PATH": "/bin"}

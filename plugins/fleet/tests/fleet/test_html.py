@@ -7,7 +7,7 @@ import re
 
 import msgspec
 import pytest
-from levelfield_fleet.formats import html
+from levelfield_fleet import html
 from levelfield_fleet.types import Fleet
 from tests.fleet.samples import fine, fleet, hostile, large
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from levelfield_fleet.formats import html
+from levelfield_fleet import html
 from levelfield_fleet.types import Fleet
 from selenium import webdriver
 from selenium.webdriver.common.by import By

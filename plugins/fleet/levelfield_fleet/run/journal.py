@@ -1,11 +1,17 @@
-"""What the journal of a fleet's run holds."""
+"""The journal of a fleet's run, in `fleets/NAME/` under the reports folder, beside the runs of its nodes."""
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import msgspec
 
+from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
 from levelfield.plan import Selection
+from levelfield.record.append_only import AppendOnly, Lost
+from levelfield.record.files import JOURNAL
+from levelfield.record.named_journals import NamedJournals
 from levelfield_fleet.run.messages import Name
 
 FORMAT = 1
@@ -80,3 +86,39 @@ class NodeDone(msgspec.Struct, frozen=True, tag="done"):
 
 
 Event: TypeAlias = Begun | Resumed | NodeSeen | AttemptBegun | AttemptFailed | NodeDone
+MAX_BYTES = 64 << 20
+"""Longest journal that is read: a node has some hundred bytes for each attempt."""
+_ALL: NamedJournals[Event] = NamedJournals("fleet", "a", "fleets", FORMAT, MAX_BYTES, msgspec.json.Decoder(Event))
+folder = _ALL.folder
+
+
+class Journal(AppendOnly[Event]):
+    """The open journal of a fleet, as `AppendOnly` says; its file is in the fleet's folder."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            busy=f"The fleet {path.parent.name} is being measured",
+            wait="Wait until that has ended, or end it.",
+            unwritable=f"Free space on that disk, or let this user write there; then add --resume {path.parent.name}.",
+        )
+
+
+def create(begun: Begun, reports: Path) -> None:
+    """Make the folder of a fleet, and write the first line of its journal.
+
+    Raises LevelfieldError: there is one of that name, or the folder cannot be written.
+    """
+    target = _ALL.make_folder(begun.name, reports)
+    with Journal(target / JOURNAL) as journal:
+        if journal.path.stat().st_size:
+            raise LevelfieldError(
+                f"There is a fleet called {begun.name} already.",
+                fix=f"Give another name, or go on with that one: add --resume {begun.name}.",
+            )
+        journal.write(begun)
+
+
+def read(name: str, reports: Path) -> Iterable[Event | Lost]:
+    """Read a journal; raises LevelfieldError: there is none of that name, or it is of a newer version."""
+    return _ALL.read(name, reports)
