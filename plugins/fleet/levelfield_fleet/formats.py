@@ -195,14 +195,14 @@ def _families(fleet: Fleet) -> Iterator[_Family]:
         "Answers of a node that are not those of most of its peers.",
         [({"node": node.name}, wrong[node.name]) for node in fleet.nodes],
     )
-    for bound, name, about in (
+    for bound, name, description in (
         ("value", "cost", "Cost of a node in a case over the centre of its peers; above 1 costs more."),
         ("low", "cost_low", "Lower bound of that ratio, for all nodes and cases at once."),
         ("high", "cost_high", "Upper bound of that ratio, for all nodes and cases at once."),
     ):
         ratios = ((cell, getattr(cell.ratio, bound)) for cell in fleet.cells if cell.ratio is not None)
-        samples = [({"node": cell.node, "result": cell.result}, ratio) for cell, ratio in ratios if ratio is not None]
-        yield _Family(f"levelfield_node_{name}_ratio", about, samples, "ratio")
+        known = [({"node": cell.node, "result": cell.result}, ratio) for cell, ratio in ratios if ratio is not None]
+        yield _Family(f"levelfield_node_{name}_ratio", description, known, "ratio")
 
 
 def _escaped(label: str) -> str:

@@ -6,8 +6,7 @@ that lies under two nodes is nobody's: it is not known which of them measured it
 
 import os
 import stat
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,11 +38,6 @@ class Gathered(msgspec.Struct, frozen=True):
     """Node to the report beside its newest record, relative to the folder, where there is one."""
     notes: tuple[str, ...]
     """What was left out, a sentence each."""
-
-    @property
-    def records(self) -> int:
-        """How many records are judged."""
-        return sum(map(len, self.nodes.values()))
 
 
 def gather(folder: Path) -> Gathered:
@@ -95,30 +89,35 @@ def verdict(gathered: Gathered, *, margin: float, level: float) -> Fleet:
         )
     with np.errstate(over="ignore"):  # a stranger's costs may be as far apart as numbers can be
         found = judge(present, margin=margin, level=level, reports=gathered.reports)
+    who = silent[0] if len(silent) == 1 else units.plural(len(silent), "node")
     unread = (Node(name, "", NodeVerdict.UNDECIDED, "undecided", NO_RECORD) for name in silent)
     return msgspec.structs.replace(
         found,
-        answer=f"{found.answer} {_of_silent(silent)}".strip(),
+        answer=f"{found.answer} Of {who} no record can be read." if silent else found.answer,
         exit_code=found.exit_code or (3 if silent else 0),
         nodes=(*found.nodes, *unread),
         notes=(*found.notes, *gathered.notes),
     )
 
 
-def _of_silent(nodes: Sequence[str]) -> str:
-    if not nodes:
-        return ""
-    who = nodes[0] if len(nodes) == 1 else units.plural(len(nodes), "node")
-    return f"Of {who} no record can be read."
-
-
 def _without_copies(read: Sequence[_Read]) -> tuple[list[_Read], list[str]]:
-    """Return the records that are of one node alone, each once, and sentences about the others."""
-    groups = [group for of_id in _by_id(read) for group in _same(of_id)]
+    """Return the records that are of one node alone, each once, and sentences about the others.
+
+    An id has a start in whole seconds and a random part of 16 bits, so that of a thousand nodes that begin at once some
+    share one. Two records are of one run where they are the same file, or have one id and the same costs in a case.
+    """
+    groups: dict[object, list[_Read]] = {}
+    for one in read:
+        facts, answers = one[1].facts, one[1].answers
+        marks: list[object] = [facts.sha256]
+        marks += [(facts.id, key, answer.launch_costs) for key, answer in answers.items() if answer.launch_costs]
+        group = next((groups[mark] for mark in marks if mark in groups), [])
+        group.append(one)
+        groups |= {mark: group for mark in marks if mark not in groups}
     kept: list[_Read] = []
     notes: list[str] = []
-    for group in groups:
-        nodes = dict.fromkeys(place.node for place, _ in group)
+    for group in {id(group): group for group in groups.values()}.values():
+        nodes = {place.node for place, _ in group}
         if len(nodes) == 1:
             kept.append(group[0])
             notes += [f"{place.name} is {group[0][0].name} a second time, and counts once." for place, _ in group[1:]]
@@ -128,39 +127,3 @@ def _without_copies(read: Sequence[_Read]) -> tuple[list[_Read], list[str]]:
                 f"One run lies under {len(nodes)} nodes and is left out, since it is not known whose: {names}."
             )
     return kept, notes
-
-
-def _by_id(read: Sequence[_Read]) -> list[list[_Read]]:
-    """Collect the records that have one digest or one run id, in their order."""
-    digests = Counter(run.facts.sha256 for _, run in read)
-    found: dict[str, list[_Read]] = {}
-    ids = {run.facts.sha256: run.facts.id for _, run in read if digests[run.facts.sha256] > 1}
-    for place, run in read:
-        found.setdefault(ids.get(run.facts.sha256, run.facts.id), []).append((place, run))
-    return list(found.values())
-
-
-def _same(of_id: Sequence[_Read]) -> Iterator[list[_Read]]:
-    """Split records of one id into those of one run.
-
-    An id has a start in whole seconds and a random part of 16 bits, so that of a thousand nodes that begin at once some
-    share one. Two records are of one run where they are the same file, or where a case has the very same costs.
-    """
-    groups: list[list[_Read]] = []
-    for one in of_id:
-        group = next((each for each in groups if _is_copy(each[0][1], one[1])), None)
-        if group is None:
-            groups.append([one])
-        else:
-            group.append(one)
-    yield from groups
-
-
-def _is_copy(first: Reduced, second: Reduced) -> bool:
-    if first.facts.sha256 == second.facts.sha256:
-        return True
-    return any(
-        answer.launch_costs and answer.launch_costs == second.answers[key].launch_costs
-        for key, answer in first.answers.items()
-        if key in second.answers
-    )

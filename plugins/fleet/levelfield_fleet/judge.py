@@ -9,13 +9,13 @@ from levelfield.analysis.types import Estimate
 from levelfield.compare.reduction import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.report import units
-from levelfield.statistics import outliers
 from levelfield.statistics.arrays import Floats, without_missing
-from levelfield.statistics.outliers import LEVEL, MARGIN, MOST, Judged
-from levelfield.statistics.peers import FEWEST_PEERS
 from levelfield_fleet import words
 from levelfield_fleet.groups import Peers, by_hardware, differences, differs_from
 from levelfield_fleet.quorum import Verdicts, verdicts
+from levelfield_fleet.statistics import outliers
+from levelfield_fleet.statistics.outliers import LEVEL, MARGIN, MOST, Judged
+from levelfield_fleet.statistics.peers import FEWEST_PEERS
 from levelfield_fleet.table import Entry, Table, collect
 from levelfield_fleet.types import (
     Cell,

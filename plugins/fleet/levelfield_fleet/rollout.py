@@ -27,12 +27,13 @@ from levelfield.compare.verdicts import of_metric
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Case
 from levelfield.report import units
-from levelfield.statistics import outliers, verdicts
+from levelfield.statistics import verdicts
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.peers import FEWEST_PEERS
 from levelfield.statistics.student import mean_of
 from levelfield_fleet.gather import Gathered
 from levelfield_fleet.phrases import nodes as named
+from levelfield_fleet.statistics import outliers
+from levelfield_fleet.statistics.peers import FEWEST_PEERS
 
 
 class _Node(msgspec.Struct, frozen=True):

@@ -13,8 +13,8 @@ from levelfield.compare.answers import NOT_MEASURED, CaseResults, first_reason, 
 from levelfield.compare.reduction import Answer, Reduced
 from levelfield.history.summary import CANARY
 from levelfield.record.schema import Case
-from levelfield.statistics.outliers import Costs
 from levelfield_fleet.groups import Peers
+from levelfield_fleet.statistics.outliers import Costs
 
 MOST_RUNS = 50
 """Runs of a node that are looked at, the newest ones."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from levelfield.compare import phrases
 from levelfield.history.summary import CANARY
 from levelfield.report import sentences, units
-from levelfield.statistics.outliers import LEVEL, NOISE_SHARE
-from levelfield.statistics.peers import FEWEST_PEERS
 from levelfield_fleet import quorum
 from levelfield_fleet.groups import Peers, differs_from
+from levelfield_fleet.statistics.outliers import LEVEL, NOISE_SHARE
+from levelfield_fleet.statistics.peers import FEWEST_PEERS
 from levelfield_fleet.types import Cell, Difference, Group, Node, NodeVerdict, Outcome, WrongAnswer
 
 MOST_NAMED = 3

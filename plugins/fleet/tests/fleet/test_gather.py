@@ -29,7 +29,6 @@ def test_runs_are_collected_by_node_the_oldest_first(tmp_path: Path) -> None:
     }
     assert found.reports == {"a": "a/1/report.html"}
     assert found.notes == ()
-    assert found.records == 3
 
 
 def test_a_damaged_record_costs_only_itself(tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_two_runs_that_share_an_id_by_chance_are_two(tmp_path: Path) -> None:
     place(small("20261125-020000-standard-0f0f", 1), tmp_path / "a")
     place(small("20261125-020000-standard-0f0f", 2), tmp_path / "b")
     found = gather(tmp_path)
-    assert found.records == 2
+    assert sum(map(len, found.nodes.values())) == 2
     assert found.notes == ()
 
 
@@ -70,7 +69,7 @@ def test_a_run_twice_under_one_node_counts_once(tmp_path: Path) -> None:
     fill(tmp_path, 1, 2)
     copy(tmp_path / "node-0" / "run-0", tmp_path / "node-0" / "run-9")
     found = gather(tmp_path)
-    assert found.records == 2
+    assert sum(map(len, found.nodes.values())) == 2
     assert found.notes == ("node-0/run-9 is node-0/run-0 a second time, and counts once.",)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from levelfield_fleet.groups import by_hardware
 from levelfield_fleet.judge import cells_of, facts_of, judge
+from levelfield_fleet.statistics import outliers
 from levelfield_fleet.table import Table, collect
 from levelfield_fleet.types import Cell, Fleet, Node, NodeVerdict
 from tests.fleet.fleets import (
@@ -26,7 +27,6 @@ from levelfield.compare.reduction import Answer, Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.history.summary import CANARY
 from levelfield.report.units import NBSP
-from levelfield.statistics import outliers
 
 JAX = "jax/mlp/latency/fp32/b1/t2/cpu"
 

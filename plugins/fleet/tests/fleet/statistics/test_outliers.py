@@ -5,14 +5,14 @@ import math
 
 import numpy as np
 import pytest
+from levelfield_fleet.statistics import outliers
+from levelfield_fleet.statistics.outliers import Costs, Judged, judge, scatter
+from levelfield_fleet.statistics.tails import median_variance
+from tests.fleet.statistics.fleets import Noise, Setting, costs, draw, tally
+from tests.fleet.statistics.fleets import scatter as scattered
 
-from levelfield.statistics import outliers
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.errors import UnusableData
-from levelfield.statistics.outliers import Costs, Judged, judge, scatter
-from levelfield.statistics.tails import median_variance
-from tests.statistics.fleets import Noise, Setting, costs, draw, tally
-from tests.statistics.fleets import scatter as scattered
 
 
 def _runs(nodes: int, cases: int = 2, runs: int = 5, node_sd: float = 0.004, run_sd: float = 0.004) -> Floats:

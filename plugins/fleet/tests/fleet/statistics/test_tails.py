@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 import scipy
-
-from levelfield.statistics.peers import DISTANCE
-from levelfield.statistics.tails import SHARES, critical, exceeded, median_variance, needed, odd, share_index, tail
-from tests.statistics import shapes
+from levelfield_fleet.statistics.peers import DISTANCE
+from levelfield_fleet.statistics.tails import (
+    SHARES,
+    critical,
+    exceeded,
+    median_variance,
+    needed,
+    odd,
+    share_index,
+    tail,
+)
+from tests.fleet.statistics import shapes
 
 ALL = len(SHARES) - 1
 LEVELS = (1e-2, 1e-3, 1e-5)

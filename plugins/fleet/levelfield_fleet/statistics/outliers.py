@@ -15,7 +15,7 @@ scatter explains and within what they do is *undecided*: more runs tell.
 
 **The canary.** Levels are absolute, and the canary is a case like any other. Levels relative to it would find a node
 that is slow in one case sooner where nodes have more than half of their variance in common with it, and would find
-nothing where a node is slow as a whole, which slows its canary too (`tests.statistics.fleets` simulates both). Nothing
+nothing where a node is slow as a whole, which slows its canary too (`fleets` in the tests simulates both). Nothing
 measured says that they have so much in common: between two runs of one machine whose records are in `reports`, an hour
 apart, the canary moved by 11 % and 33 cases by 7.3 % in the root mean square, 7.1 % relative to the canary; between two
 others 6 cases moved by 13 %, and 24 % relative to it. On a GPU, it is another processor.
@@ -31,8 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from levelfield.statistics import peers, tails
 from levelfield.statistics.arrays import Floats, finite_or_missing, median_of_present, without_missing
+from levelfield_fleet.statistics import peers, tails
 
 LEVEL = 0.01
 """Probability that any node of a fleet of like nodes is called slow, fast or noisy in any case."""

@@ -4,8 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-
-from levelfield.statistics.peers import DISTANCE, of_the_others, spread_between
+from levelfield_fleet.statistics.peers import DISTANCE, of_the_others, spread_between
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 8, 13, 20, 33])

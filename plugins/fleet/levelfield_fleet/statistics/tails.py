@@ -27,7 +27,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.peers import DISTANCE
+from levelfield_fleet.statistics.peers import DISTANCE
 
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 """Shares of the variance that runs can have; one in between counts as the next, whose tails are heavier."""
@@ -52,7 +52,7 @@ _FITS = (
     (12.90, 0.982),
     (13.79, 0.992),
 )
-"""Freedom and stretch for 3 peers and more, fitted by `tests.statistics.shapes`; beyond the last, by a formula."""
+"""Freedom and stretch for 3 peers and more, fitted by `shapes` in the tests; beyond the last, by a formula."""
 _HEAVY = 3
 """Degrees of freedom of the scatter of runs."""
 _FURTHEST = 12.0

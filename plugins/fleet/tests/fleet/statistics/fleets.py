@@ -15,9 +15,7 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
-
-from levelfield.statistics.arrays import Floats
-from levelfield.statistics.outliers import (
+from levelfield_fleet.statistics.outliers import (
     LEVEL,
     MARGIN,
     NOISE_SHARE,
@@ -28,6 +26,8 @@ from levelfield.statistics.outliers import (
     compare_scatter,
     is_noisy,
 )
+
+from levelfield.statistics.arrays import Floats
 from levelfield.statistics.proportions import Proportion, proportion
 
 SHARED_BY_RUN = 0.5
