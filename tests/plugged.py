@@ -12,6 +12,7 @@ import pytest
 
 from levelfield import plugins
 from levelfield.backends import registry
+from levelfield.cli import from_plugins
 from levelfield.zoo import models
 from tests.commands import ROOT
 
@@ -24,6 +25,7 @@ NCNN = ROOT / "plugins" / "ncnn"
 
 PACKAGES = ("levelfield_", "brings_")
 """How the packages of plug-ins begin, here and in tests."""
+CACHED = (plugins.installed, from_plugins.commands, registry._from_plugins, models._from_plugins)
 
 
 def metadata(folder: Path, distribution: str, version: str, points: Mapping[str, Mapping[str, str]]) -> None:
@@ -47,14 +49,34 @@ def install(project: Path, folder: Path) -> Path:
     return folder
 
 
+@contextmanager
+def on_path(folder: Path) -> Iterator[None]:
+    """Let this process find the entry points in a folder too, and keep every module that is imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        for cached in CACHED:
+            cached.cache_clear()
+        yield
+    for cached in CACHED:
+        cached.cache_clear()
+
+
+@contextmanager
+def entry_points(project: Path, folder: Path) -> Iterator[None]:
+    """Let this process find the entry points of a project whose package is imported from its own folder."""
+    table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    metadata(folder, table["name"], table["version"], table["entry-points"])
+    with on_path(folder):
+        yield
+
+
 def forget() -> None:
     """Let plug-ins be looked for and imported again: others of the same names may be elsewhere."""
     for name in [each for each in sys.modules if each.startswith(PACKAGES)]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    plugins.installed.cache_clear()
-    registry._from_plugins.cache_clear()
-    models._from_plugins.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 import click
 import pytest
 
-from levelfield.cli import help_sections
+from levelfield.cli import from_plugins, help_sections
 from levelfield.cli.main import cli
 
 
 def test_every_command_is_listed_once_and_sections_name_none_that_is_not_there() -> None:
-    assert {name for names in help_sections.COMMANDS.values() for name in names} <= set(cli.commands)
+    listed = {name for names in help_sections.COMMANDS.values() for name in names}
+    assert listed <= {*cli.commands, *from_plugins.DISTRIBUTIONS}
     text = cli.get_help(click.Context(cli))
     for title in help_sections.COMMANDS:
         assert f"\n{title}:\n" in text

@@ -95,12 +95,13 @@ def _measured(
 def _broken_plugins() -> "list[Finding]":
     """Return a finding for each plug-in that brings nothing; the others are used all the same."""
     from levelfield.backends import registry
+    from levelfield.cli import from_plugins
     from levelfield.images.catalogue import unusable
     from levelfield.machine.findings import Finding
     from levelfield.zoo import models
 
     fix = "Uninstall that distribution, or install a version that works."
-    sentences = (each.sentence for each in (*registry.broken(), *models.broken()))
+    sentences = (each.sentence for each in (*registry.broken(), *models.broken(), *from_plugins.broken()))
     return [Finding("plug-in", "warn", printable(each), fix) for each in (*sentences, *unusable())]
 
 

@@ -4,7 +4,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from levelfield.imported.types import Recorded, Result, Timed
 from levelfield.record.schema import (
     SCHEMA,
     UNKNOWN,
@@ -23,21 +22,17 @@ from levelfield.record.schema import (
     Window,
 )
 from levelfield.version import __version__
+from levelfield_readers.recorded import Recorded, Result, Timed
 
-PROFILE = "imported"
 ALWAYS_UNKNOWN = ("what the machine did meanwhile",)
 """No file of another tool has it."""
-MARGIN = 0.02
 
 
-def make(found: Recorded, *, sha256: str, now: str, tool_sha256: str, command: tuple[str, ...]) -> Run:
-    """Make the record of a file.
-
-    `now`: time of the import, UTC, ISO 8601: the run's start where the file has none.
-    """
-    started = now if isinstance(found.started, Absent) else found.started
-    arm = Arm(backend=found.tool, image=found.tool)
-    results = _named_once(found.results)
+def make(recorded: Recorded, *, sha256: str, now: str, tool_sha256: str, command: tuple[str, ...]) -> Run:
+    """Make the record of a file; `now`, UTC in ISO 8601, is the run's start where the file has none."""
+    started = now if isinstance(recorded.started, Absent) else recorded.started
+    arm = Arm(backend=recorded.tool, image=recorded.tool)
+    results = _named_once(recorded.results)
     return Run(
         schema=SCHEMA,
         id=f"{started[:19].replace('-', '').replace(':', '').replace('T', '-')}-imported-{sha256[:8]}",
@@ -45,19 +40,19 @@ def make(found: Recorded, *, sha256: str, now: str, tool_sha256: str, command: t
         tool_version=__version__,
         tool_sha256=tool_sha256,
         command=command,
-        settings=_settings(found.tool, [result.name for result in results]),
-        machine=found.machine,
+        settings=_settings(recorded.tool, [result.name for result in results]),
+        machine=recorded.machine,
         images=(),
         artifacts=(),
         blocks=tuple(_block(result, arm, started) for result in results),
         finished=started,
         imported=Imported(
-            tool=found.tool,
-            version=found.version,
+            tool=recorded.tool,
+            version=recorded.version,
             sha256=sha256,
-            recorded=found.started,
-            unknown=(*ALWAYS_UNKNOWN, *found.unknown),
-            left_out=found.left_out,
+            recorded=recorded.started,
+            unknown=(*ALWAYS_UNKNOWN, *recorded.unknown),
+            left_out=recorded.left_out,
         ),
     )
 
@@ -120,7 +115,7 @@ def _rounds(samples: Iterable[Timed], arm: str) -> Iterator[Round]:
 def _settings(tool: str, names: list[str]) -> Settings:
     """Return settings as a record has to have them; what is known is that nothing was asked for."""
     return Settings(
-        profile=PROFILE,
+        profile="imported",
         models=tuple(names),
         backends=(tool,),
         scenarios=(),
@@ -132,7 +127,7 @@ def _settings(tool: str, names: list[str]) -> Settings:
         rounds=0,
         budget_seconds=None,
         precision_target=None,
-        margin=MARGIN,
+        margin=0.02,
         seed=0,
         launcher="host",
         timed_region="what the other tool timed",

@@ -1,4 +1,4 @@
-"""`levelfield import`: make runs of files that other tools wrote."""
+"""Files of other tools that measure, read into records: bounded, decoded by types, and never evaluated."""
 
 from pathlib import Path
 
@@ -9,9 +9,7 @@ from levelfield.safety import terminals
 
 
 @click.command(name="import")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path, exists=False, dir_okay=True)
-)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
 @REPORTS
 def import_(files: tuple[Path, ...], reports: Path) -> None:
     """Make a run of each FILE that another tool wrote.
@@ -22,6 +20,6 @@ def import_(files: tuple[Path, ...], reports: Path) -> None:
     FILE is the JSON of pyperf, hyperfine, Google Benchmark or pytest-benchmark, mlperf_log_summary.txt of MLPerf
     LoadGen, or benchmark_report.json of optimum-benchmark.
     """
-    from levelfield.run.imported import import_files
+    from levelfield_readers.importing import import_files
 
     import_files(files, reports, terminals.console())
