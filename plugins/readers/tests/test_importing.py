@@ -3,7 +3,6 @@
 import contextlib
 import random
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -26,12 +25,6 @@ FILES = sorted(path for path in DATA.iterdir() if path.suffix != ".md")
 NOW = "2026-01-02T03:04:05Z"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with plugged.entry_points(DATA.parents[1], tmp_path_factory.mktemp("installed")):
-        yield
-
-
 def run(*words: str | Path) -> Called:
     return CliRunner().invoke(cli, [str(word) for word in words], catch_exceptions=True)
 
@@ -49,7 +42,7 @@ def make(recorded: Recorded) -> Run:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory, _installed: None) -> Path:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs of all recorded files."""
     folder = tmp_path_factory.mktemp("imported")
     called = run("import", *FILES, "--reports", folder)

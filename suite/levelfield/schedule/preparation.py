@@ -5,9 +5,11 @@ import math
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FunctionType
 
 import msgspec
 
+from levelfield import plugins
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
@@ -18,17 +20,15 @@ from levelfield.machine.fingerprint import fingerprint
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey
-from levelfield.prepare import loadgen
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.evaluation import preparing as evaluation
 from levelfield.prepare.evaluation.tasks import DataRequest
-from levelfield.prepare.loadgen import LoadGen
 from levelfield.prepare.own_model import python_file, reference, store
 from levelfield.record.schema import Arm, Case, Image, OwnFile
 from levelfield.schedule import parallel, scratch
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.output_verification import verify_count
-from levelfield.schedule.resources import RunResources
+from levelfield.schedule.resources import Driver, RunResources
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.zoo import models, weights
 
@@ -72,6 +72,7 @@ def prepare(
         asked_of = (launcher, *launchers.values()) if nodes else ()
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
+        drivers = _drivers(plan, {"": launcher, **launchers}, artifacts, listener)
         images, files = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
         zoo = plan.models if plan.own is None else ()
         judged_sets = evaluation.prepare(
@@ -102,7 +103,7 @@ def prepare(
             own=_own(plan, {"": launcher, **launchers}, images, listener),
             judged=judged_sets,
             target=target,
-            loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
+            drivers=drivers,
             emulated=emulated,
             watch=watch,
             amounts=Amounts(len({arm.id for block in plan.blocks for arm in block.arms})),
@@ -115,19 +116,33 @@ def _caches(plan: Plan) -> Path:
     return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
 
 
-def _loadgen(
+def _drivers(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
-) -> LoadGen | None:
-    """Take out LoadGen's library for every Python that workers run; None where no case is driven by it."""
-    if not any(block.case.definition.driven for block in plan.blocks):
-        return None
+) -> dict[str, Driver]:
+    """Let plug-ins prepare what makes the calls of their scenarios, for every Python that workers run.
+
+    Raises LevelfieldError: the plug-in of a scenario is not installed, or broken.
+    """
+    names = dict.fromkeys(block.case.scenario for block in plan.blocks if block.case.definition.driven)
+    if not names:
+        return {}
+    preparing, broken = plugins.brought(plugins.SCENARIOS, FunctionType)
+    for name in names:
+        if name not in preparing:
+            reason = next((one.sentence for one in broken if one.plugin.name == name), "")
+            raise LevelfieldError(
+                reason or f"The scenario {name} comes with levelfield-loadgen, which is not installed here.",
+                fix="pip install levelfield-loadgen",
+            )
     pythons = [
         ".".join(platform.python_version_tuple()[:2])
         if launchers[arm.launcher].kind == "host"
         else catalogue.lock(arm.image, arm.variant, arm.version).python
         for arm in plan.answering
     ]
-    return loadgen.prepare(pythons, artifacts.root, listener.say)
+    hooks = dict.fromkeys(preparing[name] for name in names)
+    made = {hook: hook(pythons, artifacts.root, listener.say) for hook in hooks}
+    return {name: made[preparing[name]] for name in names}
 
 
 def _own(

@@ -28,21 +28,22 @@ from levelfield.record.schema import (
     Settings,
     Window,
 )
-from levelfield.schedule import loadgen_log, padding
+from levelfield.schedule import padding
 from levelfield.schedule.launches import bring_up, paths_of
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.timed_inputs import rotate
 from levelfield.statistics.load_search import Tried, next_load
-from levelfield.worker.messages import Drive, Driven, LoadGenScenario, Measure, Measured
+from levelfield.worker.messages import Drive, Driven, Measure, Measured
 from levelfield.zoo import models
+from levelfield_loadgen import detail_log
 
 PAIRS = 4
 """Tests of SingleStream in a launch, and windows beside them."""
 FEWEST_PAIRS = 2
 """The same of a model so slow that the fewest queries take longer than a test should."""
-FEWEST_QUERIES: Mapping[LoadGenScenario, int] = {"SingleStream": 64, "MultiStream": 64, "Server": 100, "Offline": 1}
+FEWEST_QUERIES: Mapping[str, int] = {"SingleStream": 64, "MultiStream": 64, "Server": 100, "Offline": 1}
 """Queries of a test at the least, of Offline batches. LoadGen's early stopping needs 64 for a 90th percentile, and 662
 for a 99th: with fewer it says INVALID, which is kept."""
 FEWEST_CALLS = 5
@@ -89,6 +90,7 @@ def pace_of(profile: Profile, settings: Settings, block: Block, planned: int) ->
 
 
 def tests(
+    folder: str,
     resources: RunResources,
     block: Block,
     arms: Sequence[Arm],
@@ -98,13 +100,16 @@ def tests(
     listener: ProgressListener,
     *,
     running: Mapping[str, Outcome],
-    pace: Pace,
+    profile: Profile,
+    settings: Settings,
+    planned: int,
 ) -> list[Outcome]:
     """Load every arm, then let LoadGen test one after the other, in random order, while the others sleep.
 
-    Raises LevelfieldError: when the engine is gone, or two workers hold different weights or inputs.
+    `folder`: what workers are handed, under the artifacts folder. Raises LevelfieldError: when the engine is gone, or
+    two workers hold different weights or inputs.
     """
-    case = block.case
+    case, pace = block.case, pace_of(profile, settings, block, planned)
     outcomes = bring_up(
         resources, case, arms, launch_measured=False, running=running, padding_bytes=padding.draw(arms, seed)
     )
@@ -113,7 +118,7 @@ def tests(
         by_arm = {outcome.arm.id: outcome for outcome in outcomes}
         for number, arm in enumerate(shuffled(arms, seed), start=1):
             outcome = by_arm[arm.id]
-            _turn(resources, outcome, pace, signals, outcomes)
+            _turn(folder, resources, outcome, pace, signals, outcomes)
             if index and outcome.launch.loadgen is not None:
                 driven = msgspec.structs.replace(outcome.launch.loadgen, detail="")
                 outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=driven)
@@ -126,14 +131,21 @@ def _values(outcomes: Sequence[Outcome]) -> dict[str, float]:
     return {arm: value for arm, launch in tested.items() if (value := analysis.value_ns(launch)) is not None}
 
 
-def _turn(resources: RunResources, outcome: Outcome, pace: Pace, signals: Signals, outcomes: Sequence[Outcome]) -> None:
+def _turn(
+    folder: str,
+    resources: RunResources,
+    outcome: Outcome,
+    pace: Pace,
+    signals: Signals,
+    outcomes: Sequence[Outcome],
+) -> None:
     pids = {each.arm.id: each.worker.pid or 0 for each in outcomes if each.worker is not None}
     pids = {arm: pid for arm, pid in pids.items() if pid}
     if outcome.worker is None:
         return
     wait_until_idle(pids)
     before = signals.snapshot(pids)
-    launch = _Turn(resources, outcome, pace).take()
+    launch = _Turn(f"{paths_of(resources, outcome).artifacts}/{folder}", outcome, pace).take()
     if launch is None:
         return
     noise = difference(before, signals.snapshot(pids), outcome.arm.id)
@@ -141,16 +153,27 @@ def _turn(resources: RunResources, outcome: Outcome, pace: Pace, signals: Signal
     outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=launch)
 
 
+class _Answer(msgspec.Struct):
+    """What `inside.drive` returns of a test."""
+
+    rules: dict[str, float]
+    """What LoadGen's own settings of the scenario and model had been, of those that the request gave."""
+    summary: str
+    detail: str
+    """The beginning of the log, which is whole unless LoadGen had thousands of errors to report."""
+    not_served: int
+
+
 class _Turn:
     """The tests of one arm in one generation, and the windows between them."""
 
-    def __init__(self, resources: RunResources, outcome: Outcome, pace: Pace) -> None:
+    def __init__(self, folder: str, outcome: Outcome, pace: Pace) -> None:
         driven_as = outcome.case.definition.driven_as
-        if resources.loadgen is None or not driven_as:
+        if not driven_as:
             raise ValueError(f"{outcome.case.id} is not driven by LoadGen.")
         self._outcome, self._case, self._pace = outcome, outcome.case, pace
-        self._scenario: LoadGenScenario = driven_as
-        self._library = f"{paths_of(resources, outcome).artifacts}/{resources.loadgen.folder}"
+        self._scenario = driven_as
+        self._inside = f"{folder}/inside.py"
         self._own: list[Window] = []
         self._tests: list[LoadGenTest] = []
         self._details: list[str] = []
@@ -229,26 +252,28 @@ class _Turn:
         """Take one test."""
         least = FEWEST_QUERIES[self._scenario] * (self._case.batch if self._scenario == "Offline" else 1)
         settings = {"min_duration_ms": math.ceil(1000 * seconds), "min_query_count": least} | settings
-        request = Drive(
-            library=self._library,
-            scenario=self._scenario,
-            model=models.get(self._case.model).mlperf or UNNAMED,
-            settings=settings,
-            rewarm_ns=WARM_NS,
-            rewarm_calls=1,
-            give_up_ns=max(PATIENCE_NS, PATIENCE * (self._target_ns or 0)),
-        )
+        request: dict[str, int | float | str | dict[str, int | float]] = {
+            "scenario": self._scenario,
+            "model": models.get(self._case.model).mlperf or UNNAMED,
+            "settings": settings,
+            "rewarm_ns": WARM_NS,
+            "rewarm_calls": 1,
+            "give_up_ns": max(PATIENCE_NS, PATIENCE * (self._target_ns or 0)),
+        }
         expected_s = seconds + least * query_ns / 1e9
-        driven = self._worker.ask(request, Driven, SLACK_S + 10 * expected_s)
+        driven = self._worker.ask(Drive(self._inside, request), Driven, SLACK_S + 10 * expected_s)
         try:
-            result = loadgen_log.parse(driven.detail)
+            answer = msgspec.convert(driven.answer, _Answer)
+            result = detail_log.parse(answer.detail)
+        except msgspec.ValidationError as error:
+            raise WorkerError("protocol", f"What LoadGen's driver answers has another form: {error}.") from error
         except LevelfieldError as error:
-            raise WorkerError("protocol", error.message, driven.summary[:500]) from error
+            raise WorkerError("protocol", error.message, answer.summary[:500]) from error
         if result.scenario != self._scenario:
             raise WorkerError("protocol", f"LoadGen tested {result.scenario} in place of {self._scenario}.")
         if self._scenario == "Server":
             self._target_ns = result.target_latency_ns
-        self._version, self._rules = result.version, driven.rules
+        self._version, self._rules = result.version, answer.rules
         given = {name: value for name, value in settings.items() if name != "server_target_qps"}
         # The worker adds this one: as many samples as it was given inputs.
         self._settings = given | {SAMPLES: self._outcome.launch.timed_inputs * self._case.batch}
@@ -264,11 +289,11 @@ class _Turn:
                 offered_per_second=settings.get("server_target_qps"),
                 scheduled_per_second=result.scheduled_per_second,
                 late=result.late,
-                not_served=driven.not_served,
-                summary=driven.summary[:LOADGEN_SUMMARY_CHARS],
+                not_served=answer.not_served,
+                summary=answer.summary[:LOADGEN_SUMMARY_CHARS],
             )
         )
-        self._details.append(driven.detail[:LOADGEN_DETAIL_CHARS])
+        self._details.append(answer.detail[:LOADGEN_DETAIL_CHARS])
 
     @property
     def _worker(self) -> Worker:

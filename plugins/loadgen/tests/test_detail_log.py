@@ -6,7 +6,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Absent
-from levelfield.schedule import loadgen_log
+from levelfield_loadgen import detail_log
 
 SERVER, MULTI, OFFLINE = (
     (Path(__file__).parent / f"data/loadgen-6.0.17-{name}-detail.txt").read_text()
@@ -15,7 +15,7 @@ SERVER, MULTI, OFFLINE = (
 
 
 def test_server_has_a_target_and_counts_those_who_came_too_late() -> None:
-    found = loadgen_log.parse(SERVER)
+    found = detail_log.parse(SERVER)
     assert (found.scenario, found.version, found.valid) == ("Server", "6.0.17 @ d6147c7eb7", True)
     assert found.target_latency_ns == 15_000_000
     assert (found.queries, found.samples, found.late) == (2068, 2068, 0)
@@ -24,14 +24,14 @@ def test_server_has_a_target_and_counts_those_who_came_too_late() -> None:
 
 
 def test_a_percentile_of_multi_stream_is_that_of_whole_queries() -> None:
-    found = loadgen_log.parse(MULTI)
+    found = detail_log.parse(MULTI)
     assert (found.queries, found.samples) == (662, 5296)
     assert found.percentiles_ns["99.00"] == 6_776_362, "and not that of a sample, 6,128,626"
     assert found.late == Absent("only Server has a latency target")
 
 
 def test_offline_is_one_query_and_has_a_rate() -> None:
-    found = loadgen_log.parse(OFFLINE)
+    found = detail_log.parse(OFFLINE)
     assert (found.queries, found.samples, found.per_second) == (1, 9900, 4557.98)
     assert not found.percentiles_ns, "all samples came in one query: how long one waited is no latency"
 
@@ -42,7 +42,7 @@ def test_invalid_is_explained_by_the_checks_that_failed() -> None:
         .replace('"result_perf_constraints_met", "value": true', '"result_perf_constraints_met", "value": false')
         .replace('"early_stopping_met", "value": true', '"early_stopping_met", "value": false')
     )
-    found = loadgen_log.parse(spoiled)
+    found = detail_log.parse(spoiled)
     assert not found.valid
     assert found.why_invalid.startswith("the latency target was not held; there were too few queries")
 
@@ -54,12 +54,12 @@ def test_invalid_is_explained_by_the_checks_that_failed() -> None:
         (SERVER[: SERVER.index("result_validity")], "ends before it does"),
         (SERVER.replace("PerformanceOnly", "AccuracyOnly"), "its mode is AccuracyOnly"),
         (SERVER.replace('"effective_scenario", "value": "Server"', '"effective_scenario", "value": "Race"'), "no scen"),
-        (f"{loadgen_log.PREFIX}{'[' * 9000}\n", "names no scenario"),
+        (f"{detail_log.PREFIX}{'[' * 9000}\n", "names no scenario"),
     ],
 )
 def test_what_is_no_whole_log_is_refused(log: str, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
-        loadgen_log.parse(log)
+        detail_log.parse(log)
 
 
 def test_numbers_that_cannot_be_are_absent() -> None:
@@ -69,6 +69,6 @@ def test_numbers_that_cannot_be_are_absent() -> None:
             f'"result_completed_samples_per_sec", "value": {value}',
         )
         assert spoiled != SERVER
-        assert isinstance(loadgen_log.parse(spoiled).per_second, Absent)
+        assert isinstance(detail_log.parse(spoiled).per_second, Absent)
     spoiled = SERVER.replace('"result_query_count", "value": 2068', f'"result_query_count", "value": {10**40}')
-    assert loadgen_log.parse(spoiled).queries == 0
+    assert detail_log.parse(spoiled).queries == 0

@@ -3,10 +3,11 @@
 No image of a framework is built with it, so that its version is no part of what a framework's image is.
 """
 
+import functools
 import hashlib
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,24 +17,18 @@ from levelfield.images import catalogue, wheels
 from levelfield.images.wheels import Progress
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact
+from levelfield.schedule.resources import Driver
+from levelfield_loadgen import turns
 
 IMAGE = "loadgen"
 DISTRIBUTION = "mlcommons-loadgen"
 _LIBRARY = re.compile(r"mlperf_loadgen\.[A-Za-z0-9_.-]+\.so")
+INSIDE = "inside.py"
 MAX_BYTES = 64 << 20
 
 
-class LoadGen(msgspec.Struct, frozen=True):
-    """LoadGen's libraries of one version, one for each Python that workers run."""
-
-    folder: str
-    """Under the artifacts folder."""
-    version: str
-    artifacts: tuple[Artifact, ...]
-
-
-def prepare(pythons: Iterable[str], root: Path, progress: Progress) -> LoadGen:
-    """Fetch the locked wheels and take the library out of each.
+def prepare(pythons: Sequence[str], root: Path, progress: Progress) -> Driver:
+    """Fetch the locked wheels, and put the library out of each beside what calls it: `inside.py`.
 
     Raises LevelfieldError: a wheel cannot be fetched, is another one than was locked, or holds no library.
     """
@@ -44,22 +39,27 @@ def prepare(pythons: Iterable[str], root: Path, progress: Progress) -> LoadGen:
             fix="Leave the LoadGen scenarios out, or run the backends in containers.",
         )
     pins = [next(pin for pin in lock.pins if pin.name == DISTRIBUTION) for lock in locks]
-    key = hashlib.sha256("".join(pin.sha256 for pin in pins).encode()).hexdigest()[:16]
-    folder = f"{IMAGE}/{key}"
-    made = []
+    inside = Path(__file__).with_name(INSIDE).read_bytes()
+    files: list[tuple[str, bytes, str, dict[str, str]]] = [(INSIDE, inside, "levelfield-loadgen", {})]
     for lock, pin in zip(locks, pins, strict=True):
         (wheel,) = wheels.fetch(msgspec.structs.replace(lock, pins=(pin,)), progress=progress)
-        name, content = _library(wheel)
+        label = f"LoadGen {pin.version} for Python {lock.python}"
+        files.append((*_library(wheel), label, {"wheel": pin.sha256}))
+    key = hashlib.sha256(b"".join((*(pin.sha256.encode() for pin in pins), inside))).hexdigest()[:16]
+    folder = f"{IMAGE}/{key}"
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / folder).chmod(0o755)
+    for name, content, _, _ in files:
         path = root / folder / name
         if not path.is_file() or path.read_bytes() != content:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
-        path.parent.chmod(0o755)
-        sha256 = hashlib.sha256(content).hexdigest()
-        made.append(
-            Artifact(f"LoadGen {pin.version} for Python {lock.python}", sha256, len(content), {"wheel": pin.sha256})
-        )
-    return LoadGen(folder=folder, version=pins[0].version, artifacts=tuple(made))
+    return Driver(
+        artifacts=tuple(
+            Artifact(label, hashlib.sha256(content).hexdigest(), len(content), made_by)
+            for _, content, label, made_by in files
+        ),
+        measure=functools.partial(turns.tests, folder),
+    )
 
 
 def _lock(python: str) -> catalogue.Lock | None:
