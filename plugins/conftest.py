@@ -10,5 +10,5 @@ from tests import plugged
 @pytest.fixture(autouse=True, scope="module")
 def _installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     project = next(folder for folder in request.path.parents if (folder / "pyproject.toml").is_file())
-    with plugged.entry_points(project, tmp_path_factory.mktemp("installed")):
+    with plugged.on_path(plugged.register(project, tmp_path_factory.mktemp("installed"))):
         yield

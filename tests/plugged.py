@@ -25,7 +25,7 @@ NCNN = ROOT / "plugins" / "ncnn"
 
 PACKAGES = ("levelfield_", "brings_")
 """How the packages of plug-ins begin, here and in tests."""
-CACHED = (plugins.installed, from_plugins.commands, registry._from_plugins, models._from_plugins)
+CACHED = (plugins.installed, from_plugins._found, registry._from_plugins, models._from_plugins)
 
 
 def metadata(folder: Path, distribution: str, version: str, points: Mapping[str, Mapping[str, str]]) -> None:
@@ -45,7 +45,13 @@ def install(project: Path, folder: Path) -> Path:
     table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     for package in table["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
         shutil.copytree(project / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    metadata(folder, table["project"]["name"], table["project"]["version"], table["project"]["entry-points"])
+    return register(project, folder)
+
+
+def register(project: Path, folder: Path) -> Path:
+    """Put a project's metadata into a folder."""
+    table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    metadata(folder, table["name"], table["version"], table["entry-points"])
     return folder
 
 
@@ -59,15 +65,6 @@ def on_path(folder: Path) -> Iterator[None]:
         yield
     for cached in CACHED:
         cached.cache_clear()
-
-
-@contextmanager
-def entry_points(project: Path, folder: Path) -> Iterator[None]:
-    """Let this process find the entry points of a project whose package is imported from its own folder."""
-    table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    metadata(folder, table["name"], table["version"], table["entry-points"])
-    with on_path(folder):
-        yield
 
 
 def forget() -> None:

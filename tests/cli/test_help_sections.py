@@ -3,13 +3,12 @@
 import click
 import pytest
 
-from levelfield.cli import from_plugins, help_sections
+from levelfield.cli import help_sections
 from levelfield.cli.main import cli
 
 
 def test_every_command_is_listed_once_and_sections_name_none_that_is_not_there() -> None:
-    listed = {name for names in help_sections.COMMANDS.values() for name in names}
-    assert listed <= {*cli.commands, *from_plugins.DISTRIBUTIONS}
+    assert {name for names in help_sections.COMMANDS.values() for name in names} <= set(cli.commands)
     text = cli.get_help(click.Context(cli))
     for title in help_sections.COMMANDS:
         assert f"\n{title}:\n" in text
@@ -36,4 +35,4 @@ def test_what_no_section_names_is_listed_at_the_end() -> None:
     group.add_command(click.Command("bench", help="Measure."))
     group.add_command(click.Command("brew", help="Make coffee."))
     text = group.get_help(click.Context(group))
-    assert text.index("Measure:") < text.index("bench") < text.index(f"{help_sections.OTHER}:") < text.index("brew")
+    assert text.index("Measure:") < text.index("bench") < text.index(f"{help_sections.PLUGINS}:") < text.index("brew")

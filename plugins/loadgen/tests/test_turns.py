@@ -1,5 +1,6 @@
 """LoadGen in whole runs of real workers: tests and windows in turns, the search, and what a worker may not say."""
 
+import functools
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.plan.profiles import FULL, SMOKE
 from levelfield.record.schema import Arm, Block, Case, Run
 from levelfield.run.options import Options
+from levelfield.schedule.resources import Driver
 from levelfield_loadgen import turns
 from tests.benches import once
 from tests.canaries import ARMS, Harness, plan, site
@@ -84,12 +86,11 @@ def test_what_workers_were_handed_is_in_the_record_once(run: Run) -> None:
 def test_a_worker_without_loadgen_is_absent_and_says_why(tmp_path: Path) -> None:
     harness = Harness(plan("loadgen-single-stream", arms=ARMS[:1]), tmp_path / "reports")
     where = site(harness.plan)
-    driver = where.drivers["loadgen-single-stream"]
     root = where.artifacts.root
     (root / "nowhere").mkdir(exist_ok=True)
     (root / "nowhere" / "inside.py").write_bytes(Path(turns.__file__).with_name("inside.py").read_bytes())
-    elsewhere = msgspec.structs.replace(driver, measure=lambda *a, **b: turns.tests("nowhere", *a, **b))
-    there = msgspec.structs.replace(where, drivers={"loadgen-single-stream": elsewhere})
+    elsewhere = Driver((), functools.partial(turns.tests, "nowhere"))
+    there = msgspec.structs.replace(where, driver=elsewhere)
     (launch,) = harness.measure(where=there).blocks[0].generations[0].launches
     assert launch.failure is not None
     assert launch.failure.kind == "unsupported"

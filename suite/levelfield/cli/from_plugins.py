@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import click
 
 from levelfield import plugins
-from levelfield.cli.help_sections import SectionedGroup
+from levelfield.cli.help_sections import COMMANDS, SectionedGroup
 from levelfield.errors import LevelfieldError, printable
-from levelfield.plugins import Broken, Plugin
+from levelfield.plugins import Broken, Plugin, PluginError
 
 DISTRIBUTIONS = {"import": "levelfield-readers"}
 """Commands that people know, and the distribution that brings each."""
@@ -19,10 +19,10 @@ class ToolGroup(SectionedGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands; those of plug-ins become part of the group."""
-        own = set(self.commands) - commands().keys()
-        for name, (_, loaded) in commands().items():
-            if name not in own:
-                self.commands[name] = _failing(name, loaded.sentence) if isinstance(loaded, Broken) else loaded
+        for name, (_, command) in commands().items():
+            self.commands.setdefault(name, command)
+        for each in broken():
+            self.commands.setdefault(each.plugin.name, _failing(each.plugin.name, each.sentence, "Uninstall it."))
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -36,27 +36,36 @@ class ToolGroup(SectionedGroup):
         return super().get_command(ctx, cmd_name)
 
 
-@functools.cache
-def commands() -> Mapping[str, tuple[Plugin, click.Command | Broken]]:
-    """Return the commands of plug-ins by name; of two with one name, that of the first distribution."""
-    found: dict[str, tuple[Plugin, click.Command | Broken]] = {}
-    for plugin in plugins.installed(plugins.COMMANDS):
-        if plugin.name not in found:
-            try:
-                found[plugin.name] = plugin, plugins.load(plugin, click.Command)
-            except plugins.PluginError as error:
-                found[plugin.name] = plugin, Broken(plugin, str(error))
-    return found
+def commands() -> Mapping[str, tuple[Plugin, click.Command]]:
+    """Return the commands of plug-ins by name, each with what brings it."""
+    return _found()[0]
 
 
 def broken() -> tuple[Broken, ...]:
-    """Return the commands that cannot be used."""
-    return tuple(loaded for _, loaded in commands().values() if isinstance(loaded, Broken))
+    """Return the commands of plug-ins that cannot be used."""
+    return _found()[1]
 
 
-def _failing(
-    name: str, message: str, fix: str = "Uninstall that distribution, or install a version that works."
-) -> click.Command:
+@functools.cache
+def _found() -> tuple[dict[str, tuple[Plugin, click.Command]], tuple[Broken, ...]]:
+    loaded: dict[str, tuple[Plugin, click.Command]] = {}
+    failed: list[Broken] = []
+    taken = {name: "a built-in command has this name" for names in COMMANDS.values() for name in names}
+    for plugin in plugins.installed(plugins.COMMANDS):
+        try:
+            if plugin.name in taken:
+                failed.append(Broken(plugin, taken[plugin.name]))
+                continue
+            loaded[plugin.name] = plugin, plugins.load(plugin, click.Command)
+            taken[plugin.name] = f"{plugin.label} brings a command of this name"
+        except PluginError as error:
+            failed.append(Broken(plugin, str(error)))
+    return loaded, tuple(failed)
+
+
+def _failing(name: str, message: str, fix: str) -> click.Command:
+    """Return a command that fails with a sentence, whatever is typed after it."""
+
     def fail() -> None:
         raise LevelfieldError(printable(message), fix=fix)
 

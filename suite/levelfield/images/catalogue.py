@@ -15,7 +15,7 @@ from levelfield.images import architectures
 from levelfield.images.architectures import X86_64, Architecture
 from levelfield.names import unknown
 from levelfield.paths import cache_folder, images_root
-from levelfield.plugins import SCENARIOS, Plugin, PluginError, installed
+from levelfield.plugins import Plugin
 from levelfield.record.references import split_python, suffix, with_python
 
 PYTHON = "3.11"
@@ -114,21 +114,11 @@ def images() -> dict[str, Image]:
         name: Image(name=name, base=row["base"], pythons=row.get("python", {}), folder=root / name)
         for name, row in table.items()
     }
-    brought = {name: plugin for name, plugin in _plugins_of_images().items() if name not in found}
+    brought = {name: plugin for name, plugin in registry.plugins_of_images().items() if name not in found}
     for name, plugin in brought.items():
         with contextlib.suppress(LevelfieldError):  # the others are there all the same; asked for, it says why not
             found[name] = _of_plugin(name, plugin)
     return found
-
-
-def _plugins_of_images() -> dict[str, Plugin]:
-    """Return the plug-in of each image that plug-ins bring; those of a scenario are what its own catalogue names."""
-    brought: dict[str, Plugin] = {}
-    for plugin in {plugin.distribution: plugin for plugin in installed(SCENARIOS)}.values():
-        with contextlib.suppress(PluginError, OSError, ValueError):  # it is named where the scenario is asked for
-            path = plugin.folder() / "images" / _CATALOGUE
-            brought |= dict.fromkeys(tomllib.loads(path.read_text(encoding="utf-8")), plugin)
-    return brought | registry.plugins_of_images()
 
 
 def _of_plugin(name: str, plugin: Plugin) -> Image:
@@ -165,7 +155,7 @@ def image(name: str) -> Image:
     """
     known = images()
     if name not in known:
-        if (plugin := _plugins_of_images().get(name)) is not None:
+        if (plugin := registry.plugins_of_images().get(name)) is not None:
             return _of_plugin(name, plugin)
         if (broken := registry.why_broken(name)) is not None:
             raise LevelfieldError(broken, fix="Uninstall that distribution, or install a version that works.")
@@ -176,7 +166,7 @@ def image(name: str) -> Image:
 def unusable() -> tuple[str, ...]:
     """Return why images that plug-ins bring cannot be used, a sentence each."""
     found = []
-    for name, plugin in _plugins_of_images().items():
+    for name, plugin in registry.plugins_of_images().items():
         try:
             _of_plugin(name, plugin)
         except LevelfieldError as error:
@@ -189,7 +179,7 @@ def lock_names(image_name: str) -> tuple[tuple[str, str | None], ...]:
 
     An image of a plug-in that cannot be used has none.
     """
-    if image_name not in images() and image_name in _plugins_of_images():
+    if image_name not in images() and image_name in registry.plugins_of_images():
         return ()
     folder = image(image_name).locks
     return tuple(split_stem(name) for name in sorted(path.stem for path in folder.glob("*.lock")))

@@ -207,11 +207,11 @@ class Generations:
                 for outcome in self._live.values():
                     self._probe(outcome)
                     self._record_launch(case.id, index, outcome)
-        elif case.definition.driven:
+        elif (driver := self._resources.driver) is not None and case.definition.driven:
             for group in self._groups(case, arms, seed):
                 self.keep(reusable_workers(group, self._live).values())
                 with self._phase("LoadGen tests"):
-                    outcomes = self._resources.drivers[case.scenario].measure(
+                    outcomes = driver.measure(
                         self._resources,
                         block,
                         group,

@@ -72,7 +72,7 @@ def prepare(
         asked_of = (launcher, *launchers.values()) if nodes else ()
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
-        drivers = _drivers(plan, {"": launcher, **launchers}, artifacts, listener)
+        driver = _driver(plan, {"": launcher, **launchers}, artifacts, listener)
         images, files = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
         zoo = plan.models if plan.own is None else ()
         judged_sets = evaluation.prepare(
@@ -103,7 +103,7 @@ def prepare(
             own=_own(plan, {"": launcher, **launchers}, images, listener),
             judged=judged_sets,
             target=target,
-            drivers=drivers,
+            driver=driver,
             emulated=emulated,
             watch=watch,
             amounts=Amounts(len({arm.id for block in plan.blocks for arm in block.arms})),
@@ -116,33 +116,28 @@ def _caches(plan: Plan) -> Path:
     return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
 
 
-def _drivers(
+def _driver(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
-) -> dict[str, Driver]:
-    """Let plug-ins prepare what makes the calls of their scenarios, for every Python that workers run.
+) -> Driver | None:
+    """Let a plug-in prepare what makes the calls of its scenarios, for every Python that workers run.
 
-    Raises LevelfieldError: the plug-in of a scenario is not installed, or broken.
+    Raises LevelfieldError: the plug-in is not installed, or broken.
     """
-    names = dict.fromkeys(block.case.scenario for block in plan.blocks if block.case.definition.driven)
-    if not names:
-        return {}
+    name = next((block.case.scenario for block in plan.blocks if block.case.definition.driven), "")
+    if not name:
+        return None
     preparing, broken = plugins.brought(plugins.SCENARIOS, FunctionType)
-    for name in names:
-        if name not in preparing:
-            reason = next((one.sentence for one in broken if one.plugin.name == name), "")
-            raise LevelfieldError(
-                reason or f"The scenario {name} comes with levelfield-loadgen, which is not installed here.",
-                fix="pip install levelfield-loadgen",
-            )
+    if "loadgen" not in preparing:
+        absent = f"The scenario {name} comes with levelfield-loadgen, which is not installed here."
+        raise LevelfieldError(broken[0].sentence if broken else absent, fix="pip install levelfield-loadgen")
     pythons = [
         ".".join(platform.python_version_tuple()[:2])
         if launchers[arm.launcher].kind == "host"
         else catalogue.lock(arm.image, arm.variant, arm.version).python
         for arm in plan.answering
     ]
-    hooks = dict.fromkeys(preparing[name] for name in names)
-    made = {hook: hook(pythons, artifacts.root, listener.say) for hook in hooks}
-    return {name: made[preparing[name]] for name in names}
+    driver: Driver = preparing["loadgen"](pythons, artifacts.root, listener.say)
+    return driver
 
 
 def _own(

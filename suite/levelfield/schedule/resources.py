@@ -68,8 +68,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
     hashed: dict[tuple[str, str], Stamps] = msgspec.field(default_factory=dict)
     """Files that a launch of an arm has hashed, by arm and path; filled by `schedule.hashed`."""
-    drivers: dict[str, Driver] = {}
-    """Of the scenarios whose calls a plug-in makes."""
+    driver: Driver | None = None
+    """None: no case has its calls made by a plug-in."""
     emulated: str = ""
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
