@@ -154,7 +154,7 @@ def part(words: Sequence[str]) -> list[str]:
     ValueError
         There is no such part.
     """
-    folders = (HERE / "tests", HERE / "studies" / "tests")
+    folders = (HERE / "tests", HERE / "studies" / "tests", *(folder / "tests" for folder in PLUGINS))
     files = sorted(str(path.relative_to(HERE)) for folder in folders for path in folder.rglob("test_*.py"))
     if not words:
         return files

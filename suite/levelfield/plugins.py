@@ -1,4 +1,4 @@
-"""What installed distributions bring: backends and models, each under an entry point (docs/plugins.md).
+"""What installed distributions bring: backends, models and data sets, each under an entry point (docs/plugins.md).
 
 Nothing of a plug-in is imported before it is asked for, and one that cannot be loaded takes no other down. Inside
 images the same entry points are found: `images.worker_code` puts them beside a plug-in's code.
@@ -16,6 +16,8 @@ import msgspec
 
 BACKENDS = "levelfield.backends"
 MODELS = "levelfield.models"
+DATA_SETS = "levelfield.datasets"
+_KINDS = {BACKENDS: "backend", MODELS: "model", DATA_SETS: "data sets by"}
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 """What a name must be: it becomes part of file names, of arms and of tables."""
@@ -73,8 +75,9 @@ class Broken(msgspec.Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What happened, for people."""
-        kind = "backend" if self.plugin.group == BACKENDS else "model"
-        return f"The plug-in {self.plugin.label} brings no {kind} {self.plugin.name}: {self.reason}."
+        return (
+            f"The plug-in {self.plugin.label} brings no {_KINDS[self.plugin.group]} {self.plugin.name}: {self.reason}."
+        )
 
 
 class PluginError(Exception):
@@ -88,7 +91,7 @@ def installed(group: str) -> tuple[Plugin, ...]:
     Parameters
     ----------
     group
-        `BACKENDS` or `MODELS`.
+        `BACKENDS`, `MODELS` or `DATA_SETS`.
     """
     found = {
         Plugin(group, entry.name, entry.value, _normal(entry.dist.metadata["Name"]), entry.dist.version)

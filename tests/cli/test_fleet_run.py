@@ -9,8 +9,8 @@ from levelfield.cli.main import cli
 from levelfield.cli.measuring import options_of
 from levelfield.errors import LevelfieldError
 from levelfield.fleet.run import words
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.run.options import Options
+from levelfield.schedule.data_sets import DataRequest
 from tests import commands
 from tests.commands import one_clear_sentence
 

@@ -10,6 +10,7 @@ from levelfield.backends.info import PRECISIONS
 from levelfield.errors import printable
 from levelfield.images.catalogue import lock_names, pythons, unusable, versions
 from levelfield.plan.profiles import PROFILES
+from levelfield.plugins import DATA_SETS, installed
 from levelfield.zoo import models
 
 
@@ -56,9 +57,10 @@ def show(console: Console) -> None:
 
 
 def _show_plugins(console: Console) -> None:
-    """Print which distributions bring backends and models, and why some bring none; nothing where there are none."""
+    """Print which distributions bring what, and why some bring nothing; nothing where there are none."""
     brought = [(name, "backend", registry.plugin_of(name)) for name in registry.all_names()]
     brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
+    brought += [("data", "data sets", plugin) for plugin in installed(DATA_SETS)]
     table = _table("Plug-ins", "name", "what", "distribution")
     for name, kind, plugin in brought:
         if plugin is not None:

@@ -99,7 +99,6 @@ def reproduce(
     from levelfield.compare.reduction import reduce
     from levelfield.compare.reproduction import judge_reproduction
     from levelfield.plan import make, with_launches
-    from levelfield.prepare.evaluation import tasks
     from levelfield.prepare.own_model.request import keep_recorded, keep_recorded_module
     from levelfield.prepare.own_weights import request as own_weights
     from levelfield.record import files
@@ -109,6 +108,7 @@ def reproduce(
     from levelfield.run.reproduce import intent
     from levelfield.run.reproduce.announcement import announced
     from levelfield.run.reproduce.show import foreign, show
+    from levelfield.schedule import data_sets
     from levelfield.share.inputs import open_input
     from levelfield.share.reading import read
 
@@ -118,7 +118,8 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    data_sets = tasks.repeat(tasks.read(data, None, run.settings.profile), run.data_sets, needed=False)
+    requests = data_sets.read(data, None, run.settings.profile)
+    requests = data_sets.repeat(requests, run.data_sets, needed=False)
     if own is not None:
         keep_recorded(own, run.settings.own)
     if module is not None:
@@ -138,7 +139,7 @@ def reproduce(
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
     for left in run.data_sets:
-        if left.task not in {each.task for each in data_sets}:
+        if left.task not in {each.task for each in requests}:
             terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")
     if dry_run:
         return
@@ -147,7 +148,7 @@ def reproduce(
         reports=reports,
         launcher=launcher,
         base=intent.bases(run) if launcher == "docker" else "debian",
-        data_sets=data_sets,
+        data_sets=requests,
         expected_data=run.data_sets,
         beside_data=weights,
     )

@@ -7,8 +7,6 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
 from levelfield.plan.types import why_absent
-from levelfield.prepare.evaluation import tasks
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.prepare.own_weights import request, store
 from levelfield.zoo import models as zoo
 from tests.prepare.own_weights import saved
@@ -99,8 +97,5 @@ def test_a_head_is_read_where_a_data_set_asks_for_it(tmp_path: Path, network: Pa
     assert models == (kept.model,)
     assert kept.model.endswith("+classes=3")
     assert zoo.get(kept.model).output.shape == (3,)
-    assert tasks.networks(models, (DataRequest("glue-mnli", path),)) == models
-    with pytest.raises(LevelfieldError, match="answers GLUE SST-2"):
-        tasks.networks(models, (DataRequest("glue-sst2", path),))
     with pytest.raises(LevelfieldError, match=r"there is no classifier classifier\.weight"):
         request.read((network,), ("bert",), headed=True)

@@ -13,27 +13,44 @@ from levelfield.analysis import accuracy
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher
 from levelfield.paths import cache_folder
-from levelfield.prepare.evaluation import preparing, preprocessor, vocabulary, windows
-from levelfield.prepare.evaluation.preprocessor import Preprocessor
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.prepare.own_weights import request as own_weights
 from levelfield.prepare.own_weights import store
 from levelfield.record import files
 from levelfield.run.results import REPORT
+from levelfield.schedule.data_sets import DataRequest
 from levelfield.worker import items
 from levelfield.zoo import models, reference, weights
-from tests.commands import one_clear_sentence, run
+from levelfield_datasets import bert, preparing, preprocessor
+from levelfield_datasets.preprocessor import Preprocessor
+from tests import plugged, small_sets
+from tests.commands import ROOT, one_clear_sentence, run
 from tests.engines import none_left
-from tests.prepare.evaluation import sets
 from tests.prepare.own_weights import saved
 
 pytestmark = pytest.mark.docker
 
 ITEMS = 24
 JPEG = Path(__file__).with_name("waves.jpg")
-"""Made by Pillow 13.0.0 of `sets.picture(1)`, quality 90."""
+"""Made by Pillow 13.0.0 of `small_sets.picture(1)`, quality 90."""
 JPEG_SHA256 = "7ccab827d87d3927ec39147516024b07f2ba5ea3ddb5d58a1ac42a5e0b69aca7"
 """Of what torchvision 0.28.0 makes of it: `Resize(256)` and `CenterCrop(224)`, as uint8."""
+
+
+def prepared(
+    engine: docker.DockerClient, artifacts: Path, task: str, path: Path, network: str, *beside: Path
+) -> preparing.Judged:
+    artifacts.mkdir(exist_ok=True)
+    (made,) = preparing.prepare(
+        [DataRequest(task, path)], [network], DockerLauncher(engine), artifacts, beside, lambda _: None
+    )
+    return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = plugged.install(ROOT / "plugins" / "datasets", tmp_path_factory.mktemp("installed"))
+    with plugged.seen(folder):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +63,7 @@ def opened(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
 
 def test_a_picture_becomes_what_torchvision_makes_of_it(opened: Preprocessor) -> None:
     broken = JPEG.read_bytes()[:2000]
-    pixels, reasons = opened.decode([JPEG.read_bytes(), broken, b"no picture", sets.png(sets.picture(3))])
+    pixels, reasons = opened.decode([JPEG.read_bytes(), broken, b"no picture", small_sets.png(small_sets.picture(3))])
     assert hashlib.sha256(pixels[0].tobytes()).hexdigest() == JPEG_SHA256
     assert reasons[0] == reasons[3] == ""
     assert "truncated" in reasons[1]
@@ -56,39 +73,20 @@ def test_a_picture_becomes_what_torchvision_makes_of_it(opened: Preprocessor) ->
 
 
 def test_texts_become_pieces_of_the_vocabulary(opened: Preprocessor, tmp_path: Path) -> None:
-    sets.squad(tmp_path)
-    found = vocabulary.find((tmp_path,), 30522)
+    small_sets.squad(tmp_path)
+    found = bert.find_vocabulary((tmp_path,), 30522)
     # Longest pieces first, small letters, accents gone, punctuation apart; where a piece stands is kept.
     (split,) = opened.tokenize(found, ["Márie  lives in Paris, €"])
     pieces = found.content.split("\n")
-    assert [pieces[each] for each in split.ids] == [
-        "m",
-        "##a",
-        "##r",
-        "##i",
-        "##e",
-        "live",
-        "##s",
-        "in",
-        "paris",
-        ",",
-        "[UNK]",
-    ]
+    assert " ".join(pieces[number] for number in split.ids) == "m ##a ##r ##i ##e live ##s in paris , [UNK]"
     assert split.starts == (0, 1, 2, 3, 4, 7, 11, 13, 16, 21, 23)
     assert split.ends == (1, 2, 3, 4, 5, 11, 12, 15, 21, 22, 24)
 
 
 def test_questions_become_windows(engine: docker.DockerClient, tmp_path: Path) -> None:
-    def prepare(task: str, path: Path, *, network: str) -> preparing.Judged:
-        (found,) = preparing.prepare(
-            [DataRequest(task, path)], [network], launcher=DockerLauncher(engine), artifacts=tmp_path / "artifacts",
-            progress=lambda _: None,
-        )  # fmt: skip
-        return found
-
-    (tmp_path / "artifacts").mkdir()
-    found = prepare("squad", sets.squad(tmp_path / "squad"), network="bert-squad")
-    table = items.read(tmp_path / "artifacts" / found.path, models.get("bert-squad"))
+    artifacts = tmp_path / "artifacts"
+    found = prepared(engine, artifacts, "squad", small_sets.squad(tmp_path / "squad"), "bert-squad")
+    table = items.read(artifacts / found.path, models.get("bert-squad"))
     assert len(table) == found.records == len(found.spans) > len(found.questions) == 3
     for record, span, place in zip(table, found.spans, found.asked, strict=True):
         length = int(record["attention_mask"].sum())
@@ -97,29 +95,25 @@ def test_questions_become_windows(engine: docker.DockerClient, tmp_path: Path) -
         assert record["input_ids"][span.begins - 1] == record["input_ids"][length - 1] == 3
         question = found.questions[place]
         assert question.context[span.starts[0] : span.ends[0]] in question.context
-    again = prepare("squad", tmp_path / "squad", network="bert-squad")
+    again = prepared(engine, artifacts, "squad", tmp_path / "squad", "bert-squad")
     assert msgspec.structs.replace(again, data_set=found.data_set) == found
 
-    pairs = prepare("glue-sst2", sets.sst2(tmp_path / "sst2", [0, 1, 1]), network="bert-classifier-2")
+    pairs = prepared(engine, artifacts, "glue-sst2", small_sets.sst2(tmp_path / "sst2", [0, 1, 1]), "bert-classifier-2")
     assert pairs.data_set.labels == (0, 1, 1)
-    assert windows.STRIDE == 128
 
-    spoiled = sets.imagenet(tmp_path / "spoiled", [0, 1])
+    spoiled = small_sets.imagenet(tmp_path / "spoiled", [0, 1])
     (spoiled / "001.png").write_bytes((spoiled / "001.png").read_bytes()[:900])
     with pytest.raises(LevelfieldError, match=r"“001\.png” is no picture that can be read: “"):
-        prepare("imagenet", spoiled, network="resnet50")
+        prepared(engine, artifacts, "imagenet", spoiled, "resnet50")
     (spoiled / "001.png").unlink()
-    with pytest.raises(LevelfieldError, match=r"The picture “001\.png” cannot be read: No such file"):
-        prepare("imagenet", spoiled, network="resnet50")
+    with pytest.raises(LevelfieldError, match=r"“001\.png”, the picture, cannot be read: No such file"):
+        prepared(engine, artifacts, "imagenet", spoiled, "resnet50")
 
 
 def right_labels(engine: docker.DockerClient, folder: Path, artifacts: Path) -> list[int]:
     """Return what the float64 reference of MobileNetV2 answers to pictures."""
     model = models.get("mobilenet")
-    (found,) = preparing.prepare(
-        [DataRequest("imagenet", folder)], ["mobilenet"], launcher=DockerLauncher(engine), artifacts=artifacts,
-        progress=lambda _: None,
-    )  # fmt: skip
+    found = prepared(engine, artifacts, "imagenet", folder, "mobilenet")
     given = items.inputs_of(items.read(artifacts / found.path, model), model)
     return [int(each) for each in reference.run(model, weights.make(model), given).argmax(axis=1)]
 
@@ -129,11 +123,11 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     engine: docker.DockerClient, tmp_path: Path
 ) -> None:
     tmp_path.chmod(0o755)
-    reports, folder = tmp_path / "reports", sets.imagenet(tmp_path / "Zoë's <b>set", [0] * ITEMS)
+    reports, folder = tmp_path / "reports", small_sets.imagenet(tmp_path / "Zoë's <b>set", [0] * ITEMS)
     labels = right_labels(engine, folder, cache_folder("artifacts"))
     # With seeded weights it answers much the same to every picture: what is shown is that fp32 answers as float64 does.
     labels[0] = (labels[0] + 1) % 1000  # one label is wrong
-    sets.imagenet(folder, labels)
+    small_sets.imagenet(folder, labels)
     command = run(
         "bench", "--profile", "smoke", "--models", "mobilenet", "--backends", "torch,jax", "--precision", "fp32,bf16",
         "--variant", "cpu", "--data", f"imagenet={folder}", "--reports", reports, "--control", "none",
@@ -166,51 +160,38 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     journal.write_text("".join(lines[: first + 1]), encoding="utf-8")  # as if it was killed there
     resume = ("bench", "--resume", one.id, "--reports", reports)
     one_clear_sentence(run(*resume, folder=tmp_path), "That run answers ImageNet too", "--data imagenet=PATH")
-    (folder / "000.png").write_bytes(sets.png(sets.picture(99)))
+    (folder / "000.png").write_bytes(small_sets.png(small_sets.picture(99)))
     other = run(*resume, "--data", f"imagenet={folder}", folder=tmp_path)
     one_clear_sentence(other, "ImageNet is not what was answered before")
     assert np.all(np.array(known.items) == np.arange(ITEMS))
 
 
-@pytest.mark.parametrize(
-    "backends",
-    [
-        pytest.param(("jax", "transformers"), marks=pytest.mark.extended),
-        pytest.param(
-            ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers"), marks=pytest.mark.extended
-        ),
-    ],
-    ids="+".join,
-)
-def test_weights_of_ones_own_answer_texts(
-    engine: docker.DockerClient, tmp_path: Path, backends: tuple[str, ...]
-) -> None:
+@pytest.mark.extended
+@pytest.mark.parametrize("backends", ["torch,tensorflow,jax,onnxruntime,openvino,transformers"])
+def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path: Path, backends: str) -> None:
     tmp_path.chmod(0o755)
     folder, network = tmp_path / "texts", saved.classifier(tmp_path / "network", 2, lift=5.2)
-    sets.sst2(folder, [0] * ITEMS)
+    small_sets.sst2(folder, [0] * ITEMS)
     (folder / "vocab.txt").rename(network / "vocab.txt")  # it may lie beside the weights
     (kept,), _ = own_weights.read((network,), ("bert",), headed=True)
     model, artifacts = models.get(kept.model), cache_folder("artifacts")
-    (found,) = preparing.prepare(
-        [DataRequest("glue-sst2", folder)], [model.name], launcher=DockerLauncher(engine), artifacts=artifacts,
-        beside=[network], progress=lambda _: None,
-    )  # fmt: skip
+    found = prepared(engine, artifacts, "glue-sst2", folder, model.name, network)
     given = items.inputs_of(items.read(artifacts / found.path, model), model)
     outputs = reference.run(model, store.load(model, artifacts), given)
     labels = [int(each) for each in outputs.argmax(axis=1)]
     assert 0 < sum(labels) < ITEMS  # a network that answers alike to everything would show nothing
     labels[3] = 1 - labels[3]
-    sets.sst2(folder, labels)
+    small_sets.sst2(folder, labels)
     (folder / "vocab.txt").unlink()
     command = run(
         "bench", "--profile", "smoke", "--models", "bert", "--weights", network, "--data", f"glue-sst2={folder}",
-        "--backends", ",".join(backends), "--control", "none", "--threads", "1", "--budget", "5s", "--variant", "cpu",
+        "--backends", backends, "--control", "none", "--threads", "1", "--budget", "5s", "--variant", "cpu",
         "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
     one = files.read(next((tmp_path / "reports").glob("*/run.json")).parent)
     (judged,) = accuracy.summarise(one)
-    assert {row.arm for row in judged.rows} == set(backends)
+    assert {row.arm for row in judged.rows} == set(backends.split(","))
     for row in judged.rows:
         assert row.failure == ""
         assert row.equal

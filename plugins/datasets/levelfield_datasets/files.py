@@ -1,4 +1,4 @@
-"""The files of a data set: their names, as they are read and as they are shown."""
+"""The files of a data set, read within bounds: they may come from anywhere, and so may their names."""
 
 import hashlib
 import os
@@ -8,6 +8,8 @@ from pathlib import Path
 from levelfield.errors import printable
 from levelfield.safety import untrusted
 
+MAX_BYTES = 256 << 20
+"""Of one text file: SQuAD's is 5 MB, QQP's and MNLI's some 10 MB."""
 MAX_NAME = 100
 """Characters of a name that are shown."""
 
@@ -22,15 +24,25 @@ def shown(name: str) -> str:
     return f"“{text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + '…'}”"
 
 
-def digest(named: Iterable[tuple[str, str]]) -> str:
-    """Return one SHA-256 for all files, given each one's relative name and SHA-256.
+def read(path: Path, what: str, most_bytes: int = MAX_BYTES, *, inside: Path | None = None) -> bytes:
+    """Return a file's content.
 
-    It is that of what `sha256sum` prints for them in the order of their names' bytes, so that anybody can make it.
+    Raises UnusableError: it is not there, is too long, or is outside of the folder `inside`.
     """
-    found = hashlib.sha256()
-    for name, sha256 in sorted(named, key=lambda each: os.fsencode(each[0])):
-        found.update(f"{sha256}  ".encode() + os.fsencode(name) + b"\n")
-    return found.hexdigest()
+    try:
+        return untrusted.read_plain(path, most_bytes, inside=inside)
+    except untrusted.TooLargeError:
+        raise UnusableError(f"{shown(path.name)} is larger than {most_bytes >> 20} MiB, and no {what} is.") from None
+    except OSError as error:
+        raise UnusableError(f"{shown(path.name)}, the {what}, cannot be read: {error.strerror or error}.") from None
+
+
+def read_text(path: Path, what: str, most_bytes: int = MAX_BYTES, *, inside: Path | None = None) -> str:
+    """Return a text file's content; raises as `read` does, and where it is not UTF-8."""
+    try:
+        return read(path, what, most_bytes, inside=inside).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnusableError(f"{shown(path.name)} is no text in UTF-8: byte {error.start} is none of it.") from None
 
 
 def entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
@@ -58,3 +70,9 @@ def entries(folder: Path, root: Path) -> Iterator[tuple[str, Path, int]]:
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Return names in the order of their bytes."""
     return tuple(sorted(names, key=os.fsencode))
+
+
+def digest(sums: dict[str, str]) -> str:
+    """Return one SHA-256 for all files, given that of each relative name: that of what `sha256sum` prints for them."""
+    lines = (f"{sums[name]}  ".encode() + os.fsencode(name) + b"\n" for name in in_order(sums))
+    return hashlib.sha256(b"".join(lines)).hexdigest()

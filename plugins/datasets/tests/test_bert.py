@@ -3,11 +3,11 @@ import collections
 import numpy as np
 import pytest
 
-from levelfield.prepare.evaluation import windows
 from levelfield.worker import items
 from levelfield.zoo import models
+from levelfield_datasets import bert, worker
 
-SPECIAL = windows.Special(pad=0, cls=101, sep=102)
+SPECIAL = bert.Vocabulary("", pad=0, cls=101, sep=102, lowercase=True)
 
 
 def published(text: int, question: int, length: int) -> list[tuple[int, int, list[bool]]]:
@@ -44,7 +44,7 @@ def published(text: int, question: int, length: int) -> list[tuple[int, int, lis
 @pytest.mark.parametrize("text", [1, 50, 300, 365, 366, 500, 1001])
 @pytest.mark.parametrize("question", [3, 64])
 def test_windows_are_those_of_the_published_code(text: int, question: int) -> None:
-    found = windows.over(question, text, 384)
+    found = bert.windows(question, text, 384)
     assert [(each.first, each.count, list(each.counts)) for each in found] == published(text, question, 384)
     assert {each.begins for each in found} == {question + 2}
     counted = [each.first + at for each in found for at, counts in enumerate(each.counts) if counts]
@@ -53,23 +53,33 @@ def test_windows_are_those_of_the_published_code(text: int, question: int) -> No
 
 def test_without_room_nothing_is_made() -> None:
     with pytest.raises(ValueError, match="leaves no room in 16"):
-        windows.over(13, 5, 16)
-    assert [(each.first, each.count) for each in windows.over(8, 12, 16)] == [(0, 5), (5, 5), (10, 2)]
+        bert.windows(13, 5, 16)
+    assert [(each.first, each.count) for each in bert.windows(8, 12, 16)] == [(0, 5), (5, 5), (10, 2)]
 
 
 def test_a_pair_of_texts_by_hand() -> None:
     dtype = items.record_of(models.get("bert-classifier-2"))
-    made = windows.record(dtype, SPECIAL, [7, 8], [9])
+    made = bert.record(dtype, SPECIAL, [7, 8], [9])
     assert made["input_ids"][:7].tolist() == [101, 7, 8, 102, 9, 102, 0]
     assert made["token_type_ids"][:7].tolist() == [0, 0, 0, 0, 1, 1, 0]
     assert made["attention_mask"][:7].tolist() == [1, 1, 1, 1, 1, 1, 0]
-    alone = windows.record(dtype, SPECIAL, [7, 8], None)
+    alone = bert.record(dtype, SPECIAL, [7, 8], None)
     assert alone["input_ids"][:5].tolist() == [101, 7, 8, 102, 0]
     assert not alone["token_type_ids"].any()
 
 
 def test_the_longer_text_is_shortened_first() -> None:
-    first, second = windows.shortened(list(range(10)), list(range(4)), 8)
+    first, second = bert.shortened(list(range(10)), list(range(4)), 8)
     assert (len(first), len(second)) == (4, 4)
-    assert windows.shortened([1], [2], 8) == ([1], [2])
+    assert bert.shortened([1], [2], 8) == ([1], [2])
     assert np.array_equal(first, np.arange(4))
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "expected"),
+    [(500, 375, (341, 256)), (375, 500, (256, 341)), (256, 256, (256, 256)), (100, 33, (775, 256)), (1, 3, (256, 768))],
+)
+def test_the_longer_side_of_a_picture_is_rounded_down_as_in_torchvision(
+    width: int, height: int, expected: tuple[int, int]
+) -> None:
+    assert worker.resized(width, height) == expected

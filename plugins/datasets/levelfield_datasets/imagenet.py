@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.prepare.evaluation import texts
-from levelfield.prepare.evaluation.listing import UnusableError, entries, in_order, shown
+from levelfield_datasets.files import UnusableError, entries, in_order, read_text, shown
 
 CLASSES = "classes.txt"
 LABELS = ("val_map.txt", "val.txt")
@@ -33,10 +32,9 @@ def list_pictures(folder: Path, classes: int) -> tuple[Picture, ...]:
 
     Raises UnusableError: it holds no pictures, or the class of one is not known.
     """
-    root = folder / "val" if (folder / "val").is_dir() else folder
+    root = root_of(folder)
     if not root.is_dir():
         raise UnusableError(f"There is no folder {shown(folder.name or str(folder))} of pictures.")
-    root = root.resolve()
     found = {name: kind for name, _, kind in entries(root, root)}
     listed = next((name for name in LABELS if name in found), None)
     if listed is not None:
@@ -63,7 +61,7 @@ def _by_folder(root: Path, folders: list[str], classes: int) -> tuple[Picture, .
         )
     known = list(in_order(folders))
     if (root / CLASSES).is_file():
-        known = texts.read(root / CLASSES, "the list of classes", _MAX_BYTES, inside=root).split()
+        known = read_text(root / CLASSES, "list of classes", _MAX_BYTES, inside=root).split()
     if len(known) != classes:
         raise UnusableError(
             f"The folder {shown(root.name)} has {len(known)} classes, and the network tells {classes} apart: name all "
@@ -83,7 +81,7 @@ def _by_folder(root: Path, folders: list[str], classes: int) -> tuple[Picture, .
 
 def _labelled(root: Path, listed: str, classes: int) -> tuple[Picture, ...]:
     found = {}
-    lines = texts.read(root / listed, "the list of labels", _MAX_BYTES, inside=root).splitlines()
+    lines = read_text(root / listed, "list of labels", _MAX_BYTES, inside=root).splitlines()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

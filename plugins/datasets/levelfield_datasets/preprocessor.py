@@ -7,22 +7,26 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
 from levelfield.launchers.worker import Worker, WorkerError
-from levelfield.prepare.evaluation.vocabulary import Vocabulary
 from levelfield.record.schema import Image
-from levelfield.worker.messages import DecodePictures, PicturesDecoded, Pieces, Tokenize, Tokenized
+from levelfield.worker.messages import CallPlugin, PluginCalled
+from levelfield_datasets import worker as inside
+from levelfield_datasets.bert import Vocabulary
+from levelfield_datasets.worker import SIDE, DecodePictures, PicturesDecoded, Pieces, Tokenize, Tokenized
 
 IMAGE = "preprocessor"
-SHORTER, SIDE = 256, 224
-"""Pixels: of the shorter side, and of the square that is cut out, as torchvision's evaluation has them."""
 MEMORY_BYTES = 4 << 30
 TIMEOUT_S = 300.0
+TEXTS_AT_ONCE = 512
+_R = TypeVar("_R", PicturesDecoded, Tokenized)
 
 
 class Preprocessor:
@@ -38,20 +42,27 @@ class Preprocessor:
 
         Raises WorkerError: it gives no usable answer.
         """
-        reply = self._worker.ask(DecodePictures(tuple(files), SHORTER, SIDE), PicturesDecoded, TIMEOUT_S)
+        reply = self._call(inside.decode.__name__, DecodePictures(tuple(files)), PicturesDecoded)
         shape = (len(files), SIDE, SIDE, 3)
         if len(reply.pixels) != int(np.prod(shape)) or len(reply.reasons) != len(files):
             raise WorkerError("protocol", "The preprocessor answered with other pictures than it was given.")
-        self.versions |= reply.versions
         return np.frombuffer(reply.pixels, np.uint8).reshape(shape), reply.reasons
 
-    def tokenize(self, vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Pieces, ...]:
-        """Return texts in pieces of a vocabulary.
+    def tokenize(self, vocabulary: Vocabulary, texts: Sequence[str]) -> list[Pieces]:
+        """Return texts in pieces of a vocabulary; each different one is split once.
 
         Raises WorkerError: it gives no usable answer.
         """
+        different = list(dict.fromkeys(texts))
+        known: dict[str, Pieces] = {}
+        for start in range(0, len(different), TEXTS_AT_ONCE):
+            some = different[start : start + TEXTS_AT_ONCE]
+            known |= zip(some, self._tokenize(vocabulary, some), strict=True)
+        return [known[text] for text in texts]
+
+    def _tokenize(self, vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Pieces, ...]:
         request = Tokenize(vocabulary.content, vocabulary.lowercase, tuple(texts))
-        reply = self._worker.ask(request, Tokenized, TIMEOUT_S)
+        reply = self._call(inside.tokenize.__name__, request, Tokenized)
         numbers = vocabulary.content.count("\n") + 1
         for text, pieces in zip(texts, reply.pieces, strict=False):
             whole = len(pieces.ids) == len(pieces.starts) == len(pieces.ends)
@@ -59,8 +70,16 @@ class Preprocessor:
                 raise WorkerError("protocol", "The preprocessor answered with pieces that are not of the text.")
         if len(reply.pieces) != len(texts):
             raise WorkerError("protocol", "The preprocessor answered with other texts than it was given.")
-        self.versions |= reply.versions
         return reply.pieces
+
+    def _call(self, function: str, request: msgspec.Struct, kind: type[_R]) -> _R:
+        call = CallPlugin(inside.__name__, function, msgspec.Raw(msgspec.json.encode(request)))
+        try:
+            reply = msgspec.json.decode(self._worker.ask(call, PluginCalled, TIMEOUT_S).answer, type=kind)
+        except msgspec.MsgspecError as error:
+            raise WorkerError("protocol", f"The preprocessor gave an answer of another form: {error}.") from None
+        self.versions |= reply.versions
+        return reply
 
 
 @contextlib.contextmanager

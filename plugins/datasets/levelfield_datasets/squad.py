@@ -22,8 +22,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.prepare.evaluation import texts
-from levelfield.prepare.evaluation.listing import UnusableError, shown
+from levelfield_datasets.files import UnusableError, read_text, shown
 
 VERSION = "1.1"
 BEST = 20
@@ -73,7 +72,7 @@ class Span(msgspec.Struct, frozen=True):
     begins: int
     """Where the first piece of the text stands in the input."""
     counts: tuple[bool, ...]
-    """For each piece, whether an answer may begin there (`prepare.evaluation.windows.Window`)."""
+    """For each piece, whether an answer may begin there (`bert.Window`)."""
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     """Of each piece, in characters of the text."""
@@ -84,7 +83,7 @@ def read(path: Path, inside: Path | None = None) -> tuple[Question, ...]:
 
     Raises UnusableError: it cannot be read, is of another version, or holds no questions with answers.
     """
-    content = texts.read(path, "the file of questions", inside=inside)
+    content = read_text(path, "file of questions", inside=inside)
     try:
         file = msgspec.json.decode(content, type=_File)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from levelfield.prepare.evaluation import squad
-from levelfield.prepare.evaluation.listing import UnusableError
+from levelfield_datasets import squad
+from levelfield_datasets.files import UnusableError
 
 WORDS = st.lists(
     st.sampled_from(["the", "A", "an", "cat", "Cat's", "U.S.", "42", "—", "theory", "  ", "dog,"]), max_size=6
