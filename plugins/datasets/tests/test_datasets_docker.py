@@ -13,8 +13,7 @@ from levelfield.analysis import accuracy
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher
 from levelfield.paths import cache_folder
-from levelfield.prepare.own_weights import request as own_weights
-from levelfield.prepare.own_weights import store
+from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record import files
 from levelfield.run.results import REPORT
 from levelfield.schedule.data_sets import DataRequest
@@ -23,7 +22,7 @@ from levelfield.zoo import models, reference, weights
 from levelfield_datasets import bert, preparing, preprocessor
 from levelfield_datasets.preprocessor import Preprocessor
 from tests import plugged, small_sets
-from tests.commands import ROOT, one_clear_sentence, run
+from tests.commands import IMPORTS, ROOT, one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
 
@@ -47,10 +46,11 @@ def prepared(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Variables of a command that finds the plug-in."""
     folder = plugged.install(ROOT / "plugins" / "datasets", tmp_path_factory.mktemp("installed"))
     with plugged.seen(folder):
-        yield
+        yield {"PYTHONPATH": f"{folder}:{IMPORTS}"}
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def right_labels(engine: docker.DockerClient, folder: Path, artifacts: Path) -> 
 
 @pytest.mark.extended
 def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
-    engine: docker.DockerClient, tmp_path: Path
+    engine: docker.DockerClient, tmp_path: Path, installed: dict[str, str]
 ) -> None:
     tmp_path.chmod(0o755)
     reports, folder = tmp_path / "reports", small_sets.imagenet(tmp_path / "Zoë's <b>set", [0] * ITEMS)
@@ -131,7 +131,7 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     command = run(
         "bench", "--profile", "smoke", "--models", "mobilenet", "--backends", "torch,jax", "--precision", "fp32,bf16",
         "--variant", "cpu", "--data", f"imagenet={folder}", "--reports", reports, "--control", "none",
-        folder=tmp_path,
+        folder=tmp_path, environment=installed,
     )  # fmt: skip
     one = files.read(next(reports.glob("*/run.json")).parent)
     (known,) = one.data_sets
@@ -159,16 +159,20 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     first = next(number for number, line in enumerate(lines) if '"type":"accuracy"' in line)
     journal.write_text("".join(lines[: first + 1]), encoding="utf-8")  # as if it was killed there
     resume = ("bench", "--resume", one.id, "--reports", reports)
-    one_clear_sentence(run(*resume, folder=tmp_path), "That run answers ImageNet too", "--data imagenet=PATH")
+    one_clear_sentence(
+        run(*resume, folder=tmp_path, environment=installed), "That run answers ImageNet too", "--data imagenet=PATH"
+    )
     (folder / "000.png").write_bytes(small_sets.png(small_sets.picture(99)))
-    other = run(*resume, "--data", f"imagenet={folder}", folder=tmp_path)
+    other = run(*resume, "--data", f"imagenet={folder}", folder=tmp_path, environment=installed)
     one_clear_sentence(other, "ImageNet is not what was answered before")
     assert np.all(np.array(known.items) == np.arange(ITEMS))
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("backends", ["torch,tensorflow,jax,onnxruntime,openvino,transformers"])
-def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path: Path, backends: str) -> None:
+def test_weights_of_ones_own_answer_texts(
+    engine: docker.DockerClient, tmp_path: Path, installed: dict[str, str], backends: str
+) -> None:
     tmp_path.chmod(0o755)
     folder, network = tmp_path / "texts", saved.classifier(tmp_path / "network", 2, lift=5.2)
     small_sets.sst2(folder, [0] * ITEMS)
@@ -177,7 +181,7 @@ def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path:
     model, artifacts = models.get(kept.model), cache_folder("artifacts")
     found = prepared(engine, artifacts, "glue-sst2", folder, model.name, network)
     given = items.inputs_of(items.read(artifacts / found.path, model), model)
-    outputs = reference.run(model, store.load(model, artifacts), given)
+    outputs = reference.run(model, own_weights.load(model, artifacts), given)
     labels = [int(each) for each in outputs.argmax(axis=1)]
     assert 0 < sum(labels) < ITEMS  # a network that answers alike to everything would show nothing
     labels[3] = 1 - labels[3]
@@ -186,7 +190,7 @@ def test_weights_of_ones_own_answer_texts(engine: docker.DockerClient, tmp_path:
     command = run(
         "bench", "--profile", "smoke", "--models", "bert", "--weights", network, "--data", f"glue-sst2={folder}",
         "--backends", backends, "--control", "none", "--threads", "1", "--budget", "5s", "--variant", "cpu",
-        "--reports", tmp_path / "reports", folder=tmp_path,
+        "--reports", tmp_path / "reports", folder=tmp_path, environment=installed,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
     one = files.read(next((tmp_path / "reports").glob("*/run.json")).parent)

@@ -7,7 +7,7 @@ import pytest
 from levelfield.cli.main import bench
 from levelfield.cli.measuring import options_of
 from levelfield.errors import LevelfieldError
-from levelfield.prepare.own_weights import request as own_weights
+from levelfield.prepare.own_weights import store as own_weights
 from levelfield.schedule import data_sets
 from levelfield.schedule.data_sets import DataRequest
 from levelfield.zoo import models

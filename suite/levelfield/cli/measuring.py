@@ -110,8 +110,8 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     from levelfield.paths import cache_root
     from levelfield.plan import Selection
     from levelfield.prepare.own_model import python_file
-    from levelfield.prepare.own_model.request import read
-    from levelfield.prepare.own_weights import request as own_weights
+    from levelfield.prepare.own_model import store as own_files
+    from levelfield.prepare.own_weights import store as own_weights
     from levelfield.run.options import Options
     from levelfield.schedule import data_sets
 
@@ -125,7 +125,7 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         raise LevelfieldError(
             f"{' and '.join(f'--{option}' for option in named)} exclude each other.", fix="They are two runs."
         )
-    own = read(values["own"], values["dims"], values["values"])
+    own = own_files.requested(values["own"], values["dims"], values["values"])
     if values["module"] is not None:
         own = python_file.keep(values["module"])
     requests = data_sets.read(values.get("data", ()), values.get("data_items"), values["profile"])

@@ -99,8 +99,9 @@ def reproduce(
     from levelfield.compare.reduction import reduce
     from levelfield.compare.reproduction import judge_reproduction
     from levelfield.plan import make, with_launches
-    from levelfield.prepare.own_model.request import keep_recorded, keep_recorded_module
-    from levelfield.prepare.own_weights import request as own_weights
+    from levelfield.prepare.own_model import python_file
+    from levelfield.prepare.own_model import store as own_files
+    from levelfield.prepare.own_weights import store as own_weights
     from levelfield.record import files
     from levelfield.record.files import write_atomically
     from levelfield.report.units import plural
@@ -121,9 +122,9 @@ def reproduce(
     requests = data_sets.read(data, None, run.settings.profile)
     requests = data_sets.repeat(requests, run.data_sets, needed=False)
     if own is not None:
-        keep_recorded(own, run.settings.own)
+        own_files.keep_recorded(own, run.settings.own)
     if module is not None:
-        keep_recorded_module(module, run.settings.own)
+        python_file.keep_recorded(module, run.settings.own)
     own_weights.keep_recorded(weights, run.settings.own_weights)
     requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)

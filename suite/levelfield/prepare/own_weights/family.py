@@ -9,17 +9,8 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 """Names of the tensors of a folder to their shapes."""
 
 
-class Declared(msgspec.Struct, frozen=True):
-    """What a configuration says."""
-
-    sizes: msgspec.Struct
-    """`Sizes` of the family's model in the zoo."""
-    tied: dict[str, str] = {}
-    """Our name of a tensor that is not saved, to ours of the one that it is."""
-
-
 class Family(msgspec.Struct, frozen=True):
-    """A family of networks that has a definition in the zoo."""
+    """A family of networks, as the transformers library saves them, that has a definition in the zoo."""
 
     model_type: str
     """As its configuration names it."""
@@ -28,21 +19,28 @@ class Family(msgspec.Struct, frozen=True):
     title: str
     config: type[msgspec.Struct]
     """Fields of the configuration that are read, with the defaults of the library."""
-    declare: Callable[[Any, Shapes], Declared]
-    """Takes such fields and what is there; raises ValueError where the zoo has no such network."""
-    names: Callable[[msgspec.Struct, str], tuple[str, ...]]
+    required: dict[str, Any]
+    """Fields that decide how the network is computed, and the one value of each that has a definition."""
+    sizes: Callable[[Any, Shapes], msgspec.Struct]
+    """`Sizes` of the model in the zoo, of such fields and what is there; raises ValueError where it has no such
+    network."""
+    names: Callable[[Any, str], tuple[str, ...]] = lambda _, name: (name,)
     """Names that a tensor may have there, of sizes and our name."""
-    unused: tuple[str, ...]
+    tied: Callable[[Any, Shapes], dict[str, str]] = lambda _, __: {}
+    """Our name of a tensor that is not saved, to ours of the one that it is; of fields and what is there."""
+    unused: tuple[str, ...] = ()
     """Beginnings of the names of tensors beside the network: heads, and what is no weight."""
     unused_ends: tuple[str, ...] = ()
     """Ends of such names."""
 
+    def check(self, config: msgspec.Struct) -> None:
+        """Refuse a configuration for a network that is computed in another way; raises ValueError."""
+        for field, wanted in self.required.items():
+            require(field, getattr(config, field), wanted)
+
 
 def classes(shapes: Shapes, name: str) -> int:
-    """Return how many classes a classifier tells apart.
-
-    Raises ValueError: there is none, or it is no matrix.
-    """
+    """Return how many classes a classifier tells apart; raises ValueError where it is not there, or no matrix."""
     shape = shapes.get(name, ())
     if len(shape) != 2:
         raise ValueError(f"there is no classifier {name}, so there are no classes")
@@ -50,9 +48,6 @@ def classes(shapes: Shapes, name: str) -> int:
 
 
 def require(field: str, value: object, wanted: object) -> None:
-    """Refuse a configuration for a network that is computed in another way.
-
-    Raises ValueError: they differ.
-    """
+    """Raise ValueError where a field has another value than the one that has a definition."""
     if value != wanted:
         raise ValueError(f"{field} is {str(value)[:60]!r}, and only {wanted!r} has a definition here")

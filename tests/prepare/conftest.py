@@ -1,4 +1,4 @@
-"""What tests of users' own files have in common."""
+"""What tests of users' own files and weights have in common."""
 
 from pathlib import Path
 
