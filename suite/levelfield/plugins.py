@@ -17,7 +17,6 @@ import msgspec
 BACKENDS = "levelfield.backends"
 MODELS = "levelfield.models"
 DATA_SETS = "levelfield.datasets"
-_KINDS = {BACKENDS: "backend", MODELS: "model", DATA_SETS: "data sets by"}
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 """What a name must be: it becomes part of file names, of arms and of tables."""
@@ -30,7 +29,7 @@ class Plugin(msgspec.Struct, frozen=True):
 
     group: str
     name: str
-    """Of the backend or model, as people type it."""
+    """Of what it brings, as people type it."""
     value: str
     """Where it is: `package.module:ATTRIBUTE`."""
     distribution: str
@@ -75,9 +74,8 @@ class Broken(msgspec.Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What happened, for people."""
-        return (
-            f"The plug-in {self.plugin.label} brings no {_KINDS[self.plugin.group]} {self.plugin.name}: {self.reason}."
-        )
+        kind = self.plugin.group.removeprefix("levelfield.").removesuffix("s")
+        return f"The plug-in {self.plugin.label} brings no {kind} {self.plugin.name}: {self.reason}."
 
 
 class PluginError(Exception):

@@ -40,5 +40,5 @@ def test_without_its_plugin_a_data_set_is_refused_with_what_to_install(monkeypat
         data_sets.read((), 7, "smoke")
     other = plugins.Plugin(plugins.DATA_SETS, "other", "json.decoder:JSONDecoder", "other", "1.0")
     monkeypatch.setattr(plugins, "installed", lambda _: (other,))
-    with pytest.raises(LevelfieldError, match=r"The plug-in other 1\.0 brings no data sets by other"):
+    with pytest.raises(LevelfieldError, match=r"The plug-in other 1\.0 brings no dataset other"):
         data_sets.hooks()
