@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
+from levelfield.launchers.protocol import Launcher, LaunchSpec, running
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.record.schema import Image
 from levelfield.worker.messages import CallPlugin, PluginCalled
@@ -93,12 +93,8 @@ def opened(launcher: Launcher, image: Image, artifacts: Path) -> Iterator[Prepro
         name=IMAGE, image=image, threads=len(cpus), cpus=cpus, memory_bytes=MEMORY_BYTES, artifacts=artifacts
     )
     try:
-        worker = launcher.launch(spec)
-        try:
-            worker.await_ready(READY_TIMEOUT_S)
+        with running(launcher, spec) as worker:
             yield Preprocessor(worker)
-        finally:
-            worker.stop()
     except WorkerError as error:
         fix = "Leave --data out, or run with --launcher docker."
         raise LevelfieldError(f"The data set could not be prepared: {error.message}", fix=fix) from error
