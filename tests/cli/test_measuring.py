@@ -45,6 +45,8 @@ def test_what_is_typed_arrives() -> None:
 
 
 def test_an_option_about_a_file_takes_a_file() -> None:
+    with pytest.raises(LevelfieldError, match="--data-items is about a data set"):
+        options_of(bench.make_context("bench", ["--data-items", "7"]).params)
     with pytest.raises(LevelfieldError, match="--dim is about a file of your own"):
         options_of(bench.make_context("bench", ["--dim", "sequence=128"]).params)
 

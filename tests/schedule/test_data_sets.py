@@ -32,12 +32,10 @@ def test_other_data_are_refused() -> None:
 
 def test_without_its_plugin_a_data_set_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugins, "installed", lambda _: ())
-    assert data_sets.read((), None, "smoke") == ()
+    assert data_sets.read((), "smoke") == ()
     with pytest.raises(LevelfieldError, match="levelfield-datasets, which is not installed here") as refused:
-        data_sets.read(["imagenet=x"], None, "smoke")
+        data_sets.read(["imagenet=x"], "smoke")
     assert refused.value.fix == "pip install levelfield-datasets"
-    with pytest.raises(LevelfieldError, match="none was given"):
-        data_sets.read((), 7, "smoke")
     other = plugins.Plugin(plugins.DATA_SETS, "other", "json.decoder:JSONDecoder", "other", "1.0")
     monkeypatch.setattr(plugins, "installed", lambda _: (other,))
     with pytest.raises(LevelfieldError, match=r"The plug-in other 1\.0 brings no dataset other"):

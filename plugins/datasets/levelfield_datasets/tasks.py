@@ -1,5 +1,6 @@
 """The data sets that answers can be judged on, by the names that `--data` has for them."""
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
@@ -9,11 +10,12 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.names import unknown
 from levelfield.record.schema import MetricName
-from levelfield.schedule.data_sets import DataRequest, Items
+from levelfield.schedule.data_sets import DataRequest
 from levelfield.zoo import models as zoo
 from levelfield.zoo import own_weights
 from levelfield_datasets.glue import TABLES, Table
 
+MOST_ITEMS = 1_000_000
 ITEMS = {"smoke": 32, "standard": 500}
 """Items of a data set, by profile; others take all."""
 HEADED = "berthead"
@@ -56,21 +58,27 @@ TASKS: dict[str, Task] = {
 }
 
 
-def read(values: Collection[str], items: Items, profile: str) -> tuple[DataRequest, ...]:
-    """Read all values of `--data`, such as `imagenet=FOLDER`.
+def read(values: Collection[str], profile: str) -> tuple[DataRequest, ...]:
+    """Read all values of `--data`, such as `imagenet=FOLDER`, `imagenet:2000=FOLDER` or `imagenet:all=FOLDER`.
 
-    Raises LevelfieldError: one is not known or has no place, or one is named twice.
+    Raises LevelfieldError: one names no data set that is known, no place or no number of items, or is there twice.
     """
-    most = ITEMS.get(profile) if items is None else None if items == "all" else items
     sets: dict[str, DataRequest] = {}
     for text in values:
-        name, _, place = text.partition("=")
+        before, _, place = text.partition("=")
+        name, counted, count = before.partition(":")
         if name not in TASKS:
             raise unknown("data set", name, TASKS)
         if not place:
             raise LevelfieldError(f"--data {text} does not say where it is.", fix=f"Write --data {name}=PATH.")
         if name in sets:
             raise LevelfieldError(f"--data names {name} twice.", fix="Name it once.")
+        if counted and count != "all" and not (re.fullmatch("[0-9]{1,7}", count) and 1 <= int(count) <= MOST_ITEMS):
+            raise LevelfieldError(
+                f"--data {text} has neither a number of items from 1 to {MOST_ITEMS:,} nor all.",
+                fix=f"Write --data {name}:500=PATH.",
+            )
+        most = ITEMS.get(profile) if not counted else None if count == "all" else int(count)
         sets[name] = DataRequest(name, Path(place), most, texts=TASKS[name].kind != "pictures")
     return tuple(sets.values())
 

@@ -26,23 +26,24 @@ def test_every_task_is_answered_by_a_network_of_its_shape() -> None:
 
 
 def test_a_set_has_a_name_and_a_place() -> None:
-    assert tasks.read(["imagenet=/x/val"], None, "full") == (DataRequest("imagenet", Path("/x/val")),)
+    assert tasks.read(["imagenet=/x/val"], "full") == (DataRequest("imagenet", Path("/x/val")),)
     for values, said in (
         (["imagenet"], "does not say where"),
         (["imagenet="], "does not say where"),
         (["squat=x"], "squad"),
-        (["squad=x", "squad=y"], "twice"),
+        (["squad=x", "squad:7=y"], "twice"),
+        *(([f"squad:{count}=x"], "neither|nor all") for count in ("", "0", "-1", "²", "1000001", "9" * 400)),
     ):
         with pytest.raises(LevelfieldError, match=said):
-            tasks.read(values, None, "smoke")
+            tasks.read(values, "smoke")
 
 
 @pytest.mark.parametrize(
     ("typed", "profile", "items"),
-    [(None, "smoke", 32), (None, "standard", 500), (None, "full", None), (7, "full", 7), ("all", "smoke", None)],
+    [("", "smoke", 32), ("", "standard", 500), ("", "full", None), (":7", "full", 7), (":all", "smoke", None)],
 )
-def test_items_are_those_of_the_profile_unless_typed(typed: data_sets.Items, profile: str, items: int | None) -> None:
-    assert tasks.read(["squad=x"], typed, profile) == (DataRequest("squad", Path("x"), items, texts=True),)
+def test_items_are_those_of_the_profile_unless_typed(typed: str, profile: str, items: int | None) -> None:
+    assert tasks.read([f"squad{typed}=x"], profile) == (DataRequest("squad", Path("x"), items, texts=True),)
 
 
 def test_a_data_set_chooses_the_network() -> None:

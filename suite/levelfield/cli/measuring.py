@@ -128,11 +128,17 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     own = own_files.requested(values["own"], values["dims"], values["values"])
     if values["module"] is not None:
         own = python_file.keep(values["module"])
-    requests = data_sets.read(values.get("data", ()), values.get("data_items"), values["profile"])
+    typed, items = values.get("data", ()), values.get("data_items")
+    if items is not None and not typed:
+        raise LevelfieldError(
+            "--data-items is about a data set, and none was given.", fix="Add --data imagenet=FOLDER, or leave it out."
+        )
+    if items is not None:
+        typed = tuple(text.replace("=", f":{items}=", 1) for text in typed)
+    requests = data_sets.read(typed, values["profile"])
     headed = any(request.texts for request in requests)
     given, models = own_weights.read(values["weights"], values["models"], headed=headed)
-    if requests:
-        models = data_sets.hooks().networks(models, requests)
+    models = data_sets.networks(models, requests)
     chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(
         **{

@@ -119,7 +119,7 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    requests = data_sets.read(data, None, run.settings.profile)
+    requests = data_sets.read(data, run.settings.profile)
     requests = data_sets.repeat(requests, run.data_sets, needed=False)
     if own is not None:
         own_files.keep_recorded(own, run.settings.own)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -15,9 +15,6 @@ from levelfield.record.schema import DataSet
 if TYPE_CHECKING:
     from levelfield.schedule.listener import ProgressListener
     from levelfield.schedule.resources import RunResources
-
-Items: TypeAlias = "int | Literal['all'] | None"
-"""Of each data set; None: as many as the profile has."""
 
 
 class DataRequest(msgspec.Struct, frozen=True):
@@ -40,8 +37,8 @@ class Prepared(msgspec.Struct, frozen=True):
 class Hooks(NamedTuple):
     """What an entry point of the group `levelfield.datasets` names; its name is that of the plug-in's image."""
 
-    read: Callable[[Collection[str], Items, str], tuple[DataRequest, ...]]
-    """From values of `--data`, items and a profile to what was asked for."""
+    read: Callable[[Collection[str], str], tuple[DataRequest, ...]]
+    """From values of `--data` and a profile to what was asked for."""
     networks: Callable[[Collection[str], Collection[DataRequest]], tuple[str, ...]]
     """From the models that were named to those that are measured."""
     prepare: Callable[[Sequence[DataRequest], Sequence[str], Launcher, Path, Sequence[Path], Progress], Any]
@@ -68,18 +65,20 @@ def hooks() -> Hooks:
     )
 
 
-def read(values: Collection[str], items: Items, profile: str) -> tuple[DataRequest, ...]:
+def read(values: Collection[str], profile: str) -> tuple[DataRequest, ...]:
     """Read all values of `--data`.
 
-    Raises LevelfieldError: one is not known or has no place, one is named twice, or items were named for none.
+    Raises LevelfieldError: one is not known or has no place, or is named twice; or nothing is installed that reads it.
     """
-    if values:
-        return hooks().read(values, items, profile)
-    if items is not None:
-        raise LevelfieldError(
-            "--data-items is about a data set, and none was given.", fix="Add --data imagenet=FOLDER, or leave it out."
-        )
-    return ()
+    return hooks().read(values, profile) if values else ()
+
+
+def networks(models: Collection[str], requests: Collection[DataRequest]) -> tuple[str, ...]:
+    """Return the models that are measured: those that were named, with the networks that answer the data sets.
+
+    Raises LevelfieldError: none of the models answers one of the data sets.
+    """
+    return hooks().networks(models, requests) if requests else tuple(models)
 
 
 def repeat(requests: Collection[DataRequest], before: Sequence[DataSet], *, needed: bool) -> tuple[DataRequest, ...]:
