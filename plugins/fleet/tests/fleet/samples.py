@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from levelfield_fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 
 from levelfield.analysis.types import Estimate
 from levelfield.compare.types import Outcome, RunFacts
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
 from levelfield.scenarios import ScenarioName
+from levelfield_fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 from tests.compare.runs import run
 from tests.report.hostile import PAYLOAD
 

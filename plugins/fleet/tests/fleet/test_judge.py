@@ -5,6 +5,11 @@ import math
 import msgspec
 import numpy as np
 import pytest
+
+from levelfield.compare.reduction import Answer, Reduced
+from levelfield.errors import LevelfieldError
+from levelfield.history.summary import CANARY
+from levelfield.report.units import NBSP
 from levelfield_fleet.groups import by_hardware
 from levelfield_fleet.judge import cells_of, facts_of, judge
 from levelfield_fleet.statistics import outliers
@@ -22,11 +27,6 @@ from tests.fleet.fleets import (
     with_hardware,
     with_node,
 )
-
-from levelfield.compare.reduction import Answer, Reduced
-from levelfield.errors import LevelfieldError
-from levelfield.history.summary import CANARY
-from levelfield.report.units import NBSP
 
 JAX = "jax/mlp/latency/fp32/b1/t2/cpu"
 
