@@ -59,7 +59,7 @@ def test_disturbed_rounds_are_left_out_and_both_figures_kept() -> None:
     block = analysis.timed[0]
     assert (block.rounds, block.rounds_disturbed) == (30, 10)
     assert block.rounds_kept == 0
-    assert block.disturbances == ("steal: 9.2 % of the CPU time (10 rounds)",)
+    assert block.disturbances == ("the hypervisor took 9.2% of the CPU time (10 rounds)",)
     row = rows(analysis)["openvino"]
     assert row.counts.windows == 30
     assert row.counts.windows_disturbed == 10
@@ -73,7 +73,7 @@ def test_where_every_round_was_disturbed_they_are_kept_and_said() -> None:
     builtins = msgspec.to_builtins(run)
     for generation in builtins["blocks"][0]["generations"]:
         for round_ in generation["rounds"]:
-            round_["disturbed"] = "pressure"
+            round_["disturbed"] = "the hypervisor took 9.2% of the CPU time"
     analysis = analyse(msgspec.convert(builtins, Run))
     assert rows(analysis)["openvino"].counts.windows == 30
     assert rows(analysis)["openvino"].with_disturbed is None

@@ -7,12 +7,16 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from levelfield.record.disturbance import Reason
+
 INT64 = st.integers(-(2**63), 2**63 - 1)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def of(kind: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for values of a type that the record uses."""
+    if kind == tuple[Reason, ...] | str:  # as records of earlier versions are read
+        return of(tuple[Reason, ...])
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
         return st.sampled_from(arguments)

@@ -18,6 +18,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate, Row, TimedBlock
+from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Failure, Run
 from levelfield.report import embedded_record, html, names, units
 from tests.browsers import click, log, open_details, requests, show
@@ -297,7 +298,9 @@ def test_the_picture_counts_the_generations_that_the_figures_count(
     """One generation has no calm round: of five it counts all the same, of six it is left out."""
     made = make_run(models=("mlp",), scenarios=("latency",), generations=generations, rounds=3)
     (kind,) = made.blocks
-    noisy = tuple(msgspec.structs.replace(each, disturbed="steal") for each in kind.generations[2].rounds)
+    noisy = tuple(
+        msgspec.structs.replace(each, disturbed=(Reason("steal", 0.09),)) for each in kind.generations[2].rounds
+    )
     taken = list(kind.generations)
     taken[2] = msgspec.structs.replace(taken[2], rounds=noisy)
     run = msgspec.structs.replace(made, blocks=(msgspec.structs.replace(kind, generations=tuple(taken)),))

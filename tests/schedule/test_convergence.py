@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from levelfield.machine.signals import Signals
+from levelfield.record.measured import Evaluation
 from levelfield.record.schema import Absent, Arm, Block, Case, Launch
 from levelfield.schedule import convergence as converging
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
 from levelfield.schedule.training_verification import judge_convergence
-from levelfield.worker.messages import Converged, Evaluated
+from levelfield.worker.messages import Converged
 from levelfield.zoo.digits import data
 from levelfield.zoo.training import convergence, parity, update
 from tests import canaries
@@ -32,7 +33,7 @@ def expected() -> convergence.ExpectedStart:
 def converged(expected: convergence.ExpectedStart, **changes: Any) -> Converged:
     """What an honest worker says."""
     answer = Converged(
-        points=(Evaluated(step=10, elapsed_ns=5_000_000, loss=1.5, accuracy=0.5),),
+        points=(Evaluation(step=10, elapsed_ns=5_000_000, loss=1.5, accuracy=0.5),),
         losses=tuple(loss * (1 + 1e-7) for loss in expected.losses),
         weights_sha256=expected.weights_sha256,
         inputs_sha256=expected.inputs_sha256,

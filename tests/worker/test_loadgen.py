@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from levelfield.backends.protocol import Unsupported
+from levelfield.record.measured import LoadGenScenario
 from levelfield.schedule import loadgen_log
 from levelfield.worker import loadgen
-from levelfield.worker.messages import Drive, Driven, LoadGenScenario
+from levelfield.worker.messages import Drive, Driven
 from tests.loadgens import library
 
 BATCH = [{"features": np.arange(12, dtype=np.float32).reshape(4, 3) + 100 * number} for number in range(2)]

@@ -9,6 +9,7 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.backends.protocol import Options
+from levelfield.record.measured import Absent
 from levelfield.worker import messages
 from levelfield.worker.session import Session
 from tests.worker.conversation import CANARY
@@ -24,8 +25,8 @@ def session() -> Session:
 
 
 def test_a_first_call_that_is_not_asked_for_is_not_timed(session: Session) -> None:
-    assert session.loaded.first_call_ns is None
-    assert min(session.loaded.weights_ns, session.loaded.load_ns) > 0
+    assert isinstance(session.loaded.startup.first_call_ns, Absent)
+    assert min(session.loaded.startup.weights_ns, session.loaded.startup.load_ns) > 0
     assert session.loaded.settings["precision"] == "fp32"
 
 
@@ -45,7 +46,7 @@ def test_inference_is_not_training(session: Session, ask: Callable[[Session], ob
 def test_the_next_window_takes_the_batches_that_were_made_last(session: Session) -> None:
     assert session.rotate(3).sets == 3
     measured = session.measure(messages.Measure(window_ns=0, min_calls=4, rewarm_calls=0), None)
-    assert len(measured.samples_ns) == 4
+    assert len(measured.window.samples_ns) == 4
 
 
 def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(

@@ -12,22 +12,34 @@ import msgspec
 from levelfield import scenarios
 from levelfield.record import references
 from levelfield.record.bases import BaseLock
+from levelfield.record.disturbance import Disturbed, Reason, Watched
+from levelfield.record.measured import (
+    INT_LIMIT,
+    Absent,
+    AllReduce,
+    Computed,
+    Evaluation,
+    Integers,
+    Library,
+    LoadGenScenario,
+    MachineProbe,
+    Memory,
+    RooflineSamples,
+    Startup,
+    Window,
+    Work,
+)
 from levelfield.scenarios import Scenario, ScenarioName
+
+__all__ = [
+    "INT_LIMIT", "Absent", "AllReduce", "Computed", "Evaluation", "Integers", "Library", "MachineProbe", "Memory",
+    "Reason", "Startup", "Window", "Work",
+]  # fmt: skip
 
 SCHEMA = 1
 """Version of these types. A reader refuses a newer one by name, and every field that it does not know."""
 
 
-class Absent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="absent"):
-    """A value that is not known, and why; zero is never written instead."""
-
-    reason: str
-
-
-INT_LIMIT = 2**63
-"""Integers are below this (three centuries in nanoseconds): larger ones do not fit into NumPy arrays."""
-Integers: TypeAlias = tuple[Annotated[int, msgspec.Meta(ge=-INT_LIMIT, le=INT_LIMIT - 1)], ...]
-"""Series of them, which are checked as they are decoded."""
 Fact: TypeAlias = str | int | float | bool | Absent
 FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
@@ -219,17 +231,6 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Traceback or the end of the worker's standard error, at most a few kilobytes."""
 
 
-class Startup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Time of each phase of a launch's start."""
-
-    start_ns: int
-    """From the request to the launcher to the worker's first line: container and interpreter."""
-    import_ns: int
-    weights_ns: int
-    load_ns: int
-    first_call_ns: int | Absent = Absent("others were loading: only a cold start times it")
-
-
 class TrainingErrors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Errors of a training against the float64 reference, or their tolerances (`zoo.training.parity`)."""
 
@@ -289,52 +290,6 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: no training was compared."""
 
 
-class Computed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a framework reports about the precision and kernels that it uses."""
-
-    products: dict[str, int]
-    """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
-    source: str
-    """Where that was read."""
-    kernels: dict[str, int] = {}
-    """The same products by who computes them: library and instruction set (`oneDNN, brg_matmul:avx512_core`)."""
-    kernels_source: str = ""
-    """Where that was read, or why it is not known; empty: not requested."""
-
-
-class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    path: str
-    kind: str
-
-
-class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    peak_rss_bytes: int | Absent
-    rss_bytes: int | Absent
-    source: str
-    device_bytes: dict[str, int] = {}
-    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where none was reported."""
-
-
-class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One timed window of one worker."""
-
-    rewarm_ns: Integers
-    """Calls made before the window, kept and not counted."""
-    samples_ns: Integers
-    window_ns: int
-    user_ns: int
-    system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
-    minor_faults: int
-    major_faults: int
-    waited_ns: int | None = None
-    """What of the samples was spent waiting for data, in all; None where none was waited for."""
-    calls_per_sample: int = 1
-    """Calls that each sample is the time of, together: other tools time short calls in loops (`Run.imported`)."""
-
-
 class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the machine did during a window, from outside the workers. Differences over `elapsed_ns`."""
 
@@ -361,20 +316,7 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, by all processes."""
 
 
-class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One evaluation of a training to a target."""
-
-    step: int
-    """Steps taken by then."""
-    elapsed_ns: int
-    """Of these steps alone: neither compilation, evaluations nor the making of batches."""
-    loss: float
-    """Mean of the steps since the evaluation before, each before its update."""
-    accuracy: float
-    """Share of the test images classified correctly."""
-
-
-class Convergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Convergence(Watched, frozen=True, forbid_unknown_fields=True):
     """A training to a target accuracy (`zoo.training.convergence`)."""
 
     network: str
@@ -395,19 +337,8 @@ class Convergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of images, labels, their split and the order of batches."""
     noise: Noise | None = None
     """What the machine did meanwhile."""
-    disturbed: str = ""
-    """By which outside signal it was disturbed; empty: it was not."""
-
-
-class AllReduce(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="all-reduce"):
-    """Sums of a vector over all processes of a training, by the engine that averages its gradients, after its rounds.
-
-    The vector is as long as all gradients together. A training may send them in parts, while it still computes others.
-    """
-
-    vector_bytes: int
-    samples_ns: Integers
-    """Each from the leading process's call until the sum was complete in it."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
 
 
 class LoadGenTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -437,11 +368,11 @@ class LoadGenTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """LoadGen's `mlperf_log_summary.txt`, as it wrote it."""
 
 
-class LoadGenLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LoadGenLaunch(Watched, frozen=True, forbid_unknown_fields=True):
     """What MLPerf LoadGen found of one worker: its tests, and windows of this tool's own between them."""
 
     version: str
-    scenario: Literal["SingleStream", "MultiStream", "Server", "Offline"]
+    scenario: LoadGenScenario
     settings: dict[str, float]
     """Settings of LoadGen that were given to it, by its own names; all others are those of its `mlperf.conf`."""
     rules: dict[str, float]
@@ -457,8 +388,8 @@ class LoadGenLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the target. Empty in all launches of an arm but the first: they differ in the results, which are above."""
     noise: Noise | None = None
     """What the machine did meanwhile."""
-    disturbed: str = ""
-    """By which outside signal it was disturbed; empty: it was not."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
 
 
 class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -542,24 +473,6 @@ class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last for a fixed time instead."""
 
 
-class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By which signal the machine was not calm in a window, or disturbed a round."""
-
-    signal: str
-    """A part of a probe (`analysis.states`), or an outside signal (`machine.disturbance`)."""
-    value: float
-    """Of a probe: its time over that of the low mode. Of an outside signal: a share of the CPU time, or a count."""
-    limit: float
-
-
-class MachineProbe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="machine-probe"):
-    """How long fixed work took on all CPUs of the run at once, nanoseconds (`worker.machine_probe`)."""
-
-    arithmetic_ns: int
-    memory_ns: int
-    pages_ns: int
-
-
 class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The low mode of each part of a probe (`analysis.states`), and how many probes lie in it."""
 
@@ -600,7 +513,7 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Outside signals beyond their limits in this window alone, where the machine was probed."""
 
 
-class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Round(Watched, frozen=True, forbid_unknown_fields=True):
     """The turns of every arm (and the canary), in the order they were taken.
 
     An arm has several where the machine was not calm in its window, which was then taken again.
@@ -608,8 +521,8 @@ class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     index: int
     turns: tuple[Turn, ...]
-    disturbed: str = ""
-    """By which outside signal this round was called disturbed; empty: it was not."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
     repeats: int = 0
     """How many disturbed attempts came before this one (they are kept as rounds of their own)."""
 
@@ -687,44 +600,13 @@ class Artifact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     made_by: dict[str, str] = {}
 
 
-class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one call of a model computes and moves, in float32, counted from the model's definition."""
+class Roofline(RooflineSamples, Watched, frozen=True, forbid_unknown_fields=True):
+    """What NumPy reached here before the first block."""
 
-    model: str
-    batch: int
-    macs: int
-    """Multiply-accumulates of matrix products and convolutions; a FLOP count is twice that."""
-    weight_bytes: int
-    activation_bytes: int
-    """What every layer reads and writes, element-wise work fused and nothing kept in a cache."""
-    widest_bytes: int
-    """Activations of the widest layer, in and out."""
-    macs_by_kind: dict[str, int] = {}
-    """By the kind of layer: `dense`, `convolution 3×3`, …"""
-    question: str = ""
-    """Of the cases whose calls these are (`Case.question`), where they answer token by token; empty: a plain call."""
-    operators: dict[str, int] = {}
-    """How often a call for one input has an operator of this run, by its name; empty: no operators were measured."""
-
-
-class Roofline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How fast NumPy multiplied matrices and moved memory here before the first block: lower bounds of the peaks."""
-
-    threads: int
-    gemm_size: int
-    """Rows and columns of the square float32 matrices."""
-    gemm_ns: Integers
-    """Each sample is one product: 2 · size³ operations."""
-    array_bytes: int
-    copy_ns: Integers
-    """Each sample moves two arrays."""
-    add_ns: Integers
-    """Each sample moves three arrays."""
-    blas_threads: str
     last_cache_bytes: int | Absent
     """Size of all last-level caches of the CPUs that are measured."""
-    disturbed: str = ""
-    """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
 
 
 class Warning_(msgspec.Struct, frozen=True, forbid_unknown_fields=True):  # noqa: N801  (Warning is a builtin)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from levelfield.machine.disturbance import disturbed
+from levelfield.machine.disturbance import reasons
 from levelfield.machine.signals import Signals, difference
-from levelfield.record.schema import Arm, Block, Case, Convergence, Evaluation, Failure, Launch, Noise
+from levelfield.record.schema import Arm, Block, Case, Convergence, Failure, Launch, Noise
 from levelfield.schedule import padding
 from levelfield.schedule.launches import bring_up, require_same
 from levelfield.schedule.listener import ProgressListener
@@ -90,10 +90,10 @@ def _recorded(converged: Converged, goal: Goal, seed: int, noise: Noise, cpus: i
         seed=seed,
         target=goal.target,
         limit=goal.steps,
-        points=tuple(Evaluation(**msgspec.structs.asdict(each)) for each in converged.points),
+        points=converged.points,
         diverged=converged.diverged,
         weights_sha256=converged.weights_sha256,
         inputs_sha256=converged.inputs_sha256,
         noise=noise,
-        disturbed=disturbed([noise], cpus),
+        disturbed=reasons([noise], cpus),
     )

@@ -14,14 +14,11 @@ from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
 from levelfield.plan import cpu_pinning
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
-from levelfield.record import schema as record
-from levelfield.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
-from levelfield.schedule import hashed
-from levelfield.schedule.computed import remember_computed
+from levelfield.record.schema import Absent, AllReduce, Arm, Case, Failure, Launch
 from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from levelfield.schedule.output_verification import verify_outputs
 from levelfield.schedule.resources import RunResources, cache_folder, task_for
-from levelfield.worker.messages import AllReduce, AllReduced, Load, Loaded, Probe, Probed
+from levelfield.worker.messages import Load, Loaded, Probe, Probed, SumVectors
 from levelfield.zoo import models
 from levelfield.zoo.training import convergence, parity
 
@@ -133,7 +130,7 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     ):
         return Outcome(earlier.arm, case, launch, earlier.worker)
     launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
-    remember_computed(resources, case, earlier.arm, launch.computed)
+    resources.remember_computed(case, earlier.arm, launch.computed)
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
 
 
@@ -176,8 +173,8 @@ def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, launch
     worker_paths = paths_of(resources, outcome)
     try:
         task = task_for(resources, case, outcome.arm, worker_paths)
-        stamps = hashed.stamps(resources, case, outcome.arm)
-        outcome.hashed = stamps if launch_measured or not hashed.known(resources, case, outcome.arm, stamps) else None
+        stamps = resources.stamps(case, outcome.arm)
+        outcome.hashed = stamps if launch_measured or not resources.is_hashed(case, outcome.arm, stamps) else None
         outcome.worker.post(Load(task, launch_measured, outcome.hashed is not None))
     except WorkerError as error:
         fail(outcome, "load", error)
@@ -191,17 +188,10 @@ def _finish_load(outcome: Outcome) -> None:
     except WorkerError as error:
         fail(outcome, "load", error)
         return
-    startup = Startup(
-        start_ns=0 if outcome.launch.served else outcome.worker.start_ns,
-        import_ns=loaded.import_ns,
-        weights_ns=loaded.weights_ns,
-        load_ns=loaded.load_ns,
-    )
-    if loaded.first_call_ns is not None:
-        startup = msgspec.structs.replace(startup, first_call_ns=loaded.first_call_ns)
+    start_ns = 0 if outcome.launch.served else outcome.worker.start_ns
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        startup=startup,
+        startup=msgspec.structs.replace(loaded.startup, start_ns=start_ns),
         weights_sha256=loaded.weights_sha256,
         inputs_sha256=loaded.inputs_sha256,
         framework_version=loaded.version,
@@ -235,7 +225,7 @@ def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Out
         elif not require_same(outcome, "weights", launch.weights_sha256, weights_sha256):
             continue
         if require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256):
-            hashed.remember(resources, case, outcome.arm, outcome.hashed)
+            resources.remember_hashed(case, outcome.arm, outcome.hashed)
 
 
 def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool:
@@ -260,16 +250,15 @@ def measure_all_reduce(outcome: Outcome) -> None:
     vector_bytes = GRADIENT_BYTES * sum(each.count for each in models.get(outcome.case.model).trained)
     times = min(max(ALL_REDUCE_BYTES // vector_bytes, 3), MOST_ALL_REDUCES)
     try:
-        request = AllReduce(vector_bytes // GRADIENT_BYTES, times)
-        summed = outcome.worker.ask(request, AllReduced, PROBE_TIMEOUT_S + times)
+        request = SumVectors(vector_bytes // GRADIENT_BYTES, times)
+        summed = outcome.worker.ask(request, AllReduce, PROBE_TIMEOUT_S + times)
     except WorkerError as error:
         if error.gone:
             fail(outcome, "stop", error)
         outcome.launch = msgspec.structs.replace(outcome.launch, all_reduce=Absent(error.message))
         return
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch, all_reduce=record.AllReduce(vector_bytes, summed.samples_ns)
-    )
+    summed = msgspec.structs.replace(summed, vector_bytes=vector_bytes)
+    outcome.launch = msgspec.structs.replace(outcome.launch, all_reduce=summed)
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
@@ -282,13 +271,8 @@ def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
         return None
     outcome.launch = msgspec.structs.replace(
         outcome.launch,
-        memory=Memory(
-            peak_rss_bytes=probed.peak_rss_bytes,
-            rss_bytes=probed.rss_bytes,
-            source=probed.peak_source,
-            device_bytes=probed.device_bytes,
-        ),
-        libraries=tuple(Library(**msgspec.structs.asdict(each)) for each in probed.libraries),
+        memory=probed.memory,
+        libraries=probed.libraries,
         environment=probed.environment,
     )
     return probed

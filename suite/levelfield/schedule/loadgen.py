@@ -14,10 +14,11 @@ import msgspec
 from levelfield.analysis import loadgen as analysis
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import Worker, WorkerError
-from levelfield.machine.disturbance import disturbed
+from levelfield.machine.disturbance import reasons
 from levelfield.machine.idle_wait import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.plan.profiles import Profile
+from levelfield.record.measured import LoadGenScenario
 from levelfield.record.schema import (
     LOADGEN_DETAIL_CHARS,
     LOADGEN_SUMMARY_CHARS,
@@ -35,7 +36,7 @@ from levelfield.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.timed_inputs import rotate
 from levelfield.statistics.load_search import Tried, next_load
-from levelfield.worker.messages import Drive, Driven, LoadGenScenario, Measure, Measured
+from levelfield.worker.messages import Drive, Driven, Measure, Measured
 from levelfield.zoo import models
 
 PAIRS = 4
@@ -137,7 +138,7 @@ def _turn(resources: RunResources, outcome: Outcome, pace: Pace, signals: Signal
     if launch is None:
         return
     noise = difference(before, signals.snapshot(pids), outcome.arm.id)
-    launch = msgspec.structs.replace(launch, noise=noise, disturbed=disturbed([noise], len(signals.cpus)))
+    launch = msgspec.structs.replace(launch, noise=noise, disturbed=reasons([noise], len(signals.cpus)))
     outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=launch)
 
 
@@ -222,8 +223,7 @@ class _Turn:
         request = Measure(
             window_ns=round(1e9 * seconds), min_calls=least, max_calls=MOST_CALLS, rewarm_ns=WARM_NS, rewarm_calls=1
         )
-        measured = self._worker.ask(request, Measured, SLACK_S + 20 * seconds)
-        return Window(**msgspec.structs.asdict(measured))
+        return self._worker.ask(request, Measured, SLACK_S + 20 * seconds).window
 
     def _test(self, settings: dict[str, int | float], seconds: float, query_ns: float) -> None:
         """Take one test."""

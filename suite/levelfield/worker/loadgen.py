@@ -25,12 +25,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-import msgspec
 import numpy as np
 
 from levelfield.backends.protocol import Arrays, Unsupported
 from levelfield.worker.messages import Drive, Driven
-from levelfield.worker.probes import usage
 
 MODULE = "mlperf_loadgen"
 BUILT_IN = 0
@@ -100,12 +98,12 @@ def drive(request: Drive, step: Step, placed: Sequence[Any], batch: int) -> Driv
         _rewarm(step, placed, request)
         with tempfile.TemporaryDirectory(prefix="loadgen-") as folder:
             test = Test(loadgen, issue, settings, samples, folder)
-            before, begin = usage(), time.perf_counter_ns()
+            begin = time.perf_counter_ns()
             if arrivals is None:
                 test.run()
             else:
                 _serve(test, arrivals, step, placed, answers, complete_all, request.give_up_ns)
-            elapsed, after = time.perf_counter_ns() - begin, usage()
+            elapsed = time.perf_counter_ns() - begin
             summary, detail = (
                 _read(Path(folder), *each) for each in ((SUMMARY, SUMMARY_BYTES), (DETAIL, DETAIL_BYTES))
             )
@@ -113,7 +111,6 @@ def drive(request: Drive, step: Step, placed: Sequence[Any], batch: int) -> Driv
         gc.enable()
     if answers.error is not None:
         raise answers.error
-    spent = {name: value - getattr(before, name) for name, value in msgspec.structs.asdict(after).items()}
     return Driven(
         rules=rules,
         summary=summary,
@@ -121,7 +118,6 @@ def drive(request: Drive, step: Step, placed: Sequence[Any], batch: int) -> Driv
         answered=answers.computed,
         not_served=answers.not_served,
         elapsed_ns=elapsed,
-        **spent,
     )
 
 

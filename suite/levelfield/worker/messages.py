@@ -12,10 +12,21 @@ import msgspec
 from levelfield.backends.info import ONNX, TraceFormat
 from levelfield.backends.profiling.operators import Operator
 from levelfield.backends.replica import Replica
-from levelfield.zoo.honesty import Computed
+from levelfield.record.measured import (
+    AllReduce,
+    Computed,
+    Evaluation,
+    Library,
+    LoadGenScenario,
+    MachineProbe,
+    Memory,
+    RooflineSamples,
+    Startup,
+    Window,
+)
 from levelfield.zoo.spec import Own
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
 FROM_DATASET = "data-pipeline"
@@ -107,7 +118,7 @@ class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
     """What the weight decay is multiplied by."""
 
 
-class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
+class SumVectors(msgspec.Struct, frozen=True, tag="sum-vectors"):
     """Time sums of a vector over all processes, by the engine that averages gradients."""
 
     numbers: int
@@ -135,10 +146,6 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     rewarm_calls: int = 1
     inject_ns: int = 0
     """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
-
-
-LoadGenScenario: TypeAlias = Literal["SingleStream", "MultiStream", "Server", "Offline"]
-"""As LoadGen names them."""
 
 
 class Drive(msgspec.Struct, frozen=True, tag="drive"):
@@ -198,10 +205,11 @@ class ProbeMachine(msgspec.Struct, frozen=True, tag="probe-machine"):
     """Find out in what state the machine is, on all CPUs that this process may use (the canary's image)."""
 
     buffer_bytes: int
-    """Of the memory that is read, all CPUs together: several times the last cache's size. It is made at the first
-    request and kept."""
-    arithmetic_alone: bool = False
-    """Whether the other two parts are left out: for one who asks again and again."""
+    """Of the memory that is read, all CPUs together; made at the first request, several times the last cache's size."""
+
+
+class PollMachine(msgspec.Struct, frozen=True, tag="poll-machine"):
+    """Do the arithmetic of the last probe alone: for one who asks again and again."""
 
 
 class Join(msgspec.Struct, frozen=True, tag="join"):
@@ -270,7 +278,7 @@ Answerable: TypeAlias = (
     | Rotate
     | Train
     | CheckUpdate
-    | AllReduce
+    | SumVectors
     | Converge
     | Measure
     | Drive
@@ -278,6 +286,7 @@ Answerable: TypeAlias = (
     | Probe
     | MeasureRoofline
     | ProbeMachine
+    | PollMachine
     | Export
     | DecodePictures
     | Tokenize
@@ -298,15 +307,7 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 
 
 class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
-    import_ns: int
-    """Import of the framework and its configuration; 0 where an earlier task did that."""
-    weights_ns: int
-    """Reading (or making) the seeded weights and inputs: our own work, never part of cold start."""
-    load_ns: int
-    """Build the model from the weights, and compile it; a backend whose compiler has no call of its own is compiled
-    by one throwaway call."""
-    first_call_ns: int | None
-    """First call after that; None where the launch was not alone."""
+    startup: Startup
     version: str
     weights_sha256: str
     inputs_sha256: str
@@ -314,8 +315,8 @@ class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     """Effective settings, read back from the framework where it can say."""
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """What processes use, all threads."""
+class Used(msgspec.Struct, frozen=True, tag="used"):
+    """What processes have used since their start, all threads."""
 
     user_ns: int
     system_ns: int
@@ -325,19 +326,12 @@ class Usage(msgspec.Struct, frozen=True):
     major_faults: int
 
 
-class Measured(Usage, frozen=True, tag="measured"):
-    """A window, and what the whole process used in it; all processes that train together count."""
-
-    rewarm_ns: tuple[int, ...]
-    samples_ns: tuple[int, ...]
-    window_ns: int
-    """From before the first timed call to after the last one."""
-    waited_ns: int | None = None
-    """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
+class Measured(msgspec.Struct, frozen=True, tag="measured"):
+    window: Window
 
 
-class Driven(Usage, frozen=True, tag="driven"):
-    """A test of LoadGen: its two logs, and what the whole process used meanwhile."""
+class Driven(msgspec.Struct, frozen=True, tag="driven"):
+    """A test of LoadGen, with its two logs."""
 
     rules: dict[str, float]
     """What LoadGen's own settings of the scenario and model had been, of those that the request gave."""
@@ -373,7 +367,7 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
     """What the framework reports that it computes in; None where it reports nothing."""
     outputs: tuple[Output, ...] = ()
     """Of a user's own file, all that it answers, in the file's order; then `output` is empty."""
-    calls: Measured | None = None
+    calls: Window | None = None
     """The calls that answered, timed: a slow model has warmed up by them; None where they are no calls of its own."""
 
 
@@ -402,23 +396,10 @@ class Updated(msgspec.Struct, frozen=True, tag="updated"):
     """The elements that `zoo.training.update.sample` takes: float32, little endian."""
 
 
-class Evaluated(msgspec.Struct, frozen=True):
-    """One evaluation on the way to the target."""
-
-    step: int
-    """Steps taken by then."""
-    elapsed_ns: int
-    """Of these steps alone: neither evaluations nor the making of batches."""
-    loss: float
-    """Mean of the steps since the evaluation before, each before its update."""
-    accuracy: float
-    """Share of the test images classified correctly."""
-
-
 class Converged(msgspec.Struct, frozen=True, tag="converged"):
     """Result of a training to a target; all numbers are finite."""
 
-    points: tuple[Evaluated, ...]
+    points: tuple[Evaluation, ...]
     losses: tuple[float, ...]
     """Of the first ten steps, to compare with the reference."""
     weights_sha256: str
@@ -442,50 +423,22 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
-class Library(msgspec.Struct, frozen=True):
-    """A shared library mapped into the worker that decides speed or numbers."""
-
-    name: str
-    path: str
-    kind: str
-    """oneDNN, MKL, OpenBLAS, OpenMP, TBB, CUDA, …"""
-
-
 class Probed(msgspec.Struct, frozen=True, tag="probed"):
-    rss_bytes: int
-    peak_rss_bytes: int
-    peak_source: str
-    """`VmHWM`, or `rusage` where there is no `/proc`."""
+    memory: Memory
     libraries: tuple[Library, ...]
     distributions: dict[str, str]
     environment: dict[str, str]
     affinity: tuple[int, ...]
     python: str
     threads_alive: int
-    device_bytes: dict[str, int] = {}
-    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where there is none."""
 
 
 class RooflineMeasured(msgspec.Struct, frozen=True, tag="roofline-measured"):
-    gemm_size: int
-    """Rows and columns of the square float32 matrices that were multiplied."""
-    gemm_ns: tuple[int, ...]
-    """Each of one product."""
-    array_bytes: int
-    copy_ns: tuple[int, ...]
-    """Each of one array read and one written."""
-    add_ns: tuple[int, ...]
-    """Each of two arrays read and one written."""
-    blas_threads: str
-    """Threads of NumPy's matrix library, read back from it."""
+    samples: RooflineSamples
 
 
-class MachineProbed(msgspec.Struct, frozen=True, tag="machine-probed"):
-    """Nanoseconds of each part (`worker.machine_probe`), in the slowest thread; None: it was not asked for."""
-
+class Polled(msgspec.Struct, frozen=True, tag="polled"):
     arithmetic_ns: int
-    memory_ns: int | None = None
-    pages_ns: int | None = None
 
 
 class Exported(msgspec.Struct, frozen=True, tag="exported"):
@@ -529,19 +482,8 @@ class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
     """Of the items as the file holds them."""
 
 
-class AllReduced(msgspec.Struct, frozen=True, tag="all-reduced"):
-    """Sums that were right."""
-
-    samples_ns: tuple[int, ...]
-    """Each from this process's call until the sum is complete in it."""
-
-
 class Joined(msgspec.Struct, frozen=True, tag="joined"):
     """It will; the engine connects to the other processes when something is loaded."""
-
-
-class Used(Usage, frozen=True, tag="used"):
-    """What a process has used since its start."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -562,14 +504,15 @@ Reply: TypeAlias = (
     | Rotated
     | Trained
     | Updated
-    | AllReduced
+    | AllReduce
     | Converged
     | Measured
     | Driven
     | Profiled
     | Probed
     | RooflineMeasured
-    | MachineProbed
+    | MachineProbe
+    | Polled
     | Exported
     | PicturesDecoded
     | Tokenized

@@ -27,6 +27,7 @@ from levelfield.backends.protocol import (
     WithDeviceMemory,
 )
 from levelfield.backends.replica import Replica
+from levelfield.record.measured import AllReduce, Startup, Window
 from levelfield.worker import converging, decoding, items, messages, outputs, rotation, training
 from levelfield.worker.feeding import Fed, batch_of
 from levelfield.worker.messages import FROM_DATASET, NotLoadedError, Task
@@ -111,11 +112,11 @@ class Session:
         given = (
             data.inputs_sha256(convergence.split(rule)) if isinstance(rule, Goal) else weights.sha256(source.example)
         )
+        startup = Startup(start_ns=0, import_ns=0, weights_ns=ready - since_ns, load_ns=loaded - ready)
+        if request.launch_measured:
+            startup = msgspec.structs.replace(startup, first_call_ns=called - calling)
         self.loaded = messages.Loaded(
-            import_ns=0,
-            weights_ns=ready - since_ns,
-            load_ns=loaded - ready,
-            first_call_ns=called - calling if request.launch_measured else None,
+            startup=startup,
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=given,
@@ -212,7 +213,7 @@ class Session:
         trainer.restart(initial_weights(self.task))
         return updated if team is None else team.equal(updated)
 
-    def all_reduce(self, request: messages.AllReduce, team: "Team | None") -> messages.AllReduced:
+    def all_reduce(self, request: messages.SumVectors, team: "Team | None") -> AllReduce:
         """Time sums of a vector over all processes.
 
         Raises Unsupported: the trainer's engine sums nothing. Raises ArithmeticError: a sum is wrong.
@@ -231,8 +232,8 @@ class Session:
             if found != replica.processes:
                 raise ArithmeticError(f"The sum of {replica.processes} ones was {found}.")
         if team is not None:
-            team.collect(messages.AllReduced)
-        return messages.AllReduced(tuple(samples[1:]))
+            team.collect(AllReduce)
+        return AllReduce(4 * request.numbers, tuple(samples[1:]))
 
     def converge(self, request: messages.Converge) -> messages.Converged:
         """Train to the task's target."""
@@ -247,11 +248,11 @@ class Session:
         `team`: the processes that take each step too; None: there are none.
         """
         if self._fed is not None:
-            return self._fed.measure(request)
+            return messages.Measured(self._fed.measure(request))
         run, used = self._model.run, usage
         if team is not None:
             run, used = team.led(run), team.usage
-        return measure_window(run, self._inputs, request, used)
+        return messages.Measured(measure_window(run, self._inputs, request, used))
 
     def drive(self, request: messages.Drive) -> messages.Driven:
         """Let MLPerf LoadGen send the queries of one test.
@@ -295,7 +296,7 @@ def _load_model(backend: Backend, task: Task, source: Source) -> Resident:
     return backend.load_resident(source)
 
 
-def _verified(answers: list[Any], calls: messages.Measured | None = None) -> messages.Verified:
+def _verified(answers: list[Any], calls: Window | None = None) -> messages.Verified:
     output = np.concatenate(answers)
     return messages.Verified(shape=output.shape, output=output.tobytes(), calls=calls)
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.record.schema import Run, Work
+from levelfield.record.schema import Run
 from levelfield.report import insights
 from levelfield.zoo import flops, models
 from levelfield.zoo.operators.parts import of
@@ -24,13 +24,7 @@ def made(parts: tuple[str, ...] = PARTS, noise_scale: float = 0.0) -> Run:
     for place, name in zip(places, parts, strict=True):
         text = text.replace(f'"model":"{place}","scenario":"latency"', f'"model":"{name}","scenario":"operators"')
     work = tuple(
-        Work(
-            model=name,
-            batch=1,
-            **msgspec.structs.asdict(flops.count(models.get(name))),
-            operators=of(name, parts),
-        )
-        for name in ("bert", *parts)
+        msgspec.structs.replace(flops.count(models.get(name)), operators=of(name, parts)) for name in ("bert", *parts)
     )
     return msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)
 
