@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.images.catalogue import split_stem
 from levelfield.record.references import Reference
 from levelfield.safety import untrusted
@@ -89,8 +89,7 @@ def decode(content: bytes, name: str) -> ImagesFile:
     try:
         return msgspec.json.decode(content, type=ImagesFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        what = " ".join(str(error).split())[:200].rstrip(".")
         raise LevelfieldError(
-            f"{name} names no images as `levelfield push` writes them: {what}.",
+            f"{name} names no images as `levelfield push` writes them: {clause(error)}.",
             fix=f"Ask for its {NAME} again, or build the images here.",
         ) from error
