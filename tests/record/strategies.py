@@ -30,7 +30,14 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
         return st.dictionaries(of(arguments[0]), of(arguments[1]), max_size=3)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return st.builds(kind, **{field.name: of(field.type) for field in msgspec.structs.fields(kind)})
-    simple = {int: INT64, float: FINITE, str: st.text(max_size=8), bool: st.booleans(), type(None): st.none()}
+    simple = {
+        int: INT64,
+        float: FINITE,
+        str: st.text(max_size=8),
+        bool: st.booleans(),
+        type(None): st.none(),
+        Any: st.none(),
+    }
     return simple[kind]
 
 

@@ -20,7 +20,7 @@ from levelfield.plan import CANARY, Plan
 from levelfield.plan.profiles import PROFILES, SMOKE, STANDARD
 from levelfield.record.schema import Arm, Block, Case, Run
 from levelfield.run.options import Options
-from levelfield.schedule import launches, padding
+from levelfield.schedule import launches
 from levelfield.schedule import run as bench
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
@@ -98,8 +98,8 @@ def test_a_whole_run(reports: Path) -> None:
                 assert launch.startup.start_ns > 0 or launch.served
                 assert launch.weights_sha256
                 if launch.arm != "canary" and not launch.served:
-                    drawn = padding.draw(block.arms, generation.seed)
-                    assert launch.environment_padding_bytes == drawn[launch.arm]
+                    (arm,) = (each for each in block.arms if each.id == launch.arm)
+                    assert launch.environment_padding_bytes == launches.padding_of(arm, generation.seed)
     assert not any(launch.cache_warm for launch in cold.generations[0].launches)
     for launch in memory.generations[0].launches:
         assert launch.memory is not None

@@ -174,7 +174,7 @@ def _refuse_numbers(run: Run, name: str) -> None:
         elif kind is int:
             if not -INT_LIMIT <= item < INT_LIMIT:
                 raise LevelfieldError(f"{name} holds a number that is too large to be true.", fix=DAMAGED)
-        elif kind is tuple:
+        elif kind is tuple or kind is list:
             if item and type(item[0]) not in (int, str):  # of integers, the types bound each
                 stack += item
         elif kind is dict:

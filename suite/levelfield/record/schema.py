@@ -5,7 +5,7 @@ every arm, measured in rounds; a round is one turn of every arm, in random order
 not stored: `analysis` computes them from the record.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -97,8 +97,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     depth: int = 0
     """Tokens of the prompt, of a scenario that answers token by token; 0 in all others."""
     growing_cache: bool = False
-    """Whether its cache of keys and values grows with the sequence, by concatenation; else it has a fixed size, that of
-    the context."""
+    """Whether its cache of keys and values grows with the sequence; else it has a fixed size, that of the context."""
 
     @property
     def definition(self) -> Scenario:
@@ -271,8 +270,7 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: int
     """How many inputs were compared."""
     projection: tuple[float, ...]
-    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later; of a training, its
-    losses."""
+    """Fixed seeded projection of the output (64 numbers), which shows drift years later; of a training, its losses."""
     output_sha256: str
     reason: str = ""
     """Why it is not equal, in words."""
@@ -384,8 +382,7 @@ class LoadGenLaunch(Watched, frozen=True, forbid_unknown_fields=True):
     target_ns: int | None = None
     """Latency that the 99th percentile of queries must not exceed (Server)."""
     detail: Annotated[str, msgspec.Meta(max_length=LOADGEN_DETAIL_CHARS)] = ""
-    """LoadGen's `mlperf_log_detail.txt` of the test that decides: the last one, or in Server the highest rate that held
-    the target. Empty in all launches of an arm but the first: they differ in the results, which are above."""
+    """LoadGen's `mlperf_log_detail.txt` of the test that decides; empty in all launches of an arm but the first."""
     noise: Noise | None = None
     """What the machine did meanwhile."""
     disturbed: Disturbed = ()
@@ -413,19 +410,16 @@ class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: dict[str, str] = {}
     parity: Parity | None = None
     computed: Computed | None = None
-    """What the framework reports about its computation; None: not requested. On a CPU the first launch of an arm in a
-    case is asked."""
+    """None: it was not asked, or does not say; on a CPU the first launch of an arm in a case is asked."""
     parity_after: Parity | None = None
-    """The same comparison after the last timed window, without its projection; None: it was not made. Where it is not
-    equal, `parity` is not either."""
+    """The same after the last timed window, without its projection; where it is not equal, `parity` is not either."""
     warmup: tuple[Window, ...] = ()
     """Windows taken before the first round; all samples kept."""
     memory: Memory | None = None
     libraries: tuple[Library, ...] = ()
     environment: dict[str, str] = {}
     environment_padding_bytes: int | None = None
-    """Random length of an environment variable that nothing reads (`schedule.padding`); None: no worker was
-    launched, or by an earlier version, which added none."""
+    """Random length of an environment variable that nothing reads; None: no worker was launched, or none was added."""
     cache_warm: bool = True
     """False: compile caches were empty."""
     served: tuple[str, ...] = ()
@@ -469,8 +463,7 @@ class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     busy: tuple[str, ...] = ()
     """Arms whose workers were still computing at the limit, when the window began; empty: none."""
     unseen: tuple[str, ...] = ()
-    """Arms whose workers' CPU clocks cannot be read here. Where there are any, the unrecorded calls before the window
-    last for a fixed time instead."""
+    """Arms whose workers' CPU clocks cannot be read here: the calls before the window last for a fixed time instead."""
 
 
 class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -817,11 +810,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock_seconds: float | None = None
     """The number of launches is that of passes over all cases within so many seconds; None: another rule ended it."""
     races: bool = False
-    """Of records of earlier versions: whether arms that were certainly slower were left out, and the others measured
-    until the lead was precise or the time over; intervals widen accordingly."""
+    """Of records of earlier versions: whether arms that were certainly slower were left out; intervals are wider."""
     cpus_requested: Integers | Literal["all"] | None = None
-    """CPUs that the user named to choose from; empty: those of one NUMA node and one kind of core; None: an earlier
-    version did not record it, and chose from all."""
+    """CPUs to choose from; empty: those of one NUMA node and one kind of core; None: an earlier version, from all."""
     memory_nodes: Integers | Absent | None = None
     """NUMA nodes that the memory of the largest worker was bound to; None: an earlier version did not record it."""
     loadgen_test_s: float | None = None
@@ -866,26 +857,6 @@ class ControlDraw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ratio: float
     low: float | None = None
     high: float | None = None
-
-
-class FieldReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One figure or result of a `FieldOutput`."""
-
-    measure: str
-    at: str
-    value: float | str | Absent
-    unit: str = ""
-    note: str = ""
-
-
-class FieldOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of records of earlier versions: output of another tool, such as nvbandwidth, that was stored with the run."""
-
-    tool: str
-    version: str | Absent
-    sha256: str
-    facts: dict[str, Fact] = {}
-    readings: tuple[FieldReading, ...] = ()
 
 
 class Imported(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -938,11 +909,10 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
     """One for each number of threads that a case on the CPU has."""
     time_spent_s: dict[str, float] | None = None
-    """Wall-clock time by `Phase`, from the start of preparation, without the time lost in a kill. None: an earlier
-    version did not measure it."""
+    """Wall-clock time by `Phase`, without the time lost in a kill; None: an earlier version did not measure it."""
     other_hosts: tuple[()] = ()
     """Earlier versions recorded it; always empty."""
-    field_outputs: tuple[FieldOutput, ...] = ()
+    field_outputs: tuple[dict[str, Any], ...] = ()
     """Of records of earlier versions; no reader uses them."""
     imported: Imported | None = None
     """The file of another tool that this run was made of; None: Levelfield measured it."""

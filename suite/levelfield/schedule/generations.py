@@ -26,9 +26,8 @@ from levelfield.record.journal import (
     TimeSpent,
 )
 from levelfield.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
-from levelfield.schedule import loadgen, pacing, padding
+from levelfield.schedule import loadgen, pacing
 from levelfield.schedule.calm import ON_A_GPU, MachineStates
-from levelfield.schedule.convergence import trainings
 from levelfield.schedule.gpu_sharing import MemoryGroup, sharing_of
 from levelfield.schedule.launch_groups import reusable_workers
 from levelfield.schedule.launches import bring_up, measure_all_reduce, probe
@@ -49,7 +48,7 @@ from levelfield.schedule.rounds import (
 )
 from levelfield.schedule.timed_inputs import rotate
 from levelfield.schedule.training_verification import verify_trainings
-from levelfield.schedule.whole_launch import cold_starts, peak_memory, work
+from levelfield.schedule.whole_launch import cold_starts, peak_memory, trainings, work
 
 GIVE_UP_AFTER = 2
 """Failures of an arm in one block after which it is not launched again there."""
@@ -268,7 +267,7 @@ class Generations:
                 launch_measured=False,
                 running=self._live,
                 expected_ns=self._expected_ns(case, arms),
-                padding_bytes=padding.draw(arms, seed),
+                seed=seed,
             )
         self.keep(outcomes)
         for outcome in outcomes:
@@ -406,7 +405,7 @@ class Generations:
         if self._canary is None or self._canary.worker is None:
             case, arm = canary_case(len(self._resources.cpus)), canary_arm()
             with self._phase("loading"):
-                self._canary = bring_up(self._resources, case, [arm], padding_bytes=padding.draw([arm], self._seed))[0]
+                self._canary = bring_up(self._resources, case, [arm], seed=self._seed)[0]
             with self._phase("warming up"):
                 warm_up(self._canary, pace)
             self._probe(self._canary)

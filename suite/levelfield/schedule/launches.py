@@ -3,6 +3,7 @@
 import functools
 import math
 import os
+import random
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ GRADIENT_BYTES = 4
 ALL_REDUCE_BYTES = 1 << 30
 """About as many are summed in a launch, in no fewer than three sums and no more than the next number."""
 MOST_ALL_REDUCES = 20
+PADDING_BITS = 12
 
 
 def bring_up(
@@ -40,9 +42,11 @@ def bring_up(
     launch_measured: bool = True,
     running: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
-    padding_bytes: Mapping[str, int] = {},
+    seed: int | None = None,
 ) -> list[Outcome]:
     """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
+
+    `seed`: from which the padding of each launch's environment is drawn; None: there is none.
 
     Raises LevelfieldError: when the engine is gone.
     """
@@ -53,7 +57,7 @@ def bring_up(
             if earlier is not None and earlier.worker is not None:
                 outcomes.append(_reuse(resources, case, earlier))
             else:
-                outcomes.append(_to_launch(resources, case, arm, padding_bytes.get(arm.id, 0)))
+                outcomes.append(_to_launch(resources, case, arm, 0 if seed is None else padding_of(arm, seed)))
         _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
         _end_disagreeing(resources, case, outcomes)
         if verify:
@@ -65,6 +69,28 @@ def bring_up(
         end_workers([*outcomes, *running.values()])
         raise
     return outcomes
+
+
+def padding_of(arm: Arm, seed: int) -> int:
+    """Return a random length of an environment variable that nothing reads, bytes: no result comes from one layout.
+
+    The kernel puts the environment at the top of the stack, and Python copies it to the heap: its length decides where
+    both lie within a page, and that alone can reverse a comparison. One layout in every launch is a bias that no number
+    of launches averages out; drawn anew for each, it is a part of the variance between launches.
+
+    Notes
+    -----
+    Lengths are 0 to 4095 bytes: one page, since a longer one moves nothing to another place within a page. The kernel's
+    own randomisation moves the stack in steps of 16 bytes and the heap by whole pages; padding of more than 512 bytes,
+    which Python takes from the C library's heap, also moves the first objects there.
+
+    References
+    ----------
+    T. Mytkowicz, A. Diwan, M. Hauswirth, P. F. Sweeney (2009). Producing wrong data without doing anything obviously
+    wrong! ASPLOS XIV, 265-276.
+    C. Curtsinger, E. D. Berger (2013). STABILIZER: statistically sound performance evaluation. ASPLOS XVIII, 219-228.
+    """
+    return random.Random(f"padding/{seed}/{arm.id}").getrandbits(PADDING_BITS)  # noqa: S311
 
 
 def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:

@@ -29,7 +29,7 @@ from levelfield.record.schema import (
     Settings,
     Window,
 )
-from levelfield.schedule import loadgen_log, padding
+from levelfield.schedule import loadgen_log
 from levelfield.schedule.launches import bring_up, paths_of
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
@@ -106,9 +106,7 @@ def tests(
     Raises LevelfieldError: when the engine is gone, or two workers hold different weights or inputs.
     """
     case = block.case
-    outcomes = bring_up(
-        resources, case, arms, launch_measured=False, running=running, padding_bytes=padding.draw(arms, seed)
-    )
+    outcomes = bring_up(resources, case, arms, launch_measured=False, running=running, seed=seed)
     with ended_on_error(outcomes):
         rotate(resources, case, outcomes)
         by_arm = {outcome.arm.id: outcome for outcome in outcomes}

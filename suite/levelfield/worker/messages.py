@@ -73,11 +73,9 @@ class Load(msgspec.Struct, frozen=True, tag="load"):
 
     task: Task
     launch_measured: bool = True
-    """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. While
-    other workers load, a first call would only wait for a core."""
+    """Nothing is done to hasten this launch, and its first call is timed too: while others load, it would only wait."""
     hash_files: bool = True
-    """Whether the weights, or the model file, are hashed as they are read. False: an earlier launch of this arm hashed
-    the same file, and it has not changed since."""
+    """Whether the weights, or the model file, are hashed; False: an earlier launch hashed them, unchanged since."""
 
 
 class Verify(msgspec.Struct, frozen=True, tag="verify"):

@@ -10,7 +10,7 @@ import pytest
 from levelfield.machine.signals import Signals
 from levelfield.record.measured import Evaluation
 from levelfield.record.schema import Absent, Arm, Block, Case, Launch
-from levelfield.schedule import convergence as converging
+from levelfield.schedule import whole_launch
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
 from levelfield.schedule.training_verification import judge_convergence
@@ -105,7 +105,7 @@ def test_nothing_is_trained_in_a_precision_without_a_tolerance(monkeypatch: pyte
     site = canaries.site(canaries.plan("latency"))
     monkeypatch.setattr(type(site), "goal", lambda *_: own)
     with Signals((0,)) as signals:
-        outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+        outcomes = whole_launch.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
     for outcome in outcomes:
         assert outcome.worker is None
         assert outcome.launch.failure is not None
@@ -117,11 +117,11 @@ def test_what_a_worker_trained_from_something_else_is_not_kept(
     expected: convergence.ExpectedStart, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = converged(expected, **{f"{what}_sha256": "0" * 64})
-    monkeypatch.setattr(converging, "ask", lambda *_: answer)
-    monkeypatch.setattr(converging, "check_update", lambda *_: FOLLOWED)
+    monkeypatch.setattr(whole_launch, "ask", lambda *_: answer)
+    monkeypatch.setattr(whole_launch, "check_update", lambda *_: FOLLOWED)
     outcome = Outcome(JAX, CASE, Launch(arm=JAX.id, started=""))
     with Signals((0,)) as signals:
-        converging._train(outcome, GOAL, 0, expected, signals, {})
+        whole_launch._train(outcome, GOAL, 0, expected, signals, {})
     assert outcome.launch.convergence is None
     assert outcome.launch.failure is not None
     assert f"jax holds other {what} for mlp than this run" in outcome.launch.failure.message
@@ -133,7 +133,7 @@ def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monk
     block = Block(case=CASE, arms=(JAX, TORCH), planned_generations=5)
     site = canaries.site(canaries.plan("latency"))
     with Signals((0,)) as signals:
-        outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+        outcomes = whole_launch.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
     assert {outcome.arm.id for outcome in outcomes} == {"jax", "torch"}
     for outcome in outcomes:
         assert outcome.worker is None
