@@ -11,7 +11,7 @@ from levelfield.backends import registry
 from levelfield.backends.protocol import Options
 from levelfield.record.measured import Absent
 from levelfield.worker import messages
-from levelfield.worker.session import Session
+from levelfield.worker.session import Session, concatenated, copies
 from tests.worker.conversation import CANARY
 
 
@@ -63,3 +63,25 @@ def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
     monkeypatch.setattr(session, "_fed", Fed())
     verified = session.verify(messages.Verify(3))
     np.testing.assert_array_equal(np.frombuffer(verified.output, "<f4"), [1, 1, 2, 2, 3, 3])
+
+
+def test_a_copy_does_not_change_with_the_array() -> None:
+    array = np.zeros(3, np.float32)
+    (kept,) = copies(array)
+    array += 1
+    assert not kept.any()
+
+
+def test_calls_are_joined_along_the_batch_and_each_output_by_itself() -> None:
+    calls = [[np.ones((2, 3), np.float32), np.array([True])], [np.zeros((2, 3), np.float32), np.array([False])]]
+    values, truths = concatenated(calls)
+    assert (values.shape, values.dtype, values.exact) == ((4, 3), "<f4", False)
+    assert (truths.shape, truths.dtype, truths.exact) == ((2,), "<f8", True)
+    np.testing.assert_array_equal(np.frombuffer(truths.values), [1.0, 0.0])
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (1, 4)), ((), ())])
+def test_outputs_of_another_shape_in_every_call_are_laid_out_flat(shapes: tuple[tuple[int, ...], ...]) -> None:
+    (found,) = concatenated([[np.ones(shape)] for shape in shapes])
+    assert found.shape == (sum(int(np.prod(shape)) for shape in shapes),)
+    assert found.dtype == "<f8"

@@ -829,6 +829,11 @@ Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 """Group (`cpu`, `memory`, `kernel`, `engine`, …) to name to value."""
 
 
+def is_volatile(group: str, name: str) -> bool:
+    """Return whether a fact of a fingerprint is measured anew each time, or follows the load of the moment."""
+    return (group, name) == ("kernel", "timer step ns") or (group == "gpu" and name.endswith(" PCIe generation now"))
+
+
 class Calibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a calibration had shown of this machine before the run: A/A runs alone, which earlier versions made."""
 

@@ -373,7 +373,7 @@ class Rotated(msgspec.Struct, frozen=True, tag="rotated"):
     sets: int
     """Batches that the calls will take in turn: one where the backend has room for one only."""
     sha256: str
-    """Of these batches (`worker.rotation.digest`)."""
+    """Of these batches (`worker.sources.rotation_digest`)."""
 
 
 class Trained(msgspec.Struct, frozen=True, tag="trained"):

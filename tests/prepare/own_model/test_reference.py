@@ -11,7 +11,7 @@ from levelfield.prepare.own_model import reference
 from levelfield.prepare.own_model.reference import Answer
 from levelfield.record.measured import Computed
 from levelfield.record.schema import Absent, OwnFile, OwnInput, Parity
-from levelfield.worker import outputs as answers
+from levelfield.worker import session as answers
 from levelfield.worker.messages import Output, Verified
 
 RANDOM = np.random.Generator(np.random.Philox(5))
