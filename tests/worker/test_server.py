@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,8 +11,6 @@ from levelfield.record.measured import Absent
 from levelfield.worker.messages import (
     PROTOCOL,
     Converge,
-    Export,
-    Exported,
     Failed,
     Load,
     Loaded,
@@ -23,7 +20,6 @@ from levelfield.worker.messages import (
     Probed,
     Profile,
     Ready,
-    Request,
     Stop,
     Task,
     Train,
@@ -168,13 +164,6 @@ def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, l
     assert isinstance(worker.ask(Probe()), Probed)
 
 
-@pytest.mark.parametrize("request_", [Measure(window_ns=1), Verify(4)])
-def test_a_request_before_anything_is_loaded(worker: Conversation, request_: Request) -> None:
-    reply = worker.ask(request_)
-    assert isinstance(reply, Failed)
-    assert "Nothing has been loaded yet" in reply.message
-
-
 @pytest.mark.parametrize(
     ("task", "kind", "says"),
     [
@@ -205,13 +194,6 @@ def test_verifying_half_a_batch(worker: Conversation) -> None:
     reply = worker.ask(Verify(3))
     assert isinstance(reply, Failed)
     assert "3 inputs are not a whole number of batches of 2" in reply.message
-
-
-def test_an_export_where_nothing_can_export(worker: Conversation, tmp_path: Path) -> None:
-    reply = worker.ask(Export("mlp", 1, "fp32", str(tmp_path)))
-    assert isinstance(reply, Failed | Exported)
-    if isinstance(reply, Failed):
-        assert "No module named" in reply.message
 
 
 RAISING = """
