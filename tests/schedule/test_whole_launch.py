@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -13,6 +13,7 @@ from levelfield.record.schema import Absent, Arm, Block, Case, Launch
 from levelfield.schedule import whole_launch
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
+from levelfield.schedule.resources import RunResources
 from levelfield.schedule.training_verification import judge_convergence
 from levelfield.worker.messages import Converged
 from levelfield.zoo.digits import data
@@ -95,6 +96,10 @@ def test_a_training_in_bf16_has_a_tolerance_and_a_claim_of_its_own(expected: con
     assert not judge_convergence(wrong, FOLLOWED, lower, GOAL, "bf16").equal
 
 
+def opened(site: RunResources, block: Block, signals: Signals) -> whole_launch.OpenGeneration:
+    return whole_launch.OpenGeneration(site, block, 0, 1, cast("Any", None), signals, SilentListener())
+
+
 def test_nothing_is_trained_in_a_precision_without_a_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     """No tolerance is known there: absent with the reason, and no failure."""
     own = msgspec.structs.replace(GOAL, lowered={})
@@ -105,7 +110,7 @@ def test_nothing_is_trained_in_a_precision_without_a_tolerance(monkeypatch: pyte
     site = canaries.site(canaries.plan("latency"))
     monkeypatch.setattr(type(site), "goal", lambda *_: own)
     with Signals((0,)) as signals:
-        outcomes = whole_launch.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+        outcomes = whole_launch.trainings(opened(site, block, signals), block.arms)
     for outcome in outcomes:
         assert outcome.worker is None
         assert outcome.launch.failure is not None
@@ -133,7 +138,7 @@ def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monk
     block = Block(case=CASE, arms=(JAX, TORCH), planned_generations=5)
     site = canaries.site(canaries.plan("latency"))
     with Signals((0,)) as signals:
-        outcomes = whole_launch.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+        outcomes = whole_launch.trainings(opened(site, block, signals), block.arms)
     assert {outcome.arm.id for outcome in outcomes} == {"jax", "torch"}
     for outcome in outcomes:
         assert outcome.worker is None

@@ -48,7 +48,7 @@ from levelfield.schedule.rounds import (
 )
 from levelfield.schedule.timed_inputs import rotate
 from levelfield.schedule.training_verification import verify_trainings
-from levelfield.schedule.whole_launch import cold_starts, peak_memory, trainings, work
+from levelfield.schedule.whole_launch import OpenGeneration, cold_starts, peak_memory, trainings, work
 
 GIVE_UP_AFTER = 2
 """Failures of an arm in one block after which it is not launched again there."""
@@ -167,42 +167,27 @@ class Generations:
         self._listener.generation(case.id, index, block.planned_generations)
         self._journal.write(GenerationBegun(case.id, index, seed))
         arms = self.answering(block)
+        made = OpenGeneration(self._resources, block, index, seed, self._journal, self._signals, self._listener)
         if not arms:
             self._listener.progress("no backend is left that can answer", {})
         elif case.definition.sample == "cold start":
             keep_workers = not last and case.device == "cpu"  # a GPU's memory may not hold all
             with self._phase("cold starts"):
-                outcomes = cold_starts(
-                    self._resources, block, arms, index, seed, self._journal, self._listener, keep_workers=keep_workers
-                )
-            self.keep(outcomes)
-            for outcome in outcomes:
-                self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
-                self._learn_cost(case, outcome.launch)
+                self.keep(cold_starts(made, arms, keep_workers=keep_workers))
+            self._learn(case)
         elif case.definition.sample == "peak memory":
             for group in self._groups(case, arms, seed):
                 self.keep([])
                 with self._phase("peak memory"):
-                    outcomes = peak_memory(
-                        self._resources,
-                        block,
-                        group,
-                        index,
-                        seed,
-                        self._journal,
-                        self._listener,
-                        expected_ns=self._expected_ns(case, group),
-                    )
-                self.keep(outcomes)
-                for outcome in outcomes:
-                    self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
-                    self._learn_cost(case, outcome.launch)
+                    self.keep(peak_memory(made, group, self._expected_ns(case, group)))
+                self._learn(case)
+                for outcome in self._live.values():
                     self._probe(outcome, if_image_unknown=True)
         elif case.converges:
             for group in self._groups(case, arms, seed):
                 self.keep([])
                 with self._phase("training to a target"):
-                    self.keep(trainings(self._resources, block, group, index, seed, self._signals, self._listener))
+                    self.keep(trainings(made, group))
                 for outcome in self._live.values():
                     self._probe(outcome)
                     self._record_launch(case.id, index, outcome)
@@ -358,6 +343,12 @@ class Generations:
     def _verify_again(self, case: Case, outcomes: Iterable[Outcome]) -> None:
         with self._phase("verifying"):
             verify_all_again(self._resources, case, [each for each in outcomes if each.worker is not None])
+
+    def _learn(self, case: Case) -> None:
+        """Count failures of the launches that were measured as a whole, and remember how long the others took."""
+        for outcome in self._live.values():
+            self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
+            self._learn_cost(case, outcome.launch)
 
     def _learn_cost(self, case: Case, launch: Launch) -> None:
         """Remember how long a fresh launch took to load, so that the longest can begin first."""

@@ -126,7 +126,7 @@ def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int
 
 def _start(resources: RunResources, outcome: Outcome) -> None:
     """Launch a worker and wait for its first line."""
-    outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
+    outcome.note(started=utc_now())
     spec = _spec(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
     try:
         outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
@@ -215,8 +215,7 @@ def _finish_load(outcome: Outcome) -> None:
         fail(outcome, "load", error)
         return
     start_ns = 0 if outcome.launch.served else outcome.worker.start_ns
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch,
+    outcome.note(
         startup=msgspec.structs.replace(loaded.startup, start_ns=start_ns),
         weights_sha256=loaded.weights_sha256,
         inputs_sha256=loaded.inputs_sha256,
@@ -245,9 +244,9 @@ def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Out
         if outcome.worker is None:
             continue
         if (file := resources.file_of(case, outcome.arm)) is not None:
-            launch = outcome.launch = msgspec.structs.replace(launch, onnx_sha256=file.sha256)
+            outcome.note(onnx_sha256=file.sha256)
         elif not launch.weights_sha256 and outcome.hashed is None:
-            launch = outcome.launch = msgspec.structs.replace(launch, weights_sha256=weights_sha256)
+            outcome.note(weights_sha256=weights_sha256)
         elif not require_same(outcome, "weights", launch.weights_sha256, weights_sha256):
             continue
         if require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256):
@@ -281,10 +280,10 @@ def measure_all_reduce(outcome: Outcome) -> None:
     except WorkerError as error:
         if error.gone:
             fail(outcome, "stop", error)
-        outcome.launch = msgspec.structs.replace(outcome.launch, all_reduce=Absent(error.message))
+        outcome.note(all_reduce=Absent(error.message))
         return
     summed = msgspec.structs.replace(summed, vector_bytes=vector_bytes)
-    outcome.launch = msgspec.structs.replace(outcome.launch, all_reduce=summed)
+    outcome.note(all_reduce=summed)
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
@@ -295,8 +294,7 @@ def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
     probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
     if probed is None:
         return None
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch,
+    outcome.note(
         memory=probed.memory,
         libraries=probed.libraries,
         environment=probed.environment,

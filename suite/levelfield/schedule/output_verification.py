@@ -59,9 +59,7 @@ def verify_outputs(resources: RunResources, case: Case, outcome: Outcome) -> Non
     if known is not None:
         verified = msgspec.structs.replace(verified, computed=known)
     resources.remember_computed(case, outcome.arm, computed)
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch, parity=_judge(resources, case, verified, count), computed=computed
-    )
+    outcome.note(parity=_judge(resources, case, verified, count), computed=computed)
 
 
 def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
@@ -83,10 +81,10 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
     if computed is not None:  # what it is loaded as did not change
         verified = msgspec.structs.replace(verified, computed=computed)
     found = _judge(resources, case, verified, count)
-    outcome.launch = msgspec.structs.replace(outcome.launch, parity_after=msgspec.structs.replace(found, projection=()))
+    outcome.note(parity_after=msgspec.structs.replace(found, projection=()))
     if not found.equal:
         moved = msgspec.structs.replace(found, reason=f"{AFTER_WINDOWS} {found.reason}")
-        outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
+        outcome.note(parity=moved)
 
 
 def verify_all_again(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:

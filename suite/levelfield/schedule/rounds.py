@@ -32,7 +32,7 @@ from levelfield.record.journal import Journal, RoundDone, TurnTaken
 from levelfield.record.schema import Absent, DeviceUse, IdleWait, Launch, MachineProbe, Noise, Turn, Window
 from levelfield.schedule.calm import NO_CANARY, MachineStates
 from levelfield.schedule.listener import ProgressListener
-from levelfield.schedule.outcomes import Outcome, end_workers, failure
+from levelfield.schedule.outcomes import Outcome, end_workers, fail, failure
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.worker.messages import Measure, Measured
 
@@ -124,7 +124,7 @@ def warm_up(outcome: Outcome, pace: Pace, *, injecting: bool = False) -> None:
         return
     answered = outcome.answered
     if not injecting and answered is not None and _long(outcome, answered) >= pace.window_ns:
-        outcome.launch = msgspec.structs.replace(outcome.launch, warmup=(answered,))
+        outcome.note(warmup=(answered,))
         return
     windows: list[Window] = []
     try:
@@ -136,10 +136,8 @@ def warm_up(outcome: Outcome, pace: Pace, *, injecting: bool = False) -> None:
             longer = msgspec.structs.replace(pace, min_calls=max(pace.min_calls, INJECTION_CALLS))
             windows.append(_ask(outcome, longer, _guess_ns(outcome, windows), 0)[0])
     except WorkerError as error:
-        outcome.launch = msgspec.structs.replace(outcome.launch, failure=failure("measure", error))
-        outcome.worker.stop()
-        outcome.worker = None
-    outcome.launch = msgspec.structs.replace(outcome.launch, warmup=tuple(windows))
+        fail(outcome, "measure", error)
+    outcome.note(warmup=tuple(windows))
 
 
 def _long(outcome: Outcome, answered: Window) -> int:

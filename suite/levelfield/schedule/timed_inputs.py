@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-import msgspec
 import numpy as np
 
 from levelfield.plan.decoding import call_of
@@ -57,9 +56,7 @@ def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> 
             _digest(resources, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
         )
         if require_same(outcome, "timed inputs", rotated.sha256, expected):
-            outcome.launch = msgspec.structs.replace(
-                outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
-            )
+            outcome.note(timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256)
 
     parallel.run([partial(rotate_one, outcome) for outcome in outcomes], at_once=case.threads)
 

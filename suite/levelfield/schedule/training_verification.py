@@ -45,7 +45,7 @@ def _verify_training(resources: RunResources, case: Case, outcome: Outcome) -> N
     resources.remember_computed(case, outcome.arm, found)
     reference = resources.artifacts.trajectory(case.model)
     compared = judge_training(trained, updated, reference, case.model, case.precision)
-    outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared, computed=found)
+    outcome.note(parity=compared, computed=found)
 
 
 def check_update(outcome: Outcome, optimizer: Optimizer, network: str, processes: int = 1) -> update.Judgement | None:

@@ -27,62 +27,52 @@ TRAINING_TIMEOUT_S = 1800.0
 """The slowest training measured took half a minute beside others that kept both cores busy."""
 
 
-def cold_starts(
-    resources: RunResources,
-    block: Block,
-    arms: Sequence[Arm],
-    index: int,
-    seed: int,
-    journal: Journal,
-    listener: ProgressListener,
-    *,
-    keep_workers: bool,
-) -> list[Outcome]:
+class OpenGeneration(msgspec.Struct, frozen=True):
+    """A generation that is measured: of which block, where, and what it is written to."""
+
+    resources: RunResources
+    block: Block
+    index: int
+    seed: int
+    journal: Journal
+    signals: Signals
+    listener: ProgressListener
+
+    def write(self, outcome: Outcome) -> None:
+        """Write a launch into the journal."""
+        self.journal.write(LaunchDone(self.block.case.id, self.index, outcome.launch))
+
+
+def cold_starts(made: OpenGeneration, arms: Sequence[Arm], *, keep_workers: bool) -> list[Outcome]:
     """Launch every arm once, one after the other, with empty compile caches (the page cache stays warm)."""
     outcomes: list[Outcome] = []
     with ended_on_error(outcomes):
-        for number, arm in enumerate(shuffled(arms, seed), start=1):
-            shutil.rmtree(cache_folder(resources, block.case, arm), ignore_errors=True)
-            outcomes += bring_up(resources, block.case, [arm], seed=seed)
-            journal.write(LaunchDone(block.case.id, index, outcomes[-1].launch))
+        for number, arm in enumerate(shuffled(arms, made.seed), start=1):
+            shutil.rmtree(cache_folder(made.resources, made.block.case, arm), ignore_errors=True)
+            outcomes += bring_up(made.resources, made.block.case, [arm], seed=made.seed)
+            made.write(outcomes[-1])
             if not keep_workers:
                 end_workers(outcomes)
-            listener.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
+            made.listener.progress(f"cold start of {arm.id} ({number} of {len(arms)})", {})
     return outcomes
 
 
-def peak_memory(
-    resources: RunResources,
-    block: Block,
-    arms: Sequence[Arm],
-    index: int,
-    seed: int,
-    journal: Journal,
-    listener: ProgressListener,
-    *,
-    expected_ns: Mapping[str, float],
-) -> list[Outcome]:
+def peak_memory(made: OpenGeneration, arms: Sequence[Arm], expected_ns: Mapping[str, float]) -> list[Outcome]:
     """Launch every arm, let it answer a few calls, and read its peak; only then is its output verified.
 
     All launches are alive at once, as in the timed rounds: another process does not change this one's memory. They are
     kept alive, since what they do after the reading does not change it either.
     """
-    outcomes = bring_up(
-        resources,
-        block.case,
-        shuffled(arms, seed),
-        verify=False,
-        expected_ns=expected_ns,
-        seed=seed,
-    )
+    resources, case, order = made.resources, made.block.case, shuffled(arms, made.seed)
+    outcomes = bring_up(resources, case, order, verify=False, expected_ns=expected_ns, seed=made.seed)
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             work(outcome)
             probe(outcome, installed=False)
             with resources.watch.phase("verifying"):
-                verify_outputs(resources, block.case, outcome)
-            journal.write(LaunchDone(block.case.id, index, outcome.launch))
-            listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
+                verify_outputs(resources, case, outcome)
+            made.write(outcome)
+            made.listener.progress(f"peak memory of {outcome.arm.id} ({number} of {len(outcomes)})", {})
     return outcomes
 
 
@@ -91,35 +81,27 @@ def work(outcome: Outcome) -> None:
     ask(outcome, "measure", Measure(window_ns=0, min_calls=MEMORY_CALLS), Measured, MEMORY_TIMEOUT_S)
 
 
-def trainings(
-    resources: RunResources,
-    block: Block,
-    arms: Sequence[Arm],
-    index: int,
-    seed: int,
-    signals: Signals,
-    listener: ProgressListener,
-) -> list[Outcome]:
+def trainings(made: OpenGeneration, arms: Sequence[Arm]) -> list[Outcome]:
     """Load every arm, then let one after the other train, in random order, while the others sleep.
 
     Raises LevelfieldError: two workers trained from different weights, or with different batches.
     """
-    case = block.case
-    listener.say(f"computing how {case.model} must begin from seed {index}, in float64")
-    order = shuffled(arms, seed)
+    case, index = made.block.case, made.index
+    made.listener.say(f"computing how {case.model} must begin from seed {index}, in float64")
+    order = shuffled(arms, made.seed)
     try:
-        goal = resources.goal(case.model)
+        goal = made.resources.goal(case.model)
         if reason := convergence.why_not(goal, case.precision):
             return _absent(case, order, Failure(stage="load", kind="unsupported", message=reason))
         expected = convergence.expected_start(goal, index, case.precision)
     except ValueError as error:  # the images are not there, or are others: nobody can train, and other cases can
         return _absent(case, order, Failure(stage="load", kind="error", message=str(error)))
-    outcomes = bring_up(resources, case, order, verify=False, launch_measured=False, seed=seed)
+    outcomes = bring_up(made.resources, case, order, verify=False, launch_measured=False, seed=made.seed)
     with ended_on_error(outcomes):
         for number, outcome in enumerate(outcomes, start=1):
             pids = {each.arm.id: each.worker.pid or 0 for each in outcomes if each.worker is not None}
-            _train(outcome, goal, index, expected, signals, {arm: pid for arm, pid in pids.items() if pid})
-            listener.progress(f"{outcome.arm.id} trained from seed {index} ({number} of {len(outcomes)})", {})
+            _train(outcome, goal, index, expected, made.signals, {arm: pid for arm, pid in pids.items() if pid})
+            made.listener.progress(f"{outcome.arm.id} trained from seed {index} ({number} of {len(outcomes)})", {})
     return outcomes
 
 
@@ -144,8 +126,7 @@ def _train(
         and require_same(outcome, "inputs", converged.inputs_sha256, expected.inputs_sha256)
     ):
         return
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch,
+    outcome.note(
         parity=judge_convergence(converged, updated, expected, goal, outcome.case.precision),
         convergence=_recorded(converged, goal, seed, noise, len(signals.cpus)),
     )
