@@ -12,6 +12,7 @@ from levelfield.compare.ab.comparison import compare_arms
 from levelfield.compare.ab.rows import judge_arms
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.types import Gate
+from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Generation, Round, Run, Turn
 from levelfield.report import sentences
 from levelfield.statistics.ratios import ratio_interval
@@ -156,7 +157,9 @@ def test_a_generation_of_which_nothing_counts_is_no_dead_arm() -> None:
     loud = [
         msgspec.structs.replace(
             generation,
-            rounds=tuple(msgspec.structs.replace(each, disturbed="steal") for each in generation.rounds),
+            rounds=tuple(
+                msgspec.structs.replace(each, disturbed=(Reason("steal", 0.09),)) for each in generation.rounds
+            ),
         )
         if place >= 5
         else generation

@@ -20,7 +20,6 @@ from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import AccuracyKnown, Journal
 from levelfield.record.schema import Accuracy, Arm, Case, Failure, Run
-from levelfield.schedule import padding
 from levelfield.schedule.data_sets import Hooks
 from levelfield.schedule.launches import bring_up, paths_of
 from levelfield.schedule.listener import ProgressListener
@@ -79,7 +78,7 @@ def _answered(
 ) -> Accuracy:
     task = judged.data_set
     found = Accuracy(task.task, case.model, case.precision, case.device, case.batch, arm.id)
-    (outcome,) = bring_up(resources, case, [arm], padding_bytes=padding.draw([arm], seed))
+    (outcome,) = bring_up(resources, case, [arm], seed=seed)
     try:
         if outcome.worker is None:
             return msgspec.structs.replace(found, failure=outcome.launch.failure)

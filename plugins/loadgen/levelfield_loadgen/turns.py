@@ -14,7 +14,7 @@ import msgspec
 from levelfield.analysis import loadgen as analysis
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import Worker, WorkerError
-from levelfield.machine.disturbance import disturbed
+from levelfield.machine.disturbance import reasons
 from levelfield.machine.idle_wait import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.plan.profiles import Profile
@@ -28,7 +28,6 @@ from levelfield.record.schema import (
     Settings,
     Window,
 )
-from levelfield.schedule import padding
 from levelfield.schedule.launches import bring_up, paths_of
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, ended_on_error, fail, shuffled
@@ -110,9 +109,7 @@ def tests(
     two workers hold different weights or inputs.
     """
     case, pace = block.case, pace_of(profile, settings, block, planned)
-    outcomes = bring_up(
-        resources, case, arms, launch_measured=False, running=running, padding_bytes=padding.draw(arms, seed)
-    )
+    outcomes = bring_up(resources, case, arms, launch_measured=False, running=running, seed=seed)
     with ended_on_error(outcomes):
         rotate(resources, case, outcomes)
         by_arm = {outcome.arm.id: outcome for outcome in outcomes}
@@ -149,7 +146,7 @@ def _turn(
     if launch is None:
         return
     noise = difference(before, signals.snapshot(pids), outcome.arm.id)
-    launch = msgspec.structs.replace(launch, noise=noise, disturbed=disturbed([noise], len(signals.cpus)))
+    launch = msgspec.structs.replace(launch, noise=noise, disturbed=reasons([noise], len(signals.cpus)))
     outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=launch)
 
 
@@ -245,8 +242,7 @@ class _Turn:
         request = Measure(
             window_ns=round(1e9 * seconds), min_calls=least, max_calls=MOST_CALLS, rewarm_ns=WARM_NS, rewarm_calls=1
         )
-        measured = self._worker.ask(request, Measured, SLACK_S + 20 * seconds)
-        return Window(**msgspec.structs.asdict(measured))
+        return self._worker.ask(request, Measured, SLACK_S + 20 * seconds).window
 
     def _test(self, settings: dict[str, int | float], seconds: float, query_ns: float) -> None:
         """Take one test."""

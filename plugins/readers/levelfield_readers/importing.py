@@ -112,7 +112,7 @@ def _show(record: guarded.Record, console: Console) -> None:
         drawn.add_column(title, justify="left" if title == "result" else "right")
     for block in analysis.timed[:_MOST_SHOWN]:
         (row,) = block.rows
-        rate, time = row.items_per_second, row.median_ns
+        rate, time = row.items_per_second, row.call_ns
         value = units.rate_with_interval(rate) if block.case.per_item else units.time_with_interval(time)
         shown = row.reason if row.standing == "failed" else value
         cells = (sentences.title(block.case), shown, units.count(row.counts.launches), units.count(row.counts.calls))

@@ -115,8 +115,8 @@ def test_a_process_is_a_launch_and_a_loop_is_a_sample() -> None:
     assert block.case.id == "dict lookup/latency/unknown"
     assert (row.standing, row.counts.launches, row.cpu_cores) == ("shown", 5, None)
     assert row.counts.calls == sum(sample.calls for launch in recorded.results[1].launches for sample in launch)
-    assert row.median_ns is not None
-    assert row.median_ns.value % 1, "it is not rounded to whole nanoseconds of a call"
+    assert row.call_ns is not None
+    assert row.call_ns.value % 1, "it is not rounded to whole nanoseconds of a call"
 
 
 def test_a_rate_is_that_of_the_file() -> None:

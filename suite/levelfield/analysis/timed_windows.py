@@ -73,7 +73,7 @@ def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[
             return row
         return msgspec.structs.replace(
             row,
-            median_ns=estimates.level([by.median_ns[row.arm][each] for each in common]),
+            call_ns=estimates.level([by.call_ns[row.arm][each] for each in common]),
             items_per_second=estimates.level([1e9 / by.item_ns[row.arm][each] for each in common]),
         )
 
@@ -130,13 +130,13 @@ def _row(states: States, number: int, known: eligibility.Known, ended: EndedBy) 
         return row
     start = counting.starts[number]
     p90_ns, p99_ns = tails(np.concatenate([window.samples_ns for window in windows]))
-    medians = tuple(found.median_ns[row.arm].values())
+    medians = tuple(found.call_ns[row.arm].values())
     rates = tuple(1e9 / cost for cost in found.item_ns[row.arm].values())
     everything = found.with_disturbed[row.arm].values()
     cpu_ns = sum(window.cpu_ns for window in windows)
     return msgspec.structs.replace(
         row,
-        median_ns=estimates.level(medians),
+        call_ns=estimates.level(medians),
         launch_medians_ns=medians,
         warming=tuple(sorted(warming)),
         slow_start=(

@@ -18,6 +18,7 @@ from levelfield.compare.types import (
     Setting,
     Verdict,
 )
+from levelfield.errors import printable
 from levelfield.record.schema import UNKNOWN, Case
 from levelfield.report import names, units
 from levelfield.report.markdown import interval
@@ -29,8 +30,6 @@ MOST_UNRECORDED = 4
 """Facts that are named of those that a run did not record; the HTML page has all."""
 _BREAKS = re.compile(r"[ \t\r\n\f\v]+")
 _DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""Control characters of terminals, changes of the direction of text, and what XML cannot hold."""
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
@@ -38,7 +37,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
 
     `text`: not trusted: it may come from a record.
     """
-    return shortened(UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip(), longest)
+    return shortened(printable(_BREAKS.sub(" ", text)).strip(), longest)
 
 
 def value(text: str) -> str:

@@ -9,8 +9,7 @@ import msgspec
 
 from levelfield.analysis import collect, kernels, processor
 from levelfield.record.references import suffix
-from levelfield.record.schema import Absent, Fact, Fingerprint, Image, Launch, Run, elsewhere
-from levelfield.record.volatile import is_volatile
+from levelfield.record.schema import Absent, Fact, Fingerprint, Image, Launch, Run, elsewhere, is_volatile
 from levelfield.report.sentences import shortened
 
 Environment: TypeAlias = dict[str, dict[str, str]]

@@ -270,7 +270,7 @@ def estimate_of(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate 
         case Row() if per_item:
             return "items per second", "items/s", row.items_per_second
         case Row():
-            return "median call", "ns", row.median_ns
+            return "median call", "ns", row.call_ns
         case ConvergenceRow():
             return "time to accuracy", "ns", row.time_ns
         case LoadGenRow() if per_item:

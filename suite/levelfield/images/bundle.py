@@ -15,7 +15,7 @@ from typing import IO, cast
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.images import architectures, base, catalogue, debian, registries, wheels
 from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
@@ -198,8 +198,7 @@ def _manifest(content: bytes, bundle: Path) -> Manifest:
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {reason}.", fix=_DAMAGED) from error
+        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {clause(error)}.", fix=_DAMAGED) from error
     if manifest.format != FORMAT:
         raise LevelfieldError(
             f"{bundle} has the format {manifest.format[:40]!r}; this Levelfield reads {FORMAT}.",

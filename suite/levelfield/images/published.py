@@ -20,7 +20,7 @@ import msgspec
 from docker.errors import APIError
 from docker.models.images import Image
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.images import base, engine, registries
 from levelfield.images.catalogue import Lock, split_stem, stem
 from levelfield.images.recipe import Recipe, recipe
@@ -105,9 +105,8 @@ def decode(content: bytes, name: str) -> ImagesFile:
     try:
         return msgspec.json.decode(content, type=ImagesFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        what = " ".join(str(error).split())[:200].rstrip(".")
         raise LevelfieldError(
-            f"{name} names no images as `levelfield push` writes them: {what}.",
+            f"{name} names no images as `levelfield push` writes them: {clause(error)}.",
             fix=f"Ask for its {NAME} again, or build the images here.",
         ) from error
 

@@ -13,7 +13,10 @@ from levelfield.paths import cache_folder, package_root, temporary_folder
 from levelfield.plugins import Plugin
 from levelfield.zoo import models
 
-INSIDE = ("__init__.py", "py.typed", "plugins.py", "version.py", "backends", "worker", "zoo")
+INSIDE = (
+    "__init__.py", "py.typed", "plugins.py", "version.py", "record/__init__.py", "record/measured.py", "backends",
+    "worker", "zoo",
+)  # fmt: skip
 
 
 def files(image: str = "") -> dict[str, bytes]:

@@ -17,8 +17,7 @@ from levelfield.machine.gpu import gpu
 from levelfield.machine.reading import ROOT, Facts
 from levelfield.machine.signals import sources
 from levelfield.machine.system import kernel, memory, system, virtualisation
-from levelfield.record.schema import Absent, Fact, Fingerprint
-from levelfield.record.volatile import is_volatile
+from levelfield.record.schema import Absent, Fact, Fingerprint, is_volatile
 
 SAME_MACHINE = ("cpu", "memory", "virtualisation")
 """Groups of facts that must be unchanged for a figure of one run to mean something in another."""

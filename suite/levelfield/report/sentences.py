@@ -254,7 +254,7 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
 
 def quantiles_absent(block: TimedBlock) -> str:
     """Say why rows of a block lack upper quantiles; empty where none does."""
-    calls = [row.counts.calls for row in block.rows if row.median_ns is not None]
+    calls = [row.counts.calls for row in block.rows if row.call_ns is not None]
     reason = windows.quantiles_absent(min(calls)) if calls else ""
     if not reason:
         return ""

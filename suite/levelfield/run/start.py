@@ -158,10 +158,8 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     )
     measured = [name for name in dict.fromkeys(name for name, *_ in counted) if models.get(name).operator is not None]
     return tuple(
-        Work(
-            model=name,
-            batch=batch,
-            **msgspec.structs.asdict(flops.count(models.get(name), batch, call)),
+        msgspec.structs.replace(
+            flops.count(models.get(name), batch, call),
             question=question,
             operators=parts.of(name, measured) if call is None else {},
         )

@@ -16,8 +16,7 @@ from typing import Literal
 import msgspec
 
 from levelfield.history import environment
-from levelfield.record.schema import Absent, Fact, Fingerprint
-from levelfield.record.volatile import is_volatile
+from levelfield.record.schema import Absent, Fact, Fingerprint, is_volatile
 from levelfield.report.sentences import shortened
 from levelfield.upgrade import rules
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from levelfield import scenarios
 from levelfield.compare.baselines import Pointer
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.record.schema import Arm, Case
 from levelfield.safety import toml, untrusted
 from levelfield.safety.conversion import convert
@@ -182,7 +182,7 @@ def read(path: Path) -> NoiseGate:
 
 def _none(path: Path, error: Exception) -> LevelfieldError:
     return LevelfieldError(
-        f"{path} is not a gate: {' '.join(str(error).split())[:200].rstrip('.')}.",
+        f"{path} is not a gate: {clause(error)}.",
         fix="Derive it with `baseline derive`.",
     )
 

@@ -2,18 +2,20 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from levelfield.machine.signals import Signals
+from levelfield.record.measured import Evaluation
 from levelfield.record.schema import Absent, Arm, Block, Case, Launch
-from levelfield.schedule import convergence as converging
+from levelfield.schedule import whole_launch
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
+from levelfield.schedule.resources import RunResources
 from levelfield.schedule.training_verification import judge_convergence
-from levelfield.worker.messages import Converged, Evaluated
+from levelfield.worker.messages import Converged
 from levelfield.zoo.digits import data
 from levelfield.zoo.training import convergence, parity, update
 from tests import canaries
@@ -32,7 +34,7 @@ def expected() -> convergence.ExpectedStart:
 def converged(expected: convergence.ExpectedStart, **changes: Any) -> Converged:
     """What an honest worker says."""
     answer = Converged(
-        points=(Evaluated(step=10, elapsed_ns=5_000_000, loss=1.5, accuracy=0.5),),
+        points=(Evaluation(step=10, elapsed_ns=5_000_000, loss=1.5, accuracy=0.5),),
         losses=tuple(loss * (1 + 1e-7) for loss in expected.losses),
         weights_sha256=expected.weights_sha256,
         inputs_sha256=expected.inputs_sha256,
@@ -94,6 +96,10 @@ def test_a_training_in_bf16_has_a_tolerance_and_a_claim_of_its_own(expected: con
     assert not judge_convergence(wrong, FOLLOWED, lower, GOAL, "bf16").equal
 
 
+def opened(site: RunResources, block: Block, signals: Signals) -> whole_launch.OpenGeneration:
+    return whole_launch.OpenGeneration(site, block, 0, 1, cast("Any", None), signals, SilentListener())
+
+
 def test_nothing_is_trained_in_a_precision_without_a_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     """No tolerance is known there: absent with the reason, and no failure."""
     own = msgspec.structs.replace(GOAL, lowered={})
@@ -104,7 +110,7 @@ def test_nothing_is_trained_in_a_precision_without_a_tolerance(monkeypatch: pyte
     site = canaries.site(canaries.plan("latency"))
     monkeypatch.setattr(type(site), "goal", lambda *_: own)
     with Signals((0,)) as signals:
-        outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+        outcomes = whole_launch.trainings(opened(site, block, signals), block.arms)
     for outcome in outcomes:
         assert outcome.worker is None
         assert outcome.launch.failure is not None
@@ -116,11 +122,11 @@ def test_what_a_worker_trained_from_something_else_is_not_kept(
     expected: convergence.ExpectedStart, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = converged(expected, **{f"{what}_sha256": "0" * 64})
-    monkeypatch.setattr(converging, "ask", lambda *_: answer)
-    monkeypatch.setattr(converging, "check_update", lambda *_: FOLLOWED)
+    monkeypatch.setattr(whole_launch, "ask", lambda *_: answer)
+    monkeypatch.setattr(whole_launch, "check_update", lambda *_: FOLLOWED)
     outcome = Outcome(JAX, CASE, Launch(arm=JAX.id, started=""))
     with Signals((0,)) as signals:
-        converging._train(outcome, GOAL, 0, expected, signals, {})
+        whole_launch._train(outcome, GOAL, 0, expected, signals, {})
     assert outcome.launch.convergence is None
     assert outcome.launch.failure is not None
     assert f"jax holds other {what} for mlp than this run" in outcome.launch.failure.message
@@ -132,7 +138,7 @@ def test_images_that_are_not_there_cost_their_own_case_only(tmp_path: Path, monk
     block = Block(case=CASE, arms=(JAX, TORCH), planned_generations=5)
     site = canaries.site(canaries.plan("latency"))
     with Signals((0,)) as signals:
-        outcomes = converging.trainings(site, block, block.arms, 0, 1, signals, SilentListener())
+        outcomes = whole_launch.trainings(opened(site, block, signals), block.arms)
     assert {outcome.arm.id for outcome in outcomes} == {"jax", "torch"}
     for outcome in outcomes:
         assert outcome.worker is None
