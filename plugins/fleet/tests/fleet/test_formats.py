@@ -105,7 +105,7 @@ def read(verdict: Fleet) -> dict[str, Sequence[Sample]]:
     """Read OpenMetrics text as Prometheus's own client does, which is strict; and what it lets pass."""
     text = formats.openmetrics(verdict)
     text.encode()
-    families = {family.name: family for family in text_string_to_metric_families(text)}
+    families = {family.name: family for family in text_string_to_metric_families(text)}  # type: ignore[no-untyped-call]
     assert all(family.type == "gauge" and family.name.endswith(family.unit) for family in families.values())
     samples = [line for line in text.splitlines() if not line.startswith("#")]
     assert len({line.rpartition(" ")[0] for line in samples}) == len(samples), "a metric is there twice"
