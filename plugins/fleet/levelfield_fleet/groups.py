@@ -39,7 +39,7 @@ class Peers(msgspec.Struct, frozen=True):
 
 def by_hardware(fleet: Mapping[str, Sequence[Reduced]]) -> tuple[tuple[Peers, ...], tuple[str, ...]]:
     """Group the nodes of a fleet by their hardware."""
-    found: dict[str, dict[str, tuple[Reduced, ...]]] = {}
+    groups_of: dict[str, dict[str, tuple[Reduced, ...]]] = {}
     notes = []
     for name in sorted(fleet):
         runs = sorted(fleet[name], key=lambda run: (run.facts.started, run.facts.id))
@@ -52,18 +52,20 @@ def by_hardware(fleet: Mapping[str, Sequence[Reduced]]) -> tuple[tuple[Peers, ..
                 f"{len(runs) - len(kept)} of {len(runs)} runs of {name} were made on other hardware than its newest "
                 "run, and are left out."
             )
-        found.setdefault(_key(hardware, name), {})[name] = kept
-    groups = (Peers(key, machine_title(next(iter(nodes.values()))[-1].machine), nodes) for key, nodes in found.items())
+        groups_of.setdefault(_key(hardware, name), {})[name] = kept
+    groups = (
+        Peers(key, machine_title(next(iter(nodes.values()))[-1].machine), nodes) for key, nodes in groups_of.items()
+    )
     return tuple(sorted(groups, key=lambda group: (-len(group.nodes), group.key))), tuple(notes)
 
 
 def differs_from(group: Peers, other: Peers) -> str:
     """Say what the hardware of a group has that that of another one has not; an empty text where it is not known."""
     first, second = group.hardware, other.hardware
-    found = hardware_differences(first, second)
-    found += [f"{name} ({first[name]} and none)" for name in first if name not in second]
-    found += [f"{name} (none and {second[name]})" for name in second if name not in first]
-    return "; ".join(found)
+    parts = hardware_differences(first, second)
+    parts += [f"{name} ({first[name]} and none)" for name in first if name not in second]
+    parts += [f"{name} (none and {second[name]})" for name in second if name not in first]
+    return "; ".join(parts)
 
 
 def _key(hardware: Mapping[str, str], node: str) -> str:
@@ -88,12 +90,12 @@ _FOLLOWS = ("layer ", "size bytes")
 def differences(group: Peers) -> Mapping[str, tuple[Difference, ...]]:
     """Return the facts of each node that are not what most of its peers have, by its name."""
     environments = {name: runs[-1].environment for name, runs in group.nodes.items()}
-    found: dict[str, list[Difference]] = {name: [] for name in environments}
-    facts = {(part, name) for each in environments.values() for part, names in each.items() for name in names}
+    named: dict[str, list[Difference]] = {name: [] for name in environments}
+    facts = {(part, name) for facts_of in environments.values() for part, names in facts_of.items() for name in names}
     for part, name in sorted(filter(_may_name, facts), key=_order):
         for node, difference in _of_fact(part, name, environments):
-            found[node].append(difference)
-    return MappingProxyType({name: _without_followers(each) for name, each in found.items()})
+            named[node].append(difference)
+    return MappingProxyType({name: _without_followers(facts_of) for name, facts_of in named.items()})
 
 
 def _may_name(fact: tuple[str, str]) -> bool:
@@ -109,7 +111,7 @@ def _order(fact: tuple[str, str]) -> tuple[int, str, str]:
 
 
 def _of_fact(part: str, name: str, environments: Mapping[str, Environment]) -> Iterator[tuple[str, Difference]]:
-    values = {node: recorded(each.get(part), part, name) for node, each in environments.items()}
+    values = {node: recorded(environment.get(part), part, name) for node, environment in environments.items()}
     counts = Counter(value for value in values.values() if value != NOT_RECORDED)
     if len(counts) < 2:
         return
@@ -123,8 +125,8 @@ def _of_fact(part: str, name: str, environments: Mapping[str, Environment]) -> I
             yield node, Difference(group=part, name=name, value=value, majority=majority, share=share)
 
 
-def _without_followers(found: list[Difference]) -> tuple[Difference, ...]:
+def _without_followers(differing: list[Difference]) -> tuple[Difference, ...]:
     """Leave out the layers of an image of which something else differs that explains them."""
-    explained = {each.group for each in found if not each.name.startswith(_FOLLOWS)}
-    kept = [each for each in found if not (each.group in explained and each.name.startswith(_FOLLOWS))]
+    explained = {one.group for one in differing if not one.name.startswith(_FOLLOWS)}
+    kept = [one for one in differing if not (one.group in explained and one.name.startswith(_FOLLOWS))]
     return tuple(kept[:MOST])

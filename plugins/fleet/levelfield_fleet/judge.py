@@ -50,11 +50,11 @@ def judge(
     quorums = [verdicts(group) for group in groups]
     cells: list[Cell] = []
     nodes: list[Node] = []
-    found: list[Group] = []
+    of_groups: list[Group] = []
     for group, table, one, agreement in zip(groups, tables, judged, quorums, strict=True):
         own = tuple(cells_of(table, one))
         cells += own
-        found.append(Group(group.key, group.title, tuple(group.nodes), facts_of(table, one)))
+        of_groups.append(Group(group.key, group.title, tuple(group.nodes), facts_of(table, one)))
         nodes += _nodes(group, groups[0], own, agreement, reports or {})
         if len(group.nodes) == 2:
             remarks += tuple(filter(None, [words.differences_of_two(own)]))
@@ -63,10 +63,10 @@ def judge(
         answer=words.answer(nodes),
         exit_code=words.exit_code(nodes),
         nodes=tuple(nodes),
-        groups=tuple(found),
+        groups=tuple(of_groups),
         cells=tuple(cells),
         wrong=tuple(wrong for agreement in quorums for wrong in agreement.wrong),
-        notes=(*remarks, *words.notes(groups, found, quorums)),
+        notes=(*remarks, *words.notes(groups, of_groups, quorums)),
         method=words.method(margin, level),
         margin=margin,
         level=level,
@@ -100,11 +100,11 @@ def _most_serious(
     cells: Sequence[Cell], wrong: Sequence[WrongAnswer], different: Sequence[Difference], otherwise: str
 ) -> NodeVerdict:
     """Return the most serious of all that is said of a node."""
-    found = {cell.verdict for cell in cells} | {NodeVerdict.FINE}
-    found |= {NodeVerdict.WRONG} if wrong else set()
-    found |= {NodeVerdict.DIFFERENT} if different else set()
-    found |= {NodeVerdict.UNDECIDED} if otherwise else set()
-    return min(found, key=_ORDER.index)
+    said = {cell.verdict for cell in cells} | {NodeVerdict.FINE}
+    said |= {NodeVerdict.WRONG} if wrong else set()
+    said |= {NodeVerdict.DIFFERENT} if different else set()
+    said |= {NodeVerdict.UNDECIDED} if otherwise else set()
+    return min(said, key=_ORDER.index)
 
 
 def _not_decided(name: str, group: Peers, largest: Peers, cells: Sequence[Cell], agreement: Verdicts) -> str:
@@ -137,11 +137,11 @@ def cells_of(table: Table, judged: Judged) -> Iterator[Cell]:
 
 def facts_of(table: Table, judged: Judged) -> tuple[ResultFacts, ...]:
     """Return what the peers of a group have in common in each result."""
-    found = []
+    facts = []
     for column, result in enumerate(table.results):
         levels = without_missing(judged.levels.level[:, column])
         spread, least = judged.levels.spread[column], without_missing(judged.finds[:, column])
-        found.append(
+        facts.append(
             ResultFacts(
                 result=result.id,
                 arm=result.arm,
@@ -152,7 +152,7 @@ def facts_of(table: Table, judged: Judged) -> tuple[ResultFacts, ...]:
                 finds=1 + typical if math.isfinite(typical := _median(least)) else None,
             )
         )
-    return tuple(found)
+    return tuple(facts)
 
 
 def _median(values: Floats) -> float:

@@ -84,7 +84,7 @@ def _majority(given: dict[str, frozenset[str]]) -> tuple[str, int]:
 
 def _comparable(group: Peers) -> Iterator[tuple[Asked, dict[str, frozenset[str]]]]:
     """Yield the digests of each node that answered a question with the same image, where there are enough nodes."""
-    found: dict[tuple[Asked, tuple[str, ...]], dict[str, set[str]]] = {}
+    answered: dict[tuple[Asked, tuple[str, ...]], dict[str, set[str]]] = {}
     for node, runs in group.nodes.items():
         for run in runs:
             for asked, parities in run.parities.items():
@@ -92,8 +92,8 @@ def _comparable(group: Peers) -> Iterator[tuple[Asked, dict[str, frozenset[str]]
                 same = (*_image(run, asked[0]), *_data(run, asked))
                 digests = {parity.output_sha256 for parity in parities if parity.output_sha256}
                 if digests:
-                    found.setdefault((asked, same), {}).setdefault(node, set()).update(digests)
-    for (asked, _), given in sorted(found.items(), key=lambda each: each[0]):
+                    answered.setdefault((asked, same), {}).setdefault(node, set()).update(digests)
+    for (asked, _), given in sorted(answered.items(), key=lambda item: item[0]):
         if len(given) >= FEWEST_NODES:
             yield asked, {node: frozenset(digests) for node, digests in given.items()}
 
@@ -103,9 +103,10 @@ def _image(run: Reduced, arm: str) -> tuple[str, ...]:
     asked = run.arms[arm]
     place = elsewhere(asked.launcher or run.launcher, run.launcher)
     variants = (f"{asked.variant}@{asked.version}", asked.variant)
-    images = {(each.name, each.variant): each for each in run.images if elsewhere(each.launcher, run.launcher) == place}
-    image = next((images[asked.image, each] for each in variants if (asked.image, each) in images), None)
-    return () if image is None else _content(image)
+    here = [image for image in run.images if elsewhere(image.launcher, run.launcher) == place]
+    images = {(image.name, image.variant): image for image in here}
+    kept = next((images[asked.image, name] for name in variants if (asked.image, name) in images), None)
+    return () if kept is None else _content(kept)
 
 
 def _content(image: Image) -> tuple[str, ...]:
@@ -121,4 +122,4 @@ def _data(run: Reduced, asked: Asked) -> Sequence[str]:
         for (name, case), answer in run.answers.items()
         if name == arm and question_of(run.cases[case]) == question
     ]
-    return sorted(frozenset[str]().union(*(each.weights | each.inputs for each in given)))
+    return sorted(frozenset[str]().union(*(answer.weights | answer.inputs for answer in given)))

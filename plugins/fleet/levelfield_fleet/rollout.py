@@ -46,11 +46,11 @@ class _Node(msgspec.Struct, frozen=True):
     def results(self, arms: Pair, case: str) -> tuple[CaseResults, CaseResults] | None:
         """Return the answers to a case, before and after; None where either side has none."""
         sides = zip(arms, (self.old, self.new), strict=True)
-        found = [
+        both = [
             CaseResults(len(runs), tuple(run.answers[arm, case] for run in runs if (arm, case) in run.answers))
             for arm, runs in sides
         ]
-        return (found[0], found[1]) if all(each.answers for each in found) else None
+        return (both[0], both[1]) if all(each.answers for each in both) else None
 
 
 _Costs: TypeAlias = tuple[Sequence[float], Sequence[float]]
@@ -98,7 +98,7 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
             fix="Gather runs in which the same backends answered the same cases, on the same hardware.",
         )
     smoke = any(SMOKE in run.facts.labels for run in (*before, *after))
-    drafts += [_of_all(each, smoke=smoke) for each in measured]
+    drafts += [_of_all(case, smoke=smoke) for case in measured]
     unlike = [] if smoke else list(_unlike_others(measured, gate.margin, level))
     rows = in_order((*judge_rows(drafts, gate), *unlike))
     changed = changes.compare_environments(before, after, pairs)
@@ -157,9 +157,9 @@ def _without_costs(
     node: _Node, case: Case, before: CaseResults, after: CaseResults
 ) -> tuple[Verdict | None, Outcome, str]:
     """Return why a node's costs in a case cannot be compared; no verdict where they can."""
-    found = answers.verdict_without_costs(before, after)
-    if found is not None:
-        return found
+    without = answers.verdict_without_costs(before, after)
+    if without is not None:
+        return without
     reason = answers.different_digests(before.answers, after.answers)
     if case.timed:
         reason = reason or answers.different_timed_region(node.old, node.new)
@@ -181,25 +181,25 @@ def _of_all(measured: _Measured, *, smoke: bool) -> Draft:
 
 def _unlike_others(measured: Sequence[_Measured], margin: float, level: float) -> Iterator[Row]:
     """Yield the nodes that changed unlike the others, with how much more they changed, case by case."""
-    measured = [each for each in measured if len(each.costs) > FEWEST_PEERS]
+    measured = [case for case in measured if len(case.costs) > FEWEST_PEERS]
     if not measured:
         return
-    names = list(dict.fromkeys(name for each in measured for name in each.costs))
+    names = list(dict.fromkeys(name for case in measured for name in case.costs))
     logs = _ratios_of_runs(measured, names)
     levels = outliers.compare_levels(outliers.Costs(logs, np.full((*logs.shape[:2], 1, logs.shape[2]), np.nan)))
     calls = outliers.call(levels, level / max(levels.tests, 1), margin=margin)
     for node, number in np.argwhere(calls.slow | calls.fast).tolist():
-        each = measured[number]
+        case = measured[number]
         away, reach = float(levels.deviation[node, number]), float(calls.half_width[node, number])
         slow = bool(calls.slow[node, number])
-        verdict = of_metric(verdicts.Verdict.SLOWER if slow else verdicts.Verdict.FASTER, each.case.scenario)
+        verdict = of_metric(verdicts.Verdict.SLOWER if slow else verdicts.Verdict.FASTER, case.case.scenario)
         reason = "against how the other nodes changed"
         yield msgspec.structs.replace(
-            _row(each.case, each.arms, verdict, "worse" if slow else "aside", reason, node=names[node]),
+            _row(case.case, case.arms, verdict, "worse" if slow else "aside", reason, node=names[node]),
             ratio=Estimate(*(math.exp(bound) for bound in (away, away - reach, away + reach))),
             confidence=1 - level,
-            old_replicates=len(each.costs[names[node]][0]),
-            new_replicates=len(each.costs[names[node]][1]),
+            old_replicates=len(case.costs[names[node]][0]),
+            new_replicates=len(case.costs[names[node]][1]),
         )
 
 
@@ -208,13 +208,13 @@ def _ratios_of_runs(measured: Sequence[_Measured], names: Sequence[str]) -> Floa
 
     Which run stands beside which does not matter: the runs of a node scatter independently.
     """
-    most = max(min(map(len, costs)) for each in measured for costs in each.costs.values())
-    found = np.full((len(names), most, len(measured)), np.nan)
-    for number, each in enumerate(measured):
+    most = max(min(map(len, costs)) for case in measured for costs in case.costs.values())
+    ratios = np.full((len(names), most, len(measured)), np.nan)
+    for number, case in enumerate(measured):
         for node, name in enumerate(names):
-            for run, (old, new) in enumerate(zip(*each.costs.get(name, ((), ())), strict=False)):
-                found[node, run, number] = math.log(new) - math.log(old)
-    return found
+            for run, (old, new) in enumerate(zip(*case.costs.get(name, ((), ())), strict=False)):
+                ratios[node, run, number] = math.log(new) - math.log(old)
+    return ratios
 
 
 def _row(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str, *, node: str = "") -> Row:

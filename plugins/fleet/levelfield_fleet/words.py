@@ -60,7 +60,7 @@ def reason(
     otherwise: str = "",
 ) -> str:
     """Say in a phrase why a node has its verdict."""
-    found = [cell for cell in cells if cell.verdict is verdict]
+    with_it = [cell for cell in cells if cell.verdict is verdict]
     match verdict:
         case NodeVerdict.WRONG:
             one = wrong[0]
@@ -70,13 +70,13 @@ def reason(
             return f"{_fact(differences[0])}{_more(len(differences), 'fact')}"
         case NodeVerdict.SLOW | NodeVerdict.FAST:
             also = f"; {_fact(differences[0])}{_more(len(differences), 'fact')}" if differences else ""
-            return f"{_most(found)}{_canary(cells, found)}{also}"
+            return f"{_most(with_it)}{_canary(cells, with_it)}{also}"
         case NodeVerdict.FINE:
             return ""
         case _:
             if otherwise and verdict is NodeVerdict.UNDECIDED:
                 return otherwise
-            return f"{found[0].result}: {found[0].reason}{_more(len(found), 'result')}"
+            return f"{with_it[0].result}: {with_it[0].reason}{_more(len(with_it), 'result')}"
 
 
 def _fact(one: Difference) -> str:
@@ -84,17 +84,17 @@ def _fact(one: Difference) -> str:
     return f"{name} is {value}, and {majority} on {units.percent(one.share)} of its peers"
 
 
-def _most(found: Sequence[Cell]) -> str:
-    most = max(found, key=lambda cell: abs(cell.ratio.value - 1) if cell.ratio is not None else 0.0)
-    return f"in {units.plural(len(found), 'result')}, most of all {most.result}: {most.reason}"
+def _most(cells: Sequence[Cell]) -> str:
+    most = max(cells, key=lambda cell: abs(cell.ratio.value - 1) if cell.ratio is not None else 0.0)
+    return f"in {units.plural(len(cells), 'result')}, most of all {most.result}: {most.reason}"
 
 
-def _canary(cells: Sequence[Cell], found: Sequence[Cell]) -> str:
+def _canary(cells: Sequence[Cell], with_it: Sequence[Cell]) -> str:
     """Say whether the node as a whole is so, by its canary."""
     of_canary = next((cell for cell in cells if cell.result == CANARY), None)
-    if of_canary is None or found == [of_canary]:
+    if of_canary is None or with_it == [of_canary]:
         return ""
-    return "; so is its canary" if of_canary in found else "; its canary is not"
+    return "; so is its canary" if of_canary in with_it else "; its canary is not"
 
 
 def _more(count: int, what: str) -> str:
@@ -144,13 +144,13 @@ def _finds(group: Group) -> Iterator[str]:
         )
 
 
-def _on_answers(found: quorum.Verdicts) -> Iterator[str]:
-    if found.agreed:
-        yield f"Most peers agree to the last bit in {units.plural(found.agreed, 'answer')}."
-    if found.open:
-        such = phrases.clean(found.open[0])
+def _on_answers(answers: quorum.Verdicts) -> Iterator[str]:
+    if answers.agreed:
+        yield f"Most peers agree to the last bit in {units.plural(answers.agreed, 'answer')}."
+    if answers.open:
+        such = phrases.clean(answers.open[0])
         yield (
-            f"There is no majority for {units.plural(len(found.open), 'answer')}, such as {such}: nobody is named. "
+            f"There is no majority for {units.plural(len(answers.open), 'answer')}, such as {such}: nobody is named. "
             "Kernels that add in another order each time make answers so."
         )
 

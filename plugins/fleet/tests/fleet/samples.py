@@ -1,6 +1,5 @@
 """Verdicts on fleets that every format is tested with, and folders of records."""
 
-import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,16 @@ from typing import Any
 import msgspec
 
 from levelfield.analysis.types import Estimate
-from levelfield.compare.types import Outcome, RunFacts
+from levelfield.compare.types import RunFacts
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
 from levelfield.scenarios import ScenarioName
 from levelfield_fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
+from levelfield_fleet.words import OUTCOMES
 from tests.compare.runs import run
 from tests.report.hostile import PAYLOAD
 
 SCENARIOS: tuple[ScenarioName, ...] = ("latency", "throughput", "memory", "cold-start")
-OUTCOMES: dict[NodeVerdict, Outcome] = {
-    NodeVerdict.WRONG: "worse",
-    NodeVerdict.FAILED: "worse",
-    NodeVerdict.SLOW: "worse",
-    NodeVerdict.NOISY: "undecided",
-    NodeVerdict.DIFFERENT: "undecided",
-    NodeVerdict.FAST: "aside",
-    NodeVerdict.UNDECIDED: "undecided",
-    NodeVerdict.FINE: "fine",
-}
 DRIVER = Difference("gpu", "driver", "580.95", "570.12", 0.875)
 
 
@@ -130,8 +120,3 @@ def fill(folder: Path, nodes: int, runs: int = 1, *, first: int = 1, **options: 
             own = folder / name if runs == 1 else folder / name / f"run-{index}"
             place(small(f"{name}-{index}", 100 * number + index + first, **options), own)
     return folder
-
-
-def copy(source: Path, target: Path) -> None:
-    """Copy a folder of a run."""
-    shutil.copytree(source, target)

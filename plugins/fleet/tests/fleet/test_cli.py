@@ -80,12 +80,6 @@ def test_what_cannot_be_judged_is_one_sentence(folder: Path, typed: tuple[str, .
     one_clear_sentence(commands.call("fleet", *typed, folder=folder), says)
 
 
-def test_the_ending_of_a_file_is_checked_before_anything_is_read(tmp_path: Path) -> None:
-    command = commands.call("fleet", "gather", "nowhere", "--output", "verdict.pdf", folder=tmp_path)
-    assert command.code == 2
-    assert ".prom" in command.err
-
-
 def options(*typed: str) -> Options:
     """What `levelfield bench` makes of these words."""
     context = cli.commands["bench"].make_context("bench", list(typed))
@@ -117,10 +111,6 @@ def options(*typed: str) -> Options:
 def test_a_node_is_given_words_that_mean_the_same(typed: tuple[str, ...]) -> None:
     asked = options("--launcher", "docker", *typed)
     assert options(*words(asked, "docker")) == asked
-
-
-def test_the_launcher_is_named_on_every_node() -> None:
-    assert options(*words(options(), "venv")).launcher == "venv"
 
 
 @pytest.mark.parametrize(

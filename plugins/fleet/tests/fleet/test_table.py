@@ -66,11 +66,6 @@ def test_an_answer_that_is_not_equal_has_no_cost_and_its_reason() -> None:
     assert (entry.answers, entry.failed) == ((), "")
 
 
-def test_what_no_node_has_is_no_result() -> None:
-    nodes: Nodes = {name: [_relabelled("absent", "no bf16")(run) for run in runs] for name, runs in fleet(3).items()}
-    assert JAX not in [result.id for result in _table(nodes).results]
-
-
 def test_another_question_is_set_aside_with_its_first_difference() -> None:
     def other(one: Reduced) -> Reduced:
         return msgspec.structs.replace(one, timed_region="all of it", launcher="venv")

@@ -1,6 +1,5 @@
 """A command ends with whoever waits for it, however that one ends."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from levelfield_fleet.run import guard
-from tests.commands import IMPORTS, eventually
+from tests.commands import eventually
 from tests.launchers.scripts import gone
 
 SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(str(os.getpid())); time.sleep(600)"
@@ -29,41 +28,12 @@ def start(source: str, folder: Path, *, grace_s: float = 5.0, limit_s: float | N
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": IMPORTS},
     )
 
 
 def pid_of(file: Path) -> int:
     assert eventually(lambda: file.is_file() and file.read_text().isdigit())
     return int(file.read_text())
-
-
-def test_a_command_that_ends_by_itself(tmp_path: Path) -> None:
-    process = start("raise SystemExit(7)", tmp_path)
-    assert process.stdout is not None
-    assert process.stdout.read().strip() == "Ending(code=7, why='ended')"
-    process.communicate()
-
-
-def test_its_own_end_of_stdin_ends_it(tmp_path: Path) -> None:
-    process = start(SLEEPER, tmp_path)
-    pid = pid_of(tmp_path / "pid")
-    assert process.communicate()[0].strip() == f"Ending(code={-signal.SIGTERM}, why='abandoned')"
-    assert gone(pid)
-
-
-def test_what_ignores_a_request_to_end_is_killed(tmp_path: Path) -> None:
-    process = start(STUBBORN, tmp_path, grace_s=0.3)
-    pid = pid_of(tmp_path / "pid")
-    assert process.communicate()[0].strip() == f"Ending(code={-signal.SIGKILL}, why='abandoned')"
-    assert gone(pid)
-
-
-def test_a_time_limit(tmp_path: Path) -> None:
-    process = start(SLEEPER, tmp_path, limit_s=1.0)
-    assert process.stdout is not None
-    assert "why='too long'" in process.stdout.read()
-    process.communicate()
 
 
 def test_what_the_command_started_ends_too(tmp_path: Path) -> None:
@@ -84,5 +54,24 @@ def test_a_guard_that_is_killed_takes_the_command_with_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize("code", [0, 3])
 def test_as_a_command_it_exits_as_its_command_does(code: int) -> None:
     words = [sys.executable, "-m", guard.__name__, sys.executable, "-c", f"raise SystemExit({code})"]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": IMPORTS}, check=False)
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    ("source", "limit_s", "code", "why"),
+    [
+        ("raise SystemExit(7)", None, 7, "ended"),
+        (SLEEPER, None, -signal.SIGTERM, "abandoned"),
+        (STUBBORN, None, -signal.SIGKILL, "abandoned"),
+        (SLEEPER, 1.0, -signal.SIGTERM, "too long"),
+    ],
+)
+def test_how_a_command_ends(tmp_path: Path, source: str, limit_s: float | None, code: int, why: str) -> None:
+    process = start(source, tmp_path, grace_s=0.3 if source is STUBBORN else 5.0, limit_s=limit_s)
+    assert process.stdout is not None
+    pid = pid_of(tmp_path / "pid") if why == "abandoned" else None
+    said = process.communicate()[0] if why == "abandoned" else process.stdout.read()
+    assert said.strip() == f"Ending(code={code}, why={why!r})"
+    assert pid is None or gone(pid)
+    process.communicate()

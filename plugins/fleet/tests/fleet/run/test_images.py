@@ -2,12 +2,11 @@
 
 import pytest
 
-from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
 from levelfield.images.recipe import recipe
 from levelfield.images.wheels import silent
 from levelfield.record.schema import Image
-from levelfield_fleet.run.images import Expected, difference, expected, name_of
+from levelfield_fleet.run.images import Expected, difference, expected
 
 
 def test_a_virtual_environment_is_its_lock() -> None:
@@ -21,16 +20,6 @@ def test_an_image_without_an_engine_here_is_its_tag(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere.sock")
     found = expected(["canary"], "docker", "debian", silent)
     assert found == {"canary cpu": Expected(catalogue.lock("canary").sha256, recipe("canary").tag)}
-
-
-def test_an_unknown_image_is_an_error() -> None:
-    with pytest.raises(LevelfieldError, match="There is no image called"):
-        expected(["onnxrutnime"], "venv", "debian", silent)
-
-
-def test_names_are_those_of_records() -> None:
-    assert name_of("torch@2.12.0+cu13") == "torch cu13@2.12.0"
-    assert name_of("canary") == "canary cpu"
 
 
 def test_installed_packages_have_nothing_to_compare() -> None:

@@ -28,20 +28,6 @@ def test_a_fleet_is_made_once(tmp_path: Path) -> None:
     assert "--resume night" in caught.value.fix
 
 
-@pytest.mark.parametrize("name", ["", "../up", "a b", "x" * 65])
-def test_a_name_that_is_no_folder_s_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(LevelfieldError, match="A fleet cannot be called"):
-        journal.create(begun(name=name), tmp_path / "reports")
-    assert not (tmp_path / "reports").exists()
-
-
-def test_an_unknown_name_makes_nothing(tmp_path: Path) -> None:
-    journal.create(begun(), tmp_path)
-    with pytest.raises(LevelfieldError, match="There is no fleet called 'nihgt'") as caught:
-        load("nihgt", tmp_path)
-    assert "'night'" in caught.value.fix
-
-
 def test_a_newer_journal_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, [begun()])
     path.write_bytes(path.read_bytes().replace(f'"format":{FORMAT}'.encode(), b'"format":99,"later":[1]', 1))

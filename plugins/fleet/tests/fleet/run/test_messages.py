@@ -21,14 +21,10 @@ REPLIES: list[Surveyed | Measured | Failed] = [
 ]
 
 
-@pytest.mark.parametrize("request_", REQUESTS)
-def test_a_request_comes_back_as_it_was(request_: Survey | Measure) -> None:
-    assert messages.request_of(messages.encode(request_)) == request_
-
-
-@pytest.mark.parametrize("reply", REPLIES)
-def test_a_reply_comes_back_as_it_was(reply: Surveyed | Measured | Failed) -> None:
-    assert messages.reply_of(messages.encode(reply)) == reply
+@pytest.mark.parametrize("message", [*REQUESTS, *REPLIES])
+def test_a_message_comes_back_as_it_was(message: messages.Request | messages.Reply) -> None:
+    read = messages.request_of if message in REQUESTS else messages.reply_of
+    assert read(messages.encode(message)) == message
 
 
 @pytest.mark.parametrize(

@@ -60,47 +60,11 @@ def test_a_file_that_is_too_long_is_refused(fleet: Path, name: str) -> None:
     assert nothing_was_written(fleet)
 
 
-def test_no_record_is_no_run(fleet: Path) -> None:
-    with pytest.raises(LevelfieldError, match="sent no record"):
-        keep(Measured("run-1", {}), asked(), fleet, ())
-
-
 @pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b'{"schema": 99}', b"\xff\xfe", b"null"])
 def test_what_is_no_record_is_refused(fleet: Path, content: bytes) -> None:
     with pytest.raises(LevelfieldError):
         keep(Measured("run-1", {files.NAME: content}), asked(), fleet, ())
     assert nothing_was_written(fleet)
-
-
-def test_the_record_of_another_run_is_refused(fleet: Path) -> None:
-    run = record()
-    with pytest.raises(LevelfieldError, match="was sent"):
-        keep(Measured("run-1", measured(run).files), asked(), fleet, ())
-    with pytest.raises(LevelfieldError, match="another seed"):
-        keep(measured(run), asked(seed=1), fleet, ())
-    with pytest.raises(LevelfieldError, match="which another node sent"):
-        keep(measured(run), asked(), fleet, {run.id})
-    with pytest.raises(LevelfieldError, match="the launcher docker, not venv"):
-        keep(measured(run), asked(launcher="venv"), fleet, ())
-    assert nothing_was_written(fleet)
-
-
-def test_a_run_that_did_not_end_is_none(fleet: Path) -> None:
-    with pytest.raises(LevelfieldError, match="did not end"):
-        keep(measured(record(finished=None)), asked(), fleet, ())
-
-
-def test_a_host_s_name_comes_only_where_it_was_asked_for(fleet: Path) -> None:
-    run = record()
-    named = msgspec.structs.replace(run, machine={**run.machine, "identity": {"host": "db-17"}})
-    with pytest.raises(LevelfieldError, match="names its host"):
-        keep(measured(named), asked(), fleet, ())
-    keep(measured(named), asked(identify=True), fleet, ())
-
-
-def test_another_levelfield_is_refused_for_good(fleet: Path) -> None:
-    with pytest.raises(RefusedError, match="another Levelfield"):
-        keep(measured(record()), asked(tool_sha256="0" * 64), fleet, ())
 
 
 @pytest.mark.parametrize(
@@ -141,3 +105,32 @@ def test_a_page_is_kept_where_it_is_ours_and_left_out_where_it_is_not(fleet: Pat
     assert "was left out" in kept.notes[0]
     for junk in (b"<html>", b"\xff"):
         assert keep(measured(run, **{REPORT: junk}), asked(node="node-03"), fleet, ()).notes
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted", "says"),
+    [
+        ({}, {"seed": 1}, "another seed"),
+        ({}, {"launcher": "venv"}, "the launcher docker, not venv"),
+        ({}, {"tool_sha256": "0" * 64}, "another Levelfield"),
+        ({"finished": None}, {}, "did not end"),
+        ({"machine": {"identity": {"host": "db-17"}}}, {}, "names its host"),
+    ],
+)
+def test_what_was_not_asked_for_is_refused(
+    fleet: Path, changes: dict[str, object], wanted: dict[str, object], says: str
+) -> None:
+    with pytest.raises(RefusedError if "tool_sha256" in wanted else LevelfieldError, match=says):
+        keep(measured(record(**changes)), asked(**wanted), fleet, ())
+    assert nothing_was_written(fleet)
+
+
+def test_the_record_of_another_run_and_no_record_are_refused(fleet: Path) -> None:
+    run = record()
+    with pytest.raises(LevelfieldError, match="sent no record"):
+        keep(Measured("run-1", {}), asked(), fleet, ())
+    with pytest.raises(LevelfieldError, match="was sent"):
+        keep(Measured("run-1", measured(run).files), asked(), fleet, ())
+    with pytest.raises(LevelfieldError, match="which another node sent"):
+        keep(measured(run), asked(), fleet, {run.id})
+    assert nothing_was_written(fleet)

@@ -94,19 +94,7 @@ class Scatter(msgspec.Struct, frozen=True):
 
 
 def tally(setting: Setting, fleets: int, seed: int, *, level: float = LEVEL, margin: float = MARGIN) -> Tally:
-    """Simulate fleets and count what their nodes are called.
-
-    Parameters
-    ----------
-    setting : Setting
-        Of all of them.
-    fleets : int
-        How many.
-    seed : int
-        Of the draws.
-    level, margin : float
-        As `statistics.outliers.judge` takes them.
-    """
+    """Simulate fleets and count what their nodes are called."""
     flagged, odd, found = (
         np.concatenate(each) for each in zip(*_counted(setting, fleets, seed, level, margin), strict=True)
     )
@@ -148,21 +136,9 @@ def _in_any(called: Bools) -> Bools:
 
 
 def draw(rng: np.random.Generator, groups: int, setting: Setting) -> Floats:
-    """Return costs of simulated groups of nodes.
+    """Return costs of simulated groups, shape (nodes, runs, groups * cases), log scale.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of random numbers.
-    groups : int
-        How many.
-    setting : Setting
-        What they are.
-
-    Returns
-    -------
-    ndarray, shape (nodes, runs, groups * cases), log scale
-        Without the canary where levels are relative to it.
+    Without the canary, where levels are relative to it.
     """
     nodes, runs, cases = setting.nodes, setting.runs, setting.cases
 
@@ -186,36 +162,14 @@ def costs(runs: Floats) -> Costs:
 
 
 def values(rng: np.random.Generator, noise: Noise, *shape: int) -> Floats:
-    """Return values with variance 1.
-
-    Parameters
-    ----------
-    rng : Generator
-        Source of random numbers.
-    noise : Noise
-        Distribution.
-    *shape : int
-        Of the array.
-    """
+    """Return values with variance 1."""
     return rng.standard_normal(shape) if noise is Noise.NORMAL else rng.standard_t(3, shape) / math.sqrt(3)
 
 
 def scatter(
     nodes: int, cases: int, runs: int, launches: int, noise: Noise, fleets: int, seed: int, *, level: float = LEVEL
 ) -> Scatter:
-    """Simulate fleets whose nodes scatter alike, and count those in which any is called noisy.
-
-    Parameters
-    ----------
-    nodes, cases, runs, launches : int
-        Of each fleet.
-    noise : Noise
-        Distribution of launches.
-    fleets, seed : int
-        How many fleets, and the seed of the draws.
-    level : float
-        As `statistics.outliers.judge` takes it.
-    """
+    """Simulate fleets whose nodes scatter alike, and count those in which any is called noisy."""
     rng = np.random.default_rng(seed)
     each = NOISE_SHARE * level / (2 * nodes * cases)  # as many tests of runs as of launches
     at_once = max(_VALUES // (nodes * runs * launches * cases), 1)

@@ -64,15 +64,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def draw(rng: np.random.Generator, peers: int, number: int) -> Shapes:
-    """Draw shapes of normal values.
-
-    Parameters
-    ----------
-    rng : Generator
-        Source of random numbers.
-    peers, number : int
-        Values of each shape, and how many shapes.
-    """
+    """Draw shapes of normal values."""
     first, second = np.triu_indices(peers, 1)
     centres, spreads = [], []
     at_once = max(_VALUES // first.size, 1)
@@ -87,15 +79,7 @@ def draw(rng: np.random.Generator, peers: int, number: int) -> Shapes:
 
 
 def fit(shapes: Shapes, levels: Sequence[float] = FITTED) -> Fit:
-    """Return the distribution whose tails are those of the distances, at two levels.
-
-    Parameters
-    ----------
-    shapes : Shapes
-        Of so many peers.
-    levels : sequence of float
-        Two, one-sided.
-    """
+    """Return the distribution whose tails are those of the distances, at two levels."""
     near, far = (shapes.limit(level) for level in levels)
 
     def excess(log_freedom: float) -> float:
@@ -107,15 +91,7 @@ def fit(shapes: Shapes, levels: Sequence[float] = FITTED) -> Fit:
 
 
 def checks(shapes: Shapes, levels: Sequence[float]) -> list[Check]:
-    """Compare limits with simulated tails.
-
-    Parameters
-    ----------
-    shapes : Shapes
-        Of so many peers.
-    levels : sequence of float
-        One-sided.
-    """
+    """Compare limits with simulated tails."""
     found = []
     for level in levels:
         limit = tails.critical(level, peers=shapes.peers, runs=1, share=0)
