@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from levelfield.record.schema import Absent
+from levelfield.record.schema import Absent, LoadGenTest
 from levelfield.safety.tool_output import LARGEST, refused, text
 
 TOOL: Final = "MLPerf LoadGen"
@@ -44,20 +44,10 @@ class Result(msgspec.Struct, frozen=True):
 
     scenario: str
     version: str
-    valid: bool
-    why_invalid: str
-    """In words; empty where it is valid."""
-    queries: int
-    samples: int
-    percentiles_ns: dict[str, int]
-    """By LoadGen's own names, such as `90.00`; of queries. Empty in Offline."""
-    per_second: float | Absent
-    """Samples answered in a second."""
-    scheduled_per_second: float | Absent
-    late: int | Absent
-    """Queries over the latency target (Server)."""
     target_latency_ns: int | None
     """Of Server."""
+    test: LoadGenTest
+    """As it is recorded, but for what the log does not say."""
 
 
 _lines = msgspec.json.Decoder(_Line)
@@ -82,11 +72,10 @@ def values(content: str) -> dict[str, Value]:
     return found
 
 
-def parse(content: str) -> Result:
-    """Read a detail log.
+def parse(content: str, elapsed_ns: int = 0) -> Result:
+    """Read the detail log of one test, which took `elapsed_ns`.
 
-    `content`: the log of one test. Raises LevelfieldError: it is no such log, is cut off before the result, or is of a
-    test for accuracy.
+    Raises LevelfieldError: it is no such log, is cut off before the result, or is of a test for accuracy.
     """
     said = values(content)
     scenario, mode, validity = (
@@ -104,15 +93,18 @@ def parse(content: str) -> Result:
     return Result(
         scenario=scenario,
         version=text(str(said.get("loadgen_version", ""))),
-        valid=validity == "VALID",
-        why_invalid="" if validity == "VALID" else _why(said),
-        queries=queries,
-        samples=queries * (_count(said, "generated_samples_per_query") or 1),
-        percentiles_ns={} if scenario == "Offline" else _percentiles(said, scenario),
-        per_second=_per_second(said, scenario),
-        scheduled_per_second=_rate(said, "result_scheduled_samples_per_sec"),
-        late=_late(said) if server else Absent("only Server has a latency target"),
         target_latency_ns=_count(said, "effective_target_latency_ns") if server else None,
+        test=LoadGenTest(
+            valid=validity == "VALID",
+            why_invalid="" if validity == "VALID" else _why(said),
+            queries=queries,
+            samples=queries * (_count(said, "generated_samples_per_query") or 1),
+            percentiles_ns={} if scenario == "Offline" else _percentiles(said, scenario),
+            per_second=_per_second(said, scenario),
+            elapsed_ns=elapsed_ns,
+            scheduled_per_second=_rate(said, "result_scheduled_samples_per_sec"),
+            late=_late(said) if server else Absent("only Server has a latency target"),
+        ),
     )
 
 

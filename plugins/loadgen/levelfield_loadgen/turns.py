@@ -110,44 +110,30 @@ def tests(
     """
     case, pace = block.case, pace_of(profile, settings, block, planned)
     outcomes = bring_up(resources, case, arms, launch_measured=False, running=running, seed=seed)
+    values: dict[str, float] = {}
     with ended_on_error(outcomes):
         rotate(resources, case, outcomes)
         by_arm = {outcome.arm.id: outcome for outcome in outcomes}
         for number, arm in enumerate(shuffled(arms, seed), start=1):
             outcome = by_arm[arm.id]
-            _turn(folder, resources, outcome, pace, signals, outcomes)
-            if index and outcome.launch.loadgen is not None:
-                driven = msgspec.structs.replace(outcome.launch.loadgen, detail="")
-                outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=driven)
-            listener.progress(f"LoadGen tested {arm.id} ({number} of {len(outcomes)})", _values(outcomes))
+            if outcome.worker is not None:
+                pids = {other.arm.id: other.worker.pid for other in outcomes if other.worker and other.worker.pid}
+                wait_until_idle(pids)
+                before = signals.snapshot(pids)
+                launch = _Turn(f"{paths_of(resources, outcome).artifacts}/{folder}", outcome, pace).take()
+                if launch is not None:
+                    noise = difference(before, signals.snapshot(pids), arm.id)
+                    launch = msgspec.structs.replace(
+                        launch,
+                        noise=noise,
+                        disturbed=reasons([noise], len(signals.cpus)),
+                        detail=launch.detail if not index else "",
+                    )
+                    outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=launch)
+                    if (value := analysis.value_ns(launch)) is not None:
+                        values[arm.id] = value
+            listener.progress(f"LoadGen tested {arm.id} ({number} of {len(outcomes)})", values)
     return outcomes
-
-
-def _values(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    tested = {each.arm.id: each.launch.loadgen for each in outcomes if each.launch.loadgen is not None}
-    return {arm: value for arm, launch in tested.items() if (value := analysis.value_ns(launch)) is not None}
-
-
-def _turn(
-    folder: str,
-    resources: RunResources,
-    outcome: Outcome,
-    pace: Pace,
-    signals: Signals,
-    outcomes: Sequence[Outcome],
-) -> None:
-    pids = {each.arm.id: each.worker.pid or 0 for each in outcomes if each.worker is not None}
-    pids = {arm: pid for arm, pid in pids.items() if pid}
-    if outcome.worker is None:
-        return
-    wait_until_idle(pids)
-    before = signals.snapshot(pids)
-    launch = _Turn(f"{paths_of(resources, outcome).artifacts}/{folder}", outcome, pace).take()
-    if launch is None:
-        return
-    noise = difference(before, signals.snapshot(pids), outcome.arm.id)
-    launch = msgspec.structs.replace(launch, noise=noise, disturbed=reasons([noise], len(signals.cpus)))
-    outcome.launch = msgspec.structs.replace(outcome.launch, loadgen=launch)
 
 
 class _Answer(msgspec.Struct):
@@ -260,7 +246,7 @@ class _Turn:
         driven = self._worker.ask(Drive(self._inside, request), Driven, SLACK_S + 10 * expected_s)
         try:
             answer = msgspec.convert(driven.answer, _Answer)
-            result = detail_log.parse(answer.detail)
+            result = detail_log.parse(answer.detail, driven.elapsed_ns)
         except msgspec.ValidationError as error:
             raise WorkerError("protocol", f"What LoadGen's driver answers has another form: {error}.") from error
         except LevelfieldError as error:
@@ -274,17 +260,9 @@ class _Turn:
         # The worker adds this one: as many samples as it was given inputs.
         self._settings = given | {SAMPLES: self._outcome.launch.timed_inputs * self._case.batch}
         self._tests.append(
-            LoadGenTest(
-                valid=result.valid,
-                why_invalid=result.why_invalid,
-                queries=result.queries,
-                samples=result.samples,
-                percentiles_ns=result.percentiles_ns,
-                per_second=result.per_second,
-                elapsed_ns=driven.elapsed_ns,
+            msgspec.structs.replace(
+                result.test,
                 offered_per_second=settings.get("server_target_qps"),
-                scheduled_per_second=result.scheduled_per_second,
-                late=result.late,
                 not_served=answer.not_served,
                 summary=answer.summary[:LOADGEN_SUMMARY_CHARS],
             )

@@ -1,4 +1,4 @@
-"""LoadGen's detail log, of real tests: what it found, and why it says INVALID."""
+"""LoadGen's detail log, of real tests: what it result, and why it says INVALID."""
 
 from pathlib import Path
 
@@ -15,25 +15,25 @@ SERVER, MULTI, OFFLINE = (
 
 
 def test_server_has_a_target_and_counts_those_who_came_too_late() -> None:
-    found = detail_log.parse(SERVER)
-    assert (found.scenario, found.version, found.valid) == ("Server", "6.0.17 @ d6147c7eb7", True)
-    assert found.target_latency_ns == 15_000_000
-    assert (found.queries, found.samples, found.late) == (2068, 2068, 0)
-    assert found.percentiles_ns["99.00"] == 6_373_367
-    assert (found.per_second, found.scheduled_per_second) == (2066.24, 2066.6)
+    result = detail_log.parse(SERVER)
+    assert (result.scenario, result.version, result.test.valid) == ("Server", "6.0.17 @ d6147c7eb7", True)
+    assert result.target_latency_ns == 15_000_000
+    assert (result.test.queries, result.test.samples, result.test.late) == (2068, 2068, 0)
+    assert result.test.percentiles_ns["99.00"] == 6_373_367
+    assert (result.test.per_second, result.test.scheduled_per_second) == (2066.24, 2066.6)
 
 
 def test_a_percentile_of_multi_stream_is_that_of_whole_queries() -> None:
-    found = detail_log.parse(MULTI)
-    assert (found.queries, found.samples) == (662, 5296)
-    assert found.percentiles_ns["99.00"] == 6_776_362, "and not that of a sample, 6,128,626"
-    assert found.late == Absent("only Server has a latency target")
+    result = detail_log.parse(MULTI)
+    assert (result.test.queries, result.test.samples) == (662, 5296)
+    assert result.test.percentiles_ns["99.00"] == 6_776_362, "and not that of a sample, 6,128,626"
+    assert result.test.late == Absent("only Server has a latency target")
 
 
 def test_offline_is_one_query_and_has_a_rate() -> None:
-    found = detail_log.parse(OFFLINE)
-    assert (found.queries, found.samples, found.per_second) == (1, 9900, 4557.98)
-    assert not found.percentiles_ns, "all samples came in one query: how long one waited is no latency"
+    result = detail_log.parse(OFFLINE)
+    assert (result.test.queries, result.test.samples, result.test.per_second) == (1, 9900, 4557.98)
+    assert not result.test.percentiles_ns, "all samples came in one query: how long one waited is no latency"
 
 
 def test_invalid_is_explained_by_the_checks_that_failed() -> None:
@@ -42,9 +42,9 @@ def test_invalid_is_explained_by_the_checks_that_failed() -> None:
         .replace('"result_perf_constraints_met", "value": true', '"result_perf_constraints_met", "value": false')
         .replace('"early_stopping_met", "value": true', '"early_stopping_met", "value": false')
     )
-    found = detail_log.parse(spoiled)
-    assert not found.valid
-    assert found.why_invalid.startswith("the latency target was not held; there were too few queries")
+    result = detail_log.parse(spoiled)
+    assert not result.test.valid
+    assert result.test.why_invalid.startswith("the latency target was not held; there were too few queries")
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ def test_numbers_that_cannot_be_are_absent() -> None:
             f'"result_completed_samples_per_sec", "value": {value}',
         )
         assert spoiled != SERVER
-        assert isinstance(detail_log.parse(spoiled).per_second, Absent)
+        assert isinstance(detail_log.parse(spoiled).test.per_second, Absent)
     spoiled = SERVER.replace('"result_query_count", "value": 2068', f'"result_query_count", "value": {10**40}')
-    assert detail_log.parse(spoiled).queries == 0
+    assert detail_log.parse(spoiled).test.queries == 0

@@ -59,7 +59,7 @@ def test_single_stream_takes_one_sample_after_the_other() -> None:
         spin(0.0005)(inputs)
 
     answer, elapsed_ns = drive("SingleStream", step, single_stream_expected_latency_ns=5e5)
-    result = detail_log.parse(answer["detail"])
+    result = detail_log.parse(answer["detail"]).test
     assert result.valid, result.why_invalid
     assert set(seen) == {0.0, 1.0, 2.0}, "all samples were chosen"
     assert answer["answered"] == result.queries == len(seen) - 1, "one call came before the test"
@@ -78,7 +78,7 @@ def test_samples_of_a_large_query_are_put_into_whole_batches() -> None:
         rows.extend(float(row) for row in inputs["features"][:, 0])
 
     answer, _ = drive("Offline", step, BATCH, 4, min_query_count=10, offline_expected_qps=1.0)
-    samples = detail_log.parse(answer["detail"]).samples
+    samples = detail_log.parse(answer["detail"]).test.samples
     assert answer["answered"] == samples == 10, "two whole batches, and two samples of a third"
     assert len(rows) == 4 + 12, "one batch came before the test"
     assert set(rows) <= {0.0, 3.0, 6.0, 9.0, 100.0, 103.0, 106.0, 109.0}
@@ -90,14 +90,14 @@ def test_server_counts_whom_it_serves_late_and_whom_not_at_all() -> None:
         drive("Server", spin(seconds), give_up_ns=give_up_ns, **rate)[0]
         for seconds, give_up_ns in ((0.0001, 0), (0.01, 0), (0.01, 20_000_000))
     )
-    assert light["answered"] == detail_log.parse(light["detail"]).queries
+    assert light["answered"] == detail_log.parse(light["detail"]).test.queries
     assert light["not_served"] == 0
-    late = detail_log.parse(patient["detail"])
+    late = detail_log.parse(patient["detail"]).test
     assert isinstance(late.late, int)
     assert late.late > 0.5 * patient["answered"]
     assert not late.valid
     assert hasty["not_served"] > 0
-    assert hasty["answered"] + hasty["not_served"] == detail_log.parse(hasty["detail"]).queries
+    assert hasty["answered"] + hasty["not_served"] == detail_log.parse(hasty["detail"]).test.queries
 
 
 @pytest.mark.parametrize("scenario", ["SingleStream", "Server"])
