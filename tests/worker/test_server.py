@@ -10,6 +10,7 @@ import pytest
 
 from levelfield.worker.messages import (
     PROTOCOL,
+    CallPlugin,
     Converge,
     Export,
     Exported,
@@ -18,6 +19,7 @@ from levelfield.worker.messages import (
     Loaded,
     Measure,
     Measured,
+    PluginCalled,
     Probe,
     Probed,
     Profile,
@@ -258,3 +260,9 @@ def test_every_line_it_says_is_one_json_object(worker: Conversation) -> None:
     assert [json.loads(worker.stdout.readline())["type"] for _ in range(3)] == ["failed", "loaded", "verified"]
     worker.stdin.close()
     assert worker.stdout.read() == b""
+
+
+def test_a_function_of_a_plugin_answers(worker: Conversation) -> None:
+    reply = worker.ask(CallPlugin("msgspec.json", "decode", msgspec.Raw(b'{"a":[1]}')))
+    assert isinstance(reply, PluginCalled)
+    assert bytes(reply.answer) == b'{"a":[1]}'
