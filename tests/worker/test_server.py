@@ -10,12 +10,14 @@ import pytest
 from levelfield.record.measured import Absent
 from levelfield.worker.messages import (
     PROTOCOL,
+    CallPlugin,
     Converge,
     Failed,
     Load,
     Loaded,
     Measure,
     Measured,
+    PluginCalled,
     Probe,
     Probed,
     Profile,
@@ -245,3 +247,9 @@ def test_every_line_it_says_is_one_json_object(worker: Conversation) -> None:
     assert [json.loads(worker.stdout.readline())["type"] for _ in range(3)] == ["failed", "loaded", "verified"]
     worker.stdin.close()
     assert worker.stdout.read() == b""
+
+
+def test_a_function_of_a_plugin_answers(worker: Conversation) -> None:
+    reply = worker.ask(CallPlugin("msgspec.json", "decode", msgspec.Raw(b'{"a":[1]}')))
+    assert isinstance(reply, PluginCalled)
+    assert bytes(reply.answer) == b'{"a":[1]}'

@@ -63,7 +63,7 @@ class Preprocessor:
     def _tokenize(self, vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Pieces, ...]:
         request = Tokenize(vocabulary.content, vocabulary.lowercase, tuple(texts))
         reply = self._call(inside.tokenize.__name__, request, Tokenized)
-        numbers = vocabulary.content.count("\n") + 1
+        numbers = vocabulary.content.removesuffix("\n").count("\n") + 1
         for text, pieces in zip(texts, reply.pieces, strict=False):
             whole = len(pieces.ids) == len(pieces.starts) == len(pieces.ends)
             if not whole or max(pieces.ids, default=0) >= numbers or max(pieces.ends, default=0) > len(text):
@@ -76,7 +76,7 @@ class Preprocessor:
         call = CallPlugin(inside.__name__, function, msgspec.Raw(msgspec.json.encode(request)))
         try:
             reply = msgspec.json.decode(self._worker.ask(call, PluginCalled, TIMEOUT_S).answer, type=kind)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise WorkerError("protocol", f"The preprocessor gave an answer of another form: {error}.") from None
         self.versions |= reply.versions
         return reply

@@ -1,9 +1,17 @@
+"""What a network's outputs answer, and what a container may say that is no answer."""
+
+from typing import cast
+
+import msgspec
 import numpy as np
 import pytest
 
+from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.record.schema import DataSet
-from levelfield_datasets import answering, squad
+from levelfield.worker.messages import PluginCalled
+from levelfield_datasets import answering, bert, squad
 from levelfield_datasets.preparing import Judged
+from levelfield_datasets.preprocessor import Preprocessor
 
 
 def judged(metrics: tuple[str, ...], **fields: object) -> Judged:
@@ -49,3 +57,34 @@ def test_a_texts_answer_is_found_over_its_windows() -> None:
 def test_no_answer_is_read_from_nan() -> None:
     with pytest.raises(ValueError, match="NaN or infinity"):
         answering.judge(judged(("top-1",), labels=(0, 0, 0)), np.full((3, 2), np.nan, np.float32))
+
+
+class Says:
+    """A worker with one answer to everything."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = PluginCalled(msgspec.Raw(answer))
+
+    def ask(self, *_: object) -> PluginCalled:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        b"[]",
+        b'[{"ids":[0],"starts":[0],"ends":[]}]',
+        b'[{"ids":[2],"starts":[0],"ends":[1]}]',
+        b'[{"ids":[-1],"starts":[0],"ends":[1]}]',
+        b'[{"ids":[0],"starts":[0],"ends":[4]}]',
+        b'[{"ids":[0],"starts":[0],"ends":[1]},{"ids":[],"starts":[],"ends":[]}]',
+        b"[1e999]",
+        b"[" * 5000,
+    ],
+)
+def test_a_preprocessor_is_not_believed(pieces: bytes) -> None:
+    worker = cast("Worker", Says(b'{"versions":{},"pieces":' + pieces + b"}"))
+    with pytest.raises(WorkerError, match="The preprocessor"):
+        Preprocessor(worker).tokenize(bert.Vocabulary("a\nb\n", 0, 0, 0, lowercase=True), ["abc"])
+    with pytest.raises(WorkerError, match="The preprocessor"):
+        Preprocessor(worker).decode([b""])
