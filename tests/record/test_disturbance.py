@@ -1,8 +1,11 @@
 """Sentences of earlier versions become signals when they are read."""
 
+import doctest
+
 import msgspec
 import pytest
 
+from levelfield.record import disturbance
 from levelfield.record.disturbance import CLAUSES, Reason, in_words, sentence
 from levelfield.record.journal import RoundDone
 from levelfield.record.schema import Round
@@ -28,3 +31,7 @@ def test_what_no_version_wrote_is_refused(text: object) -> None:
 
 def test_a_signal_without_words_is_named() -> None:
     assert in_words("arithmetic", 1.5) == "arithmetic"
+
+
+def test_examples_in_docstrings_hold() -> None:
+    assert doctest.testmod(disturbance).failed == 0

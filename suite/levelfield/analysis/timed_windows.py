@@ -6,9 +6,10 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
-from levelfield.analysis import collect, disturbances, eligibility, estimates, machine, ranks
+from levelfield.analysis import collect, eligibility, estimates, machine, ranks
 from levelfield.analysis.launch_levels import States, by_state
 from levelfield.analysis.types import Control, Counts, Row, SlowStart, TimedBlock
+from levelfield.record.disturbance import summarise
 from levelfield.record.schema import Block
 from levelfield.statistics.stopping import DEFAULT_TARGET, decide
 from levelfield.statistics.student import EndedBy, fewest_launches
@@ -41,7 +42,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
         rounds_kept=len(kept),
         generations_kept=tuple(sorted(set(kept))),
-        disturbances=disturbances.summarise(round_.disturbed for round_ in rounds),
+        disturbances=summarise(round_.disturbed for round_ in rounds),
         controls=_controls(found, ended),
         states=machine.summarise(block, ranking["rows"], ranking["best"]),
         half_width=decide(found.compared.matrix, target=DEFAULT_TARGET).half_width

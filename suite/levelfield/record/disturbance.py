@@ -3,6 +3,7 @@
 Records of earlier versions hold the sentence alone; it becomes signals when such a record is read, and nowhere else.
 """
 
+import itertools
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -67,3 +68,19 @@ def in_words(signal: str, *values: float) -> str:
 def sentence(reasons: Iterable[Reason]) -> str:
     """Return the clauses of all reasons, in their order; empty where there are none."""
     return "; ".join(in_words(reason.signal, reason.value) for reason in reasons)
+
+
+def summarise(rounds: Iterable[Disturbed]) -> tuple[str, ...]:
+    """Return a clause for each signal, with the range of its values and in how many rounds it was.
+
+    Examples
+    --------
+    >>> summarise([(Reason("steal", 0.092),), (), (Reason("steal", 0.04), Reason("quota", 3))])
+    ('the hypervisor took 4.0–9.2% of the CPU time (2 rounds)', 'a CPU quota throttled processes 3 times')
+    """
+    values: dict[str, list[float]] = {}
+    for reason in itertools.chain.from_iterable(rounds):
+        values.setdefault(reason.signal, []).append(reason.value)
+    return tuple(
+        in_words(signal, *read) + (f" ({len(read)} rounds)" if len(read) > 1 else "") for signal, read in values.items()
+    )
