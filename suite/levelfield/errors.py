@@ -41,3 +41,8 @@ def _shortened(text: str) -> str:
 def printable(text: str) -> str:
     """Return a text whose control characters and marks of direction are replaced, so that a terminal only shows it."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

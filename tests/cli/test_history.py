@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from levelfield.history import folders, show
-from levelfield.history.queries import in_order, series
-from levelfield.history.trend import trend
+from levelfield.analysis import summaries as kept
+from levelfield.compare import trend_show
+from levelfield.compare.trend import find_trend, in_order, series
 from levelfield.record import files
+from tests.analysis.many import LATENCY, name, small_run, summaries, write_run, write_summaries
 from tests.commands import call, one_clear_sentence
-from tests.history.many import LATENCY, name, small_run, summaries, write_run, write_summaries
 
 
 @pytest.fixture(scope="module")
@@ -118,22 +118,22 @@ def test_texts_of_strangers_are_printed_as_they_stand(tmp_path: Path) -> None:
 
 def test_bars_and_sparklines() -> None:
     values = [1.0, 2.0, 3.0]
-    assert show.bar(3.0, values) == "█" * 12
-    assert show.bar(2.0, values) == "█" * 6
-    assert show.bar(1.0, values) == "▏"
-    assert show.bar(None, values) == ""
-    assert show.bar(1.0, [1.0]) == ""
-    assert show.sparkline(values) == "▁▅█"
-    assert show.sparkline([5.0, 5.0]) == "▄▄"
-    assert show.sparkline([]) == ""
+    assert trend_show.bar(3.0, values) == "█" * 12
+    assert trend_show.bar(2.0, values) == "█" * 6
+    assert trend_show.bar(1.0, values) == "▏"
+    assert trend_show.bar(None, values) == ""
+    assert trend_show.bar(1.0, [1.0]) == ""
+    assert trend_show.sparkline(values) == "▁▅█"
+    assert trend_show.sparkline([5.0, 5.0]) == "▄▄"
+    assert trend_show.sparkline([]) == ""
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_nothing_is_cut_off(year: Path, width: int) -> None:
-    (one,) = series(in_order(folders.read(year, print)[0]), [LATENCY], labelled=False)
+    (one,) = series(in_order(kept.read_all(year, print)[0]), [LATENCY], labelled=False)
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    judged = trend(one, margin=0.02)
-    show.print_parts(console, [*show.heading(one, judged), show.table(one, judged, last=30)])
+    judged = find_trend(one, margin=0.02)
+    trend_show.print_parts(console, [*trend_show.heading(one, judged), trend_show.table(one, judged, last=30)])
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert "…" not in text

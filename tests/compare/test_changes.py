@@ -2,7 +2,7 @@
 
 import msgspec
 
-from levelfield.compare import changes, notes, phrases
+from levelfield.compare import changes, comparison, phrases
 from levelfield.compare.sides import load
 from levelfield.compare.types import Change, ChangeGroup
 from levelfield.record.schema import Absent, Arm, Run
@@ -152,7 +152,7 @@ def test_what_a_record_lacks_was_not_recorded() -> None:
     assert (python.name, python.old, python.new) == ("Python", old.images[0].python, "not recorded")
     told_in_words = phrases.unrecorded(groups)
     assert told_in_words.startswith("Not recorded by every run: Processor and microcode: instruction set (not recorded")
-    assert notes.note_on_changes(groups) == (
+    assert comparison.note_on_changes(groups) == (
         "Nothing that is recorded about the environment changed between the sides. 3 facts were not recorded by every "
         "run."
     )

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from levelfield.analysis.summary import Answer, Reduced
 from levelfield.compare import order_in_time
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.effects import from_paired_runs, from_runs
-from levelfield.compare.reduction import Answer, Reduced
+from levelfield.compare.policy import change_policy, judge
 from levelfield.compare.types import Gate
-from levelfield.compare.verdicts import change_policy, judge
 from levelfield.run.bench import turns
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.verdicts import Verdict

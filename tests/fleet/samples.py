@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from levelfield.analysis.summary import RunFacts
 from levelfield.analysis.types import Estimate
-from levelfield.compare.types import Outcome, RunFacts
+from levelfield.compare.types import Outcome
 from levelfield.fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 from levelfield.record import files
 from levelfield.record.schema import Case, Run

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield.fleet.groups import by_hardware, differs_from
 from tests.fleet.fleets import fleet, with_hardware, with_node
 

@@ -3,11 +3,10 @@
 import msgspec
 import pytest
 
-from levelfield.compare.reduction import Answer, Reduced
+from levelfield.analysis.summary import CANARY, Answer, Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.fleet.judge import judge
 from levelfield.fleet.types import Cell, Fleet, Node, NodeVerdict
-from levelfield.history.summary import CANARY
 from levelfield.report.units import NBSP
 from tests.fleet.fleets import (
     Nodes,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield.fleet.groups import Peers, by_hardware
 from levelfield.fleet.quorum import verdicts
 from tests.fleet.fleets import Nodes, digest_of, fleet, flipped, with_digests, with_node

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from levelfield.analysis.summary import Reduced, reduce
 from levelfield.compare.formats import WRITERS
-from levelfield.compare.reduction import Reduced, reduce
 from levelfield.compare.types import Comparison, Gate, Movement, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.fleet.gather import Gathered

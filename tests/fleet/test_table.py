@@ -7,11 +7,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield.analysis.summary import CANARY, Reduced
 from levelfield.analysis.types import Standing
-from levelfield.compare.reduction import Reduced
 from levelfield.fleet.groups import by_hardware
 from levelfield.fleet.table import MOST_LAUNCHES, MOST_RUNS, Table, collect
-from levelfield.history.summary import CANARY
 from tests.fleet.fleets import Nodes, fleet, slowed, with_node
 
 JAX = "jax/mlp/latency/fp32/b1/t2/cpu"

@@ -2,10 +2,10 @@
 
 import pytest
 
+from levelfield.analysis.summary import CANARY
 from levelfield.analysis.types import Estimate
 from levelfield.fleet import words
 from levelfield.fleet.types import Cell, Difference, Node, NodeVerdict, WrongAnswer
-from levelfield.history.summary import CANARY
 from levelfield.report.units import NBSP
 
 

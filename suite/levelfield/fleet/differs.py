@@ -1,7 +1,7 @@
 """What a node has that most of its peers have not: software, firmware, settings, clocks, power limits, images.
 
 Facts of the hardware decide who is a peer and are the same within a group. Facts that are measured anew each time,
-and those that another fact says (`upgrade.rules`), are left out. A fact of which no value has a clear majority
+and those that another fact says (`compare.upgrade_rules`), are left out. A fact of which no value has a clear majority
 (an address, a serial number) names nobody.
 """
 
@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
+from levelfield.analysis.environment import NOT_RECORDED, Environment, recorded
+from levelfield.compare.upgrade_rules import RULES, rule
 from levelfield.fleet.groups import Peers
 from levelfield.fleet.types import Difference
-from levelfield.history.environment import NOT_RECORDED, Environment, recorded
-from levelfield.upgrade.rules import RULES, rule
 
 CLEAR = 0.8
 """Share of the peers that have one value, from which another value is a difference."""

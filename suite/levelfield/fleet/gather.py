@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.fleet import folders, reading
 from levelfield.fleet.folders import Place

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from levelfield.analysis.environment import machine_title
+from levelfield.analysis.summary import Reduced
 from levelfield.compare.changes import hardware_differences, is_known
-from levelfield.compare.reduction import Reduced
-from levelfield.history.environment import machine_title
 
 _PROCESSOR = "cpu model"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.fleet import cells as of_cells
 from levelfield.fleet import words

@@ -1,7 +1,7 @@
 """Read the records of a fleet: each is a stranger's, and one that is damaged or hostile costs only itself.
 
 A record of some megabytes takes a tenth of a second, nearly all of it to decode and check it, so that many are read in
-two processes. Only what a verdict needs of a record is kept (`compare.reduction`).
+two processes. Only what a verdict needs of a record is kept (`analysis.summary`).
 """
 
 import gc
@@ -13,8 +13,8 @@ from concurrent.futures.process import BrokenProcessPool
 
 import msgspec
 
+from levelfield.analysis.summary import Reduced
 from levelfield.compare import sides
-from levelfield.compare.reduction import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.fleet.folders import Place
 from levelfield.safety import untrusted

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from levelfield.analysis.summary import CANARY
 from levelfield.compare import phrases
 from levelfield.fleet import quorum
 from levelfield.fleet.groups import Peers, differs_from
 from levelfield.fleet.types import Cell, Difference, Group, Node, NodeVerdict, Outcome, WrongAnswer
-from levelfield.history.summary import CANARY
 from levelfield.report import sentences, units
 from levelfield.statistics.outliers import LEVEL, NOISE_SHARE
 from levelfield.statistics.peers import FEWEST_PEERS

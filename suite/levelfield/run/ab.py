@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Console
 
 from levelfield import analysis, plan
-from levelfield.compare.ab.comparison import LABEL, arms, compare_arms, undecided
+from levelfield.compare.ab import LABEL, arms, compare_arms, undecided
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError
 from levelfield.record import files, journal

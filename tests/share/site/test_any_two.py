@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.history import summary
-from levelfield.history.summary import Summary
+from levelfield.analysis import summary
+from levelfield.analysis.summary import Summary
 from levelfield.share.site import any_two
 from tests.share.site.shelves import made
 

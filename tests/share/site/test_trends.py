@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.history import summary
-from levelfield.history.summary import Summary
+from levelfield.analysis import summary
+from levelfield.analysis.summary import Summary
 from levelfield.record.schema import Run
 from levelfield.share.site import trends
+from tests.analysis.many import LATENCY, summaries
 from tests.compare.runs import with_machine
-from tests.history.many import LATENCY, summaries
 from tests.report.plain import plain
 from tests.share.site.shelves import made
 

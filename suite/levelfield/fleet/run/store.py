@@ -7,9 +7,8 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.fleet.run.events import FORMAT, Begun, Event
 from levelfield.fleet.run.state import State, fold
-from levelfield.record.append_only import AppendOnly
+from levelfield.record.append_only import AppendOnly, NamedJournals
 from levelfield.record.files import JOURNAL
-from levelfield.record.named_journals import NamedJournals
 
 MAX_BYTES = 64 << 20
 """Longest journal that is read: a node has some hundred bytes for each attempt."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from levelfield.history.summary import Summary
+from levelfield.analysis.summary import Summary
 
 MOST_ESTIMATES = 200_000
 """Estimates that the page holds, about 8 MB; runs beyond it are left out, the oldest first."""

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield.analysis.types import Analysis
-from levelfield.compare import sides
-from levelfield.compare.ab import comparison as ab
+from levelfield.compare import ab, sides
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.formats import html as comparison_page
 from levelfield.compare.types import Gate
