@@ -76,25 +76,12 @@ def test_a_machine_in_a_line() -> None:
     assert environment.machine_title({}) == "not asked, not asked cores, not asked"
 
 
-def test_facts_as_texts() -> None:
-    assert environment.text(True) == "yes"
-    assert environment.text(2) == "2"
-    assert environment.text(None) == "not asked"
-    assert environment.text(Absent("no sensor")) == "not known: no sensor"
-
-
 def test_only_what_can_explain_an_arm_concerns_it() -> None:
     def concerns(group: str) -> bool:
         return environment.concerns(group, arm="torch-compile", image="image torch")
 
     assert all(map(concerns, ("kernel", "tool", "inputs", "image torch", "arm torch-compile")))
     assert not any(map(concerns, ("image jax", "arm torch", "arm jax")))
-
-
-def test_a_long_fact_is_kept_short() -> None:
-    run = small_run()
-    long = msgspec.structs.replace(run, machine={"cpu": {"flags": "x" * 5000}})
-    assert len(environment.environment(long)["cpu"]["flags"]) == environment.LONGEST
 
 
 @pytest.mark.parametrize(

@@ -147,12 +147,6 @@ def test_labelled_runs_and_strange_folders_have_no_say(tmp_path: Path) -> None:
     assert summaries.controls_before(tmp_path / "nowhere", machine()) == ()
 
 
-def test_the_controls_of_a_copy_count_once(tmp_path: Path) -> None:
-    write_run(run(1), tmp_path / "run-1")
-    write_run(run(1), tmp_path / "copy")
-    assert len(summaries.controls_before(tmp_path, machine())) == 1
-
-
 def test_a_record_holds_so_many_and_no_more(tmp_path: Path) -> None:
     made = write_run(run(1), tmp_path / "run-1")
     many = msgspec.structs.replace(made, controls=made.controls * (summaries.MOST_CONTROLS + 5))

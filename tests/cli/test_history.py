@@ -1,15 +1,10 @@
 """The command as people type it."""
 
-import io
 from pathlib import Path
 
 import msgspec
 import pytest
-from rich.console import Console
 
-from levelfield.analysis import summaries as kept
-from levelfield.compare import trend_show
-from levelfield.compare.trend import find_trend, in_order, series
 from levelfield.record import files
 from tests.analysis.many import LATENCY, name, small_run, summaries, write_run, write_summaries
 from tests.commands import call, one_clear_sentence
@@ -35,13 +30,6 @@ def test_a_trend_with_its_change_and_what_changed(tmp_path: Path, year: Path) ->
     assert "is 1.41" in command.out
     assert name(39) in command.out
     assert "changes under 2.0\u00a0% are not called" in command.out
-
-
-def test_what_went_down_is_said_in_the_metrics_own_words(tmp_path: Path, year: Path) -> None:
-    words = ("history", "openvino/mlp/latency", "--reports", year)
-    assert "one level over 40 runs" in call(*words, folder=tmp_path).out
-    assert "% faster since" in call("history", "onnxruntime/mlp/throughput", "--reports", year, folder=tmp_path).out
-    assert "% larger since" in call("history", "onnxruntime/mlp/memory", "--reports", year, folder=tmp_path).out
 
 
 def test_the_list_of_all_there_is(tmp_path: Path, year: Path) -> None:
@@ -114,27 +102,3 @@ def test_texts_of_strangers_are_printed_as_they_stand(tmp_path: Path) -> None:
 
 
 # ---- bars and lines --------------------------------------------------------------------------------------------------
-
-
-def test_bars_and_sparklines() -> None:
-    values = [1.0, 2.0, 3.0]
-    assert trend_show.bar(3.0, values) == "█" * 12
-    assert trend_show.bar(2.0, values) == "█" * 6
-    assert trend_show.bar(1.0, values) == "▏"
-    assert trend_show.bar(None, values) == ""
-    assert trend_show.bar(1.0, [1.0]) == ""
-    assert trend_show.sparkline(values) == "▁▅█"
-    assert trend_show.sparkline([5.0, 5.0]) == "▄▄"
-    assert trend_show.sparkline([]) == ""
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_nothing_is_cut_off(year: Path, width: int) -> None:
-    (one,) = series(in_order(kept.read_all(year, print)[0]), [LATENCY], labelled=False)
-    console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    judged = find_trend(one, margin=0.02)
-    trend_show.print_parts(console, [*trend_show.heading(one, judged), trend_show.table(one, judged, last=30)])
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
-    assert "…" not in text
-    assert text.count("µs") >= 30

@@ -5,17 +5,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from levelfield.analysis.types import Estimate
 from levelfield.compare import phrases
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.rows import Selection
-from levelfield.compare.sides import load
-from levelfield.compare.types import Row, Verdict
+from levelfield.compare.types import Verdict
 from levelfield.compatibility import table
 from levelfield.errors import LevelfieldError
-from levelfield.record.schema import Absent, Case, Failure
+from levelfield.record.schema import Absent, Failure
 from tests.analysis.probed import probed
-from tests.commands import ROOT
 from tests.compare.runs import (
     one,
     reduced,
@@ -25,9 +22,6 @@ from tests.compare.runs import (
     with_case,
     with_machine,
 )
-
-UNLIKE = ("20261121-163925-standard-22a3", "20261122-041102-standard-212d")
-"""Published runs without a case in common."""
 
 
 @pytest.mark.parametrize(
@@ -48,13 +42,6 @@ def test_the_selection_must_have_something_in_common() -> None:
     assert one(old, new).exit_code == 3
     with pytest.raises(LevelfieldError, match="no cases in common"):
         one(old, new, selection=Selection(("torch/*", "openvino/*")))
-
-
-def test_the_published_runs_have_nothing_in_common() -> None:
-    """They once gave 84 rows that said *missing*."""
-    published = [load(ROOT / "reports" / name / "run.json") for name in UNLIKE]
-    with pytest.raises(LevelfieldError, match=r"no cases in common: the old side has 84 results, such as"):
-        compare_runs(published[:1], published[1:])
 
 
 @pytest.mark.parametrize(
@@ -78,18 +65,6 @@ def test_a_selection_that_leaves_nothing() -> None:
     with pytest.raises(LevelfieldError, match=r"No case is left to compare with --only torch/\*") as caught:
         one(run("a"), run("b"), selection=Selection(only=("torch/*",)))
     assert caught.value.fix == "There are 2 results, such as jax/mlp/latency/fp32/b1/t2/cpu."
-
-
-def test_records_without_answers() -> None:
-    empty = msgspec.structs.replace(run("a"), blocks=())
-    with pytest.raises(LevelfieldError, match="Neither side answered anything"):
-        one(empty, msgspec.structs.replace(empty, id="b"))
-
-
-def test_a_case_keeps_its_id() -> None:
-    found = one(run("a"), run("b"))
-    assert found.rows[0].case == Case("mlp", "latency", "fp32", 1, 2)
-    assert {row.id for row in found.rows} == {f"{arm}/mlp/latency/fp32/b1/t2/cpu" for arm in ("jax", "onnxruntime")}
 
 
 if TYPE_CHECKING:
@@ -157,27 +132,6 @@ def test_no_answer_is_never_a_success() -> None:
     found = one(run("a", backends=["jax"], failures={("jax", "mlp"): CRASH}), run("b", backends=["jax"]))
     assert found.exit_code == 3
     assert found.answer.startswith("Nothing could be compared")
-
-
-def phrased(scenario: str = "latency", **changes: object) -> Row:
-    case = Case(model="resnet50", scenario=scenario, precision="fp32", batch=1, threads=2, device="cpu")  # type: ignore[arg-type]
-    made = Row(case=case, metric=case.scenario, old_arm="jax", new_arm="jax", verdict=Verdict.SLOWER, outcome="worse")
-    return msgspec.structs.replace(made, **changes)
-
-
-def test_a_change_is_said_in_the_words_of_its_metric() -> None:
-    assert phrases.by_how_much(phrased(ratio=Estimate(1.12))).endswith("slower")
-    assert phrases.by_how_much(phrased(ratio=Estimate(0.88))).endswith("faster")
-    assert phrases.by_how_much(phrased("memory", ratio=Estimate(1.12))).endswith("more memory")
-    assert phrases.by_how_much(phrased("memory", ratio=Estimate(0.88))).endswith("less memory")
-    assert phrases.by_how_much(phrased()) == "slower", "there is no ratio"
-
-
-def test_what_all_rows_share_is_said_once() -> None:
-    rows = [phrased(), phrased("memory")]
-    assert phrases.shared(rows).endswith("cpu")
-    other = msgspec.structs.replace(rows[0].case, threads=1)
-    assert phrases.shared([*rows, phrased(case=other)]) == ""
 
 
 def test_a_strangers_text_stays_short_and_on_one_line() -> None:

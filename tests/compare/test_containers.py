@@ -7,10 +7,8 @@ from levelfield.analysis import environment
 from levelfield.analysis.whole_launch import total_ns
 from levelfield.compare import containers
 from levelfield.compare.ab import compare_arms
-from levelfield.compare.formats import WRITERS
 from levelfield.compare.types import Comparison, Gate
 from levelfield.record.schema import Absent, Arm, Block, Case, Failure, Generation, Launch, Run, Startup
-from levelfield.report import rerun, sentences
 from tests.compare.pairs import BARE, BOX, run
 from tests.compare.pairs import places as record
 
@@ -42,11 +40,6 @@ def test_the_cost_is_the_containers_whichever_arm_it_is(first: Arm, second: Arm,
 def test_a_wrong_answer_costs_nothing_that_could_be_told() -> None:
     found = judged(record(1.2, scenarios=("latency",), unequal=[("onnxruntime", "mlp")]))
     assert note(found, "onnxruntime+launcher=docker ran").endswith("What that costs was not measured.")
-
-
-def test_few_launches_give_no_interval() -> None:
-    found = judged(record(1.0, generations=2, scenarios=("latency",)))
-    assert "fewer than 5 launches, so no interval" in note(found, "What the container costs in latency")
 
 
 def test_arms_of_one_place_are_not_told_of_places() -> None:
@@ -174,24 +167,3 @@ def test_where_workers_ran_is_the_first_change() -> None:
     assert "launcher docker → venv" in found.notes[0]
     images = [group for group in found.changes if group.title.startswith("Image ")]
     assert "Image onnxruntime → onnxruntime+launcher=venv" in [group.title for group in images]
-
-
-@pytest.mark.parametrize("name", sorted(WRITERS))
-def test_every_format_tells_it(name: str) -> None:
-    text = WRITERS[name](judged(record(1.2, scenarios=("latency",))))
-    if name != "junit":
-        assert "What the container costs in latency" in text
-    assert "launcher=venv" in text
-
-
-def test_the_command_that_measures_it_again_names_both_places() -> None:
-    words = rerun.command(record(1.0, scenarios=("latency",))).split()
-    assert words[:4] == ["levelfield", "ab", BOX.id, BARE.id]
-    assert words[words.index("--launcher") + 1] == "docker"
-
-
-def test_the_report_says_who_ran_elsewhere() -> None:
-    said = sentences.where_measured(record(1.0, scenarios=("latency",)))
-    assert said == (
-        "Measured in one pinned container per framework; onnxruntime+launcher=venv in virtual environments."
-    )

@@ -9,7 +9,7 @@ import pytest
 
 from levelfield.analysis.types import Estimate
 from levelfield.compare import gate as file
-from levelfield.compare.gate import NoiseGate, judged_by_limit, since_seconds, span_seconds, why_no_limit
+from levelfield.compare.gate import NoiseGate, judged_by_limit, why_no_limit
 from levelfield.compare.gate import gate_notes as notes
 from levelfield.compare.types import Derived, Gate, Row, Verdict
 from levelfield.errors import LevelfieldError
@@ -37,15 +37,6 @@ def test_it_is_read_as_it_was_written(gate: NoiseGate, tmp_path: Path) -> None:
     path = tmp_path / "gate.toml"
     path.write_bytes(file.content(gate))
     assert file.read(path) == gate
-
-
-def test_other_tools_find_what_they_need(gate: NoiseGate) -> None:
-    table = tomllib.loads(file.content(gate).decode())
-    (first, *_) = table["case"]
-    assert first["limit"] == pytest.approx(first["cost"] * first["worse_above"])
-    assert (table["format"], table["false_alarms"], table["runs_each"]) == (1, 0.01, 1)
-    assert len(table["evidence"][0]["sha256"]) == 64
-    assert first["unit"] == "ns"
 
 
 def test_a_limit_that_was_edited_is_refused(gate: NoiseGate, tmp_path: Path) -> None:
@@ -176,10 +167,6 @@ def test_the_interval_agrees_with_the_verdict() -> None:
     assert row([100.0]).confidence == pytest.approx(0.98)
 
 
-def test_faster_is_said_and_fine() -> None:
-    assert (row([80.0]).verdict, row([80.0]).outcome) == (Verdict.FASTER, "fine")
-
-
 def test_a_largest_slowdown_is_exceeded_ruled_out_or_not_decided() -> None:
     assert row([100.0], max_slowdown=0.2).outcome == "fine"
     assert row([150.0], max_slowdown=0.2).outcome == "worse"
@@ -213,20 +200,6 @@ def test_what_is_not_judged() -> None:
 
 
 TIMES = ["2026-01-01T10:00:00Z", "2026-01-01T12:00:00Z", "2026-01-01T11:00:00Z"]
-
-
-def test_times() -> None:
-    assert span_seconds(TIMES) == 7200
-    assert since_seconds(TIMES, ["2026-01-02T12:00:00Z"]) == 86_400
-    assert span_seconds(["yesterday"]) is None
-    assert since_seconds(TIMES, []) is None
-
-
-@pytest.mark.parametrize("at_hand", [True, False])
-def test_what_is_missing_is_said(*, at_hand: bool) -> None:
-    derived = Derived("good", TIMES[0], 3, ("a",), 0.01, 0.9, at_hand=at_hand)
-    found = list(notes(side("old", 3), side("new", 1, 9), (), derived))
-    assert any("not at hand" in note for note in found) is not at_hand
 
 
 def test_a_gate_of_one_day_is_said_where_the_new_runs_are_of_another() -> None:

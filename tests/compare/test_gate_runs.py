@@ -38,21 +38,6 @@ def test_figures_follow_from_the_runs(tmp_path: Path) -> None:
         assert case.freedom == 4
 
 
-def test_wishes(tmp_path: Path) -> None:
-    reports = unchanged(tmp_path)
-    plain, rare, two = derive(reports), derive(reports, false_alarms=0.001), derive(reports, runs_each=2)
-    certain = derive(reports, power=0.99)
-    assert rare.case[0].worse_above > plain.case[0].worse_above > two.case[0].worse_above
-    assert certain.case[0].finds > plain.case[0].finds
-    assert certain.case[0].worse_above == plain.case[0].worse_above
-
-
-def test_two_runs_are_too_few(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match="has 2 runs; noise is estimated from 3") as found:
-        derive(unchanged(tmp_path, 2))
-    assert "--repeat 3" in found.value.fix
-
-
 def at(records: list[str], times: list[str]) -> list[Run]:
     return [
         msgspec.structs.replace(record(name, 1 + number), started=time)
@@ -272,16 +257,6 @@ def shown(gate: NoiseGate) -> str:
     stream = io.StringIO()
     gate_runs.show(gate, Console(file=stream, width=200, color_system=None))
     return " ".join(stream.getvalue().split())
-
-
-def test_it_says_what_the_figures_mean(tmp_path: Path) -> None:
-    gate = derive(unchanged(tmp_path))
-    found = shown(gate)
-    assert "in at most 1.0 % of comparisons without a change is any case called worse, 2 cases together" in found
-    assert "The runs began within 4 days" in found
-    assert "Two new runs, both above the limit, would find" in found
-    assert all(case.id in found for case in gate.case)
-    assert "Two new runs" not in shown(derive(tmp_path / "reports", runs_each=2))
 
 
 def test_text_of_records_is_only_text(tmp_path: Path) -> None:

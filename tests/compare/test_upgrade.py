@@ -1,6 +1,5 @@
 """Verdicts on upgrades from synthetic runs: what is said of each case, of what else changed, and of the whole."""
 
-import json
 import operator
 from functools import cache
 from typing import Any
@@ -240,16 +239,6 @@ def test_junit_has_what_else_changed_first() -> None:
     skipped = root[0].find("testcase/skipped")
     assert skipped is not None
     assert "performance → powersave" in skipped.attrib["message"]
-
-
-def test_json_is_read_again() -> None:
-    found = json.loads(WRITERS["json"](upgraded(LOST)))
-    assert (found["kind"], found["exit_code"], found["settings"][0]["meant"]) == ("upgrade", 3, "not meant")
-    assert found["rows"][0]["drift"]["value"] == pytest.approx(1.0, rel=0.02)
-
-
-def test_the_method_says_what_its_rate_supposes() -> None:
-    assert "boots come up in two modes" in upgraded().method
 
 
 LONG = "<b>" * 33_000

@@ -13,7 +13,7 @@ from levelfield.compare.reproduce import judge_reproduction
 from levelfield.compare.types import Comparison
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, catalogue, debian
-from levelfield.plan import Selection, make, of_record
+from levelfield.plan import make, of_record
 from levelfield.plan.cpu_pinning import Requested
 from levelfield.plan.profiles import STANDARD
 from levelfield.record import files
@@ -83,16 +83,6 @@ def test_one_item_at_a_time_is_measured_again_where_a_record_has_it() -> None:
     chosen = make(reproduce.intent(run).selection, available=[0, 1])
     assert {block.case.id for block in chosen.blocks} == old
     assert {block.case.id for block in of_record(run).blocks} == old, "and a run that was cut off goes on with it"
-
-
-def test_models_whose_throughput_a_record_leaves_out_are_left_out_again() -> None:
-    selection = Selection(backends=("onnxruntime", "openvino"))
-    made = make(selection, available=[0, 1])
-    assert made.batches == {"mlp": (1000,)}
-    run = record("theirs", scenarios=["latency", "throughput", "cold-start", "memory"])
-    settings = msgspec.structs.replace(run.settings, scenarios=made.scenarios, batches=made.batches)
-    again = make(reproduce.intent(known(msgspec.structs.replace(run, settings=settings))).selection, available=[0, 1])
-    assert again.batches == made.batches
 
 
 def test_a_records_impossible_batch_ends_it() -> None:
@@ -281,22 +271,6 @@ def test_what_a_record_does_not_ask_for_is_not_said() -> None:
         assert words not in told
 
 
-def test_the_first_line_names_the_run_and_its_maker() -> None:
-    first, second, *_ = says(known(record("theirs"))).splitlines()
-    assert first == "Run theirs, started 2026-11-21T10:15:00Z, measured by Levelfield 0.1.0."
-    assert second.startswith("It will be run again: jax, onnxruntime, openvino on mlp, ")
-    assert "profile standard" in second
-
-
-@pytest.mark.parametrize("launcher", ["venv", "host"])
-def test_workers_without_a_container_are_said_to_have_the_network_and_no_limit(launcher: str) -> None:
-    (line,) = [line for line in says(known(record("theirs")), launcher).splitlines() if "workers run in" in line]
-    assert "with this machine's network and without a limit of memory" in line
-    assert line.endswith("(the report's: docker)")
-    (line,) = [line for line in says(known(record("theirs"))).splitlines() if "workers run in" in line]
-    assert line == "  workers run in: containers"
-
-
 HOSTILE = "\x1b]0;owned\x07[bold]jax[/]\u202e\x9b31m"
 
 
@@ -314,18 +288,6 @@ def exact(name: str, **options: Any) -> Run:
     return record(name, scenarios=["latency"], noise_scale=0.0, **options)
 
 
-@pytest.mark.parametrize(("slower", "verdict", "ratio"), [(1.0, "reproduced", "1.000"), (1.5, "differs", "1.500")])
-def test_the_answer_comes_first_and_every_result_has_its_ratio(slower: float, verdict: str, ratio: str) -> None:
-    found = judge_reproduction(reduce(exact("theirs"), ""), reduce(exact("ours", slower={"openvino": slower}), ""))
-    first, second, *rest = printed(found).splitlines()
-    assert first == found.answer
-    assert second == "old: report theirs   new: here ours"
-    (row,) = [line for line in rest if line.split()[:1] == ["openvino"]]
-    assert verdict in row
-    assert ratio in row
-    assert all(note in rest for note in found.notes)
-
-
 def test_texts_of_a_record_say_nothing_to_the_terminal() -> None:
     ours = with_machine(exact("ours"), kernel={"release": HOSTILE})
     found = judge_reproduction(reduce(msgspec.structs.replace(exact("theirs"), id=HOSTILE), ""), reduce(ours, ""))
@@ -334,17 +296,3 @@ def test_texts_of_a_record_say_nothing_to_the_terminal() -> None:
         assert not [sign for sign in text if sign != "\n" and (ord(sign) < 32 or 127 <= ord(sign) < 160)]
         assert "\u202e" not in text
         assert "[bold]jax[/]" in text
-
-
-def test_images_stand_beside_those_of_this_checkout() -> None:
-    text = printed(
-        foreign_table(
-            [
-                Foreign("jax cpu", "a" * 12, "b" * 12, ("jax 0.0.1 → 0.10.2",)),
-                Foreign("own cpu", "", "", ("it was made from no lock",)),
-            ]
-        )
-    )
-    jax, own = (next(line for line in text.splitlines() if line.split()[:1] == [name]) for name in ("jax", "own"))
-    assert jax.split() == ["jax", "cpu", "a" * 12, "b" * 12, "jax", "0.0.1", "→", "0.10.2"]
-    assert own.split()[2:4] == ["none", "none"]

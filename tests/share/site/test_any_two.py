@@ -2,7 +2,6 @@
 
 import hashlib
 
-import msgspec
 import pytest
 
 from levelfield import analysis
@@ -48,8 +47,3 @@ def test_the_oldest_runs_are_left_out_where_there_are_too_many(
     found = any_two.data(summaries, {}, {})
     assert [run.id for run in found.runs] == ["run-03-other"]
     assert found.left_out == 2
-
-
-def test_what_travels_is_small(summaries: tuple[Summary, ...]) -> None:
-    held = sum(len(run.results) for run in any_two.data(summaries, {}, {}).runs)
-    assert len(msgspec.json.encode(any_two.data(summaries, {}, {}))) / held < 100
