@@ -1,6 +1,6 @@
 """Identity, hardware and differences, over this machine's fingerprint, files that a test wrote, and a fake driver."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,8 @@ import pytest
 
 from levelfield.compare import upgrade_rules
 from levelfield.compare.changes import hardware_differences
-from levelfield.compare.upgrade_settings import Difference, differences, hardware, identity, unintended
+from levelfield.compare.types import Setting
+from levelfield.compare.upgrade_settings import differences, hardware, identity
 from levelfield.machine.cpu import clock, mitigations
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.kernel import kernel, memory
@@ -58,8 +59,8 @@ def boot(folder: Path, changed: Mapping[str, str | None] | None = None) -> Finge
     }
 
 
-def titles(found: tuple[Difference, ...], kind: str) -> set[str]:
-    return {one.title for one in found if one.kind == kind}
+def titles(found: Iterable[Setting], meant: str) -> set[str]:
+    return {f"{one.where}, {one.name}" for one in found if one.meant == meant}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_settings_that_a_restart_lost_are_named(tmp_path: Path) -> None:
         "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
     }
     found = differences([boot(tmp_path / "a")], [boot(tmp_path / "b", lost)])
-    assert titles(found, "setting") == {
+    assert titles(found, "not meant") == {
         "clock, governor",
         "clock, maximum kHz",
         "clock, preference",
@@ -117,8 +118,10 @@ def test_settings_that_a_restart_lost_are_named(tmp_path: Path) -> None:
         "memory, transparent huge pages",
         "kernel, sched_rt_runtime_us",
     }
-    assert unintended(found, ()) == found
-    assert titles(unintended(found, ("clock, *", "memory, swappiness")), "setting") == {
+    assert titles(
+        differences([boot(tmp_path / "a")], [boot(tmp_path / "b", lost)], ("clock, *", "memory, swappiness")),
+        "not meant",
+    ) == {
         "memory, NUMA balancing",
         "memory, huge pages reserved",
         "memory, transparent huge pages",
@@ -140,7 +143,7 @@ def test_a_new_kernel_brings_its_own_defaults_and_mitigations(tmp_path: Path) ->
     }
     old, new = boot(tmp_path / "a"), boot(tmp_path / "b", changed)
     found = differences([old], [new])
-    assert titles(found, "stack") == {
+    assert titles(found, "upgrade") == {
         "kernel, release",
         "kernel, version",
         "kernel, sched_rt_runtime_us",
@@ -150,7 +153,7 @@ def test_a_new_kernel_brings_its_own_defaults_and_mitigations(tmp_path: Path) ->
         "virtualisation, firmware",
         "memory, compaction proactiveness",
     }
-    assert titles(unintended(found, ()), "setting") == {"clock, governor"}
+    assert titles(found, "not meant") == {"clock, governor"}
     (added,) = [one for one in found if one.name == "vmscape"]
     assert (added.old, added.new) == ("not there", "Vulnerable")
     assert identity(old) != identity(new)
@@ -160,20 +163,27 @@ def test_a_new_kernel_brings_its_own_defaults_and_mitigations(tmp_path: Path) ->
 def test_a_knob_that_vanishes_without_a_new_kernel_was_lost(tmp_path: Path) -> None:
     gone: dict[str, str | None] = {name: None for name in FILES if name.startswith(CPUFREQ)}
     found = differences([boot(tmp_path / "a")], [boot(tmp_path / "b", gone)])
-    assert "clock, governor" in titles(found, "setting")
+    assert "clock, governor" in titles(found, "not meant")
     newer = differences([boot(tmp_path / "a")], [boot(tmp_path / "c", {**gone, **OTHER_KERNEL})])
-    assert "clock, governor" in titles(newer, "stack")
+    assert "clock, governor" in titles(newer, "upgrade")
 
 
 def test_a_parameter_of_the_kernel_that_was_lost_is_a_setting_whatever_the_kernel(tmp_path: Path) -> None:
     line = OTHER_KERNEL["proc/cmdline"].replace(" mitigations=off", "").replace("root=UUID=1", "nosmt")
     found = differences([boot(tmp_path / "a")], [boot(tmp_path / "b", OTHER_KERNEL | {"proc/cmdline": line})])
-    by_name = {one.name: one for one in found if one.kind == "setting"}
+    by_name = {one.name: one for one in found if one.meant == "not meant"}
     assert set(by_name) == {"boot parameter mitigations", "boot parameter nosmt", "boot parameter root"}
     lost = by_name["boot parameter mitigations"]
     assert (lost.old, lost.new) == ("mitigations=off", "not there")
     assert "boot loader" in lost.reason
-    assert not titles(unintended(found, ("kernel, boot parameter *",)), "setting")
+    assert not titles(
+        differences(
+            [boot(tmp_path / "a")],
+            [boot(tmp_path / "b", OTHER_KERNEL | {"proc/cmdline": line})],
+            ("kernel, boot parameter *",),
+        ),
+        "not meant",
+    )
 
 
 def test_what_varies_within_a_side_is_told(tmp_path: Path) -> None:
@@ -181,10 +191,10 @@ def test_what_varies_within_a_side_is_told(tmp_path: Path) -> None:
     fast = boot(tmp_path / "fast")
     (governor,) = differences([fast, fast], [fast, slow, fast])
     assert governor.new == "performance (2 of 3 boots); powersave (1 of 3 boots)"
-    assert governor.kind == "setting"
-    assert "It varies within the new side." in governor.reason
+    assert governor.meant == "not meant"
+    assert "It varies within the new side" in governor.reason
     (within_old,) = differences([fast, slow], [fast])
-    assert "It varies within the old side." in within_old.reason
+    assert "It varies within the old side" in within_old.reason
 
 
 def test_what_an_older_release_did_not_record_is_not_compared(tmp_path: Path) -> None:
@@ -193,7 +203,7 @@ def test_what_an_older_release_did_not_record_is_not_compared(tmp_path: Path) ->
         "clock": {"governor": new["clock"]["governor"]},
         "kernel": {name: new["kernel"][name] for name in ("release", "version", "boot parameters")},
     }
-    assert {one.title for one in differences([old], [new])} <= {"kernel, sched_rt_runtime_us"}
+    assert titles(differences([old], [new]), "not meant") <= {"kernel, sched_rt_runtime_us"}
     del old["kernel"], old["clock"]
     assert differences([old], [new]) == ()
 
@@ -201,7 +211,7 @@ def test_what_an_older_release_did_not_record_is_not_compared(tmp_path: Path) ->
 def test_a_lost_memory_module_is_no_kernel_s_share(tmp_path: Path) -> None:
     half = {"proc/meminfo": FILES["proc/meminfo"].replace("24684096", "12342048")}
     (found,) = differences([boot(tmp_path / "a")], [boot(tmp_path / "b", half)])
-    assert (found.title, found.kind) == ("memory, total bytes", "setting")
+    assert titles([found], "not meant") == {"memory, total bytes"}
 
 
 def test_another_machine_has_other_hardware(here: Fingerprint) -> None:
@@ -246,7 +256,7 @@ def test_settings_of_a_gpu_that_a_new_driver_came_without(side: Callable[..., Fi
     )
     new = side("persistence=0\nmode=0\necc=0\n", driver="590.48.01", gpus=(H100._replace(mig=1),))
     found = differences([old], [new])
-    assert titles(found, "setting") == {
+    assert titles(found, "not meant") == {
         "gpu, device 0 application graphics clock MHz",
         "gpu, device 0 power limit set mW",
         "gpu, device 0 persistence mode",
@@ -254,13 +264,13 @@ def test_settings_of_a_gpu_that_a_new_driver_came_without(side: Callable[..., Fi
         "gpu, device 0 ECC",
         "gpu, device 0 MIG",
     }
-    assert titles(found, "stack") == {"gpu, driver", "gpu, device 0 GSP firmware"}
-    assert not titles(unintended(found, ("gpu, device 0 *",)), "setting")
+    assert titles(found, "upgrade") == {"gpu, driver", "gpu, device 0 GSP firmware"}
+    assert not titles(differences([old], [new], ("gpu, device 0 *",)), "not meant")
 
 
 def test_a_pending_mode_and_a_slower_link_are_found(side: Callable[..., Fingerprint]) -> None:
     found = differences([side()], [side("ecc=1\necc-pending=0\nwidth=8\ngeneration=3\n")])
-    assert titles(found, "setting") == {
+    assert titles(found, "not meant") == {
         "gpu, device 0 ECC after a restart",
         "gpu, device 0 PCIe width now",
         "gpu, device 0 PCIe generation now",
@@ -272,15 +282,15 @@ def test_a_pending_mode_and_a_slower_link_are_found(side: Callable[..., Fingerpr
 def test_a_driver_that_no_longer_has_a_setting_is_not_blamed_for_losing_it(side: Callable[..., Fingerprint]) -> None:
     old = side()
     newer = differences([old], [side(driver="610.10", without=("APPLICATION_CLOCKS",))])
-    assert "gpu, device 0 application memory clock MHz" in titles(newer, "stack")
-    assert titles(newer, "setting") == set()
+    assert "gpu, device 0 application memory clock MHz" in titles(newer, "upgrade")
+    assert titles(newer, "not meant") == set()
     same = differences([old], [side(without=("APPLICATION_CLOCKS",))])
-    assert "gpu, device 0 application memory clock MHz" in titles(same, "setting")
+    assert "gpu, device 0 application memory clock MHz" in titles(same, "not meant")
 
 
 def test_firmware_names_the_stack_and_a_lost_gpu_is_no_stack(side: Callable[..., Fingerprint]) -> None:
     one, two = side(), side(gpus=(H100, RTX_4090))
     assert identity(one) == identity(side("persistence=0\npower-limit=350000\nmode=3\ngeneration=1\npstate=8\n"))
     assert identity(one) != identity(side("vbios=144\n"))
-    assert titles(differences([two], [one]), "setting") == {"gpu, devices"}
+    assert titles(differences([two], [one]), "not meant") == {"gpu, devices"}
     assert hardware(one) != hardware(two)

@@ -11,12 +11,12 @@ import msgspec
 
 from levelfield.analysis.summary import Answer, Reduced, question
 from levelfield.analysis.types import Estimate
-from levelfield.compare import changes, drift, phrases, rows, sides, upgrade_settings
+from levelfield.compare import changes, drift, phrases, rows, sides
 from levelfield.compare.conclusion import counted, exit_code, numerics
 from levelfield.compare.policy import of_metric
 from levelfield.compare.sides import NOT_MEASURED, Pair
 from levelfield.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, Setting, Side, Verdict
-from levelfield.compare.upgrade_settings import Difference
+from levelfield.compare.upgrade_settings import differences
 from levelfield.report import units
 from levelfield.statistics import bracket
 from levelfield.statistics.bracket import Bracketed, Costs, Ratio
@@ -53,8 +53,8 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
 
     `accepted`: globs on settings that may differ between the sides.
     """
-    found = upgrade_settings.differences([run.machine for run in phases.old], [run.machine for run in phases.new])
-    lost = upgrade_settings.unintended(found, accepted)
+    found = differences([run.machine for run in phases.old], [run.machine for run in phases.new], accepted)
+    lost = [each for each in found if each.meant == "not meant"]
     gate = Gate(margin=design.margin)
     pairs = _pairs(design, phases)
     drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
@@ -68,19 +68,8 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
         judged = tuple(map(_not_attributable, judged))
         drifts = tuple(map(_drift_not_attributable, drifts))
     judged = rows.in_order(judged)
-    settings = tuple(
-        Setting(
-            where=each.group,
-            name=each.name,
-            old=each.old,
-            new=each.new,
-            meant="upgrade" if each.kind == "stack" else "not meant" if each in lost else "accepted",
-            reason=each.reason.rstrip("."),
-        )
-        for each in sorted(found, key=lambda each: each not in lost)
-    )
     comparison = Comparison(
-        answer=_answer(judged, drifts, [each for each in settings if each.meant == "not meant"], gate, design.to_come),
+        answer=_answer(judged, drifts, lost, gate, design.to_come),
         exit_code=0,
         kind="upgrade",
         old=_side(design, 0, phases.before, phases.after),
@@ -93,7 +82,7 @@ def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Com
         method=_method(gate, bracketed=not design.one_way),
         replicate="boot",
         order="turns" if phases.after else "lumps",
-        settings=settings,
+        settings=(*lost, *(each for each in found if each not in lost)),
     )
     return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
 
@@ -296,14 +285,14 @@ def _method(gate: Gate, *, bracketed: bool) -> str:
     )
 
 
-def _notes(design: Design, phases: Phases, found: Sequence[Difference]) -> Iterator[str]:
+def _notes(design: Design, phases: Phases, found: Sequence[Setting]) -> Iterator[str]:
     if design.replicate == "run":
         yield (
             "Two image sets stand for the sides, and a run stands for a boot: what a reboot changes is not covered. "
             "The machine's own stack did not change. What an identical arm would show, the old side's runs show: those "
             "after are compared with those before."
         )
-    elif not any(each.kind == "stack" for each in found):
+    elif not any(each.meant == "upgrade" for each in found):
         yield "Nothing that is recorded of the software stack differs between the sides."
     states = {
         run.facts.id: {answer.windows_of for answer in run.answers.values()} - {""}

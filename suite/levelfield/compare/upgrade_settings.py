@@ -11,12 +11,10 @@ was not there.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Literal
-
-import msgspec
 
 from levelfield.analysis import environment
 from levelfield.compare import upgrade_rules
+from levelfield.compare.types import Setting
 from levelfield.errors import shortened
 from levelfield.record.schema import Absent, Fact, Fingerprint
 from levelfield.record.volatile import is_volatile
@@ -41,25 +39,6 @@ _Facts = dict[str, Fact]
 _CHANGEABLE = ("cpu instruction set", "memory")
 
 
-class Difference(msgspec.Struct, frozen=True):
-    """A fact that differs between the sides, or within one of them."""
-
-    group: str
-    name: str
-    old: str
-    new: str
-    """Values as readers see them; where boots of a side have several, each with the number of boots."""
-    kind: Literal["stack", "setting"]
-    """`stack`: what an upgrade is about; `setting`: what can be set, and may have been lost at a restart."""
-    reason: str
-    """Where the value comes from."""
-
-    @property
-    def title(self) -> str:
-        """`group, name`, as it is accepted."""
-        return f"{self.group}, {self.name}"
-
-
 def identity(fingerprint: Fingerprint) -> dict[str, str]:
     """Return the versions that say which software stack a machine runs."""
     return {
@@ -82,23 +61,17 @@ def hardware(fingerprint: Fingerprint) -> dict[str, str]:
     }
 
 
-def differences(old: Sequence[Fingerprint], new: Sequence[Fingerprint]) -> tuple[Difference, ...]:
-    """Compare the sides of an upgrade.
+def differences(
+    old: Sequence[Fingerprint], new: Sequence[Fingerprint], accepted: Collection[str] = ()
+) -> tuple[Setting, ...]:
+    """Compare the sides of an upgrade; where boots of a side have several values, each is shown with their number.
 
-    `old`, `new`: fingerprints of each side's boots; neither is empty.
+    `old`, `new`: fingerprints of each side's boots; neither is empty. `accepted`: globs on the `group, name` of
+    settings that may differ.
     """
     sides = _Sides([_flat(one) for one in old], [_flat(one) for one in new])
     order = {key: (upgrade_rules.RULES.index(upgrade_rules.rule(key)), key) for key in sides.keys}
-    return tuple(found for key in sorted(order, key=order.__getitem__) for found in _difference(key, sides))
-
-
-def unintended(found: Sequence[Difference], accepted: Collection[str]) -> tuple[Difference, ...]:
-    """Return the settings that differ and were not accepted; the stack is meant to differ."""
-    return tuple(
-        one
-        for one in found
-        if one.kind == "setting" and not any(fnmatchcase(one.title, pattern) for pattern in accepted)
-    )
+    return tuple(found for key in sorted(order, key=order.__getitem__) for found in _difference(key, sides, accepted))
 
 
 class _Sides:
@@ -144,7 +117,7 @@ def _fact(boot: Mapping[str, Fact], key: str) -> Fact | None:
     return fact
 
 
-def _difference(key: str, sides: _Sides) -> Iterator[Difference]:
+def _difference(key: str, sides: _Sides, accepted: Collection[str]) -> Iterator[Setting]:
     old, new = sides.of(key)
     rule = upgrade_rules.rule(key)
     if not old or not new or rule.kind == "ignored" or not _differ(key, old, new) or _is_told(key, sides):
@@ -152,28 +125,25 @@ def _difference(key: str, sides: _Sides) -> Iterator[Difference]:
     if key == _COMMAND_LINE and all(isinstance(fact, str) for fact in (*old, *new)):
         return  # its parameters are facts of their own
     follows = rule.kind == "default" or _is_unknown(old) != _is_unknown(new)
-    kind = _kind(rule, follows=follows and sides.differ(rule.providers))
-    group, name = key.split(", ", 1)
-    yield Difference(
-        group=shortened(group, _LONGEST),
-        name=shortened(name, _LONGEST),
+    of_stack = rule.kind == "stack" or (follows and sides.differ(rule.providers))
+    where, name = (shortened(part, _LONGEST) for part in key.split(", ", 1))
+    may_differ = any(fnmatchcase(f"{where}, {name}", pattern) for pattern in accepted)
+    yield Setting(
+        where=where,
+        name=name,
         old=_summary(old),
         new=_summary(new),
-        kind=kind,
-        reason=" ".join(_reasons(rule, old, new, kind=kind)),
+        meant="upgrade" if of_stack else "accepted" if may_differ else "not meant",
+        reason=" ".join(_reasons(rule, old, new, of_stack=of_stack)).rstrip("."),
     )
 
 
-def _kind(rule: upgrade_rules.Rule, *, follows: bool) -> Literal["stack", "setting"]:
-    return "stack" if rule.kind == "stack" or follows else "setting"
-
-
-def _reasons(rule: upgrade_rules.Rule, old: Sequence[Fact], new: Sequence[Fact], *, kind: str) -> Iterator[str]:
+def _reasons(rule: upgrade_rules.Rule, old: Sequence[Fact], new: Sequence[Fact], *, of_stack: bool) -> Iterator[str]:
     yield rule.reason
     varying = [side for side, facts in (("old", old), ("new", new)) if len(_values(facts)) > 1]
     if varying:
         yield f"It varies within the {' and the '.join(varying)} side."
-    if kind == "stack" and rule.kind != "stack":
+    if of_stack and rule.kind != "stack":
         yield "What decides it differs between the sides."
 
 

@@ -166,6 +166,10 @@ class NamedJournals(Generic[E]):
     max_bytes: int
     """Longest journal that is read."""
     decoder: "msgspec.json.Decoder[E]"
+    wait: str = "Wait until that has ended."
+    """What to do while another process measures."""
+    go_on: str = ""
+    """How to go on with one that was begun: ``run `levelfield upgrade next` ``."""
 
     def folder(self, name: str, reports: Path) -> Path:
         """Return the folder of a name.
@@ -193,6 +197,31 @@ class NamedJournals(Generic[E]):
                 f"{target} cannot be made: {error.strerror or error}.", fix="Choose another folder with --reports."
             ) from error
         return target
+
+    def open(self, name: str, reports: Path) -> AppendOnly[E]:
+        """Open the journal of a name for writing; its folder is made where there is none.
+
+        Raises LevelfieldError: as `make_folder`, and as `AppendOnly`.
+        """
+        return AppendOnly(
+            self.make_folder(name, reports) / JOURNAL,
+            busy=f"The {self.what} {name} is being measured",
+            wait=self.wait,
+            unwritable=f"Free space on that disk, or let this user write there; then {self.go_on}.",
+        )
+
+    def create(self, name: str, reports: Path, first: E) -> None:
+        """Write the first line of a journal.
+
+        Raises LevelfieldError: there is one of that name, or as `open`.
+        """
+        with self.open(name, reports) as journal:
+            if journal.path.stat().st_size:
+                raise LevelfieldError(
+                    f"There is {self.article} {self.what} called {name} already.",
+                    fix=f"Give another name, or go on with that one: {self.go_on}.",
+                )
+            journal.write(first)
 
     def read(self, name: str, reports: Path) -> list[E | Lost]:
         """Read the events of a name; the content is not trusted.

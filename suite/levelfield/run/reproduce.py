@@ -282,51 +282,40 @@ def announced(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator
 
 
 def _settings(run: Run, plan: Plan, options: Options, launcher: str) -> Iterator[tuple[str, str]]:
+    settings, selection = run.settings, options.selection
     where = _PLACES[launcher]
-    theirs = run.settings.launcher
-    yield "workers run in", where if theirs == launcher else f"{where} (the report's: {theirs})"
+    yield "workers run in", where if settings.launcher == launcher else f"{where} (the report's: {settings.launcher})"
     yield "precisions", ", ".join(plan.precisions)
-    yield from _batches("batches", plan.batches)
-    yield from _batches("training batches", plan.training_batches)
-    yield from _batches("batches of tokens one by one", plan.decoding_batches)
-    if plan.processes != (1,):
-        yield "processes that train together", _numbers(plan.processes)
-    if options.selection.depths:
-        yield "depths", _numbers(options.selection.depths)
-    if options.selection.kv_caches:
-        yield "caches of keys and values", ", ".join(options.selection.kv_caches)
-    if options.selection.control != "none":
-        yield "twice, as a control", options.selection.control
-    if options.selection.inject is not None:
-        amount, arm = options.selection.inject
-        yield "slowed down on purpose", f"{arm} by {amount}"
+    for name, batches in (
+        ("batches", plan.batches),
+        ("training batches", plan.training_batches),
+        ("batches of tokens one by one", plan.decoding_batches),
+    ):
+        if batches:
+            yield name, "; ".join(f"{model} {_numbers(sizes)}" for model, sizes in batches.items())
     launches = _numbers(sorted({block.planned_generations for block in plan.blocks}))
-    yield (
-        "launches of each arm",
-        launches + (" or more, by the clock" if run.settings.clock_seconds is not None else ""),
-    )
-    settings = run.settings
-    yield "time budget", "none" if options.budget_seconds is None else units.duration(options.budget_seconds)
-    if options.precision_target is not None:
-        yield "goes on until every ratio is known to", f"±{100 * options.precision_target:g} %"
-    yield "differences that count as none", f"{100 * options.margin:g} %"
-    if settings.target is not None:
-        yield "accuracy to train to", f"{100 * settings.target:g} %"
-    if settings.latency_target_ms is not None:
-        yield "latency target of LoadGen's Server", f"{settings.latency_target_ms:g} ms"
-    if settings.loadgen_test_s is not None:
-        yield "shortest test of LoadGen", units.duration(settings.loadgen_test_s)
-    if plan.gpu is not None:
-        yield "GPU", str(plan.gpu)
+    budget_s, precision = options.budget_seconds, options.precision_target
+    target, latency_ms, test_s = settings.target, settings.latency_target_ms, settings.loadgen_test_s
+    asked = {
+        "processes that train together": _numbers(plan.processes) if plan.processes != (1,) else "",
+        "depths": _numbers(selection.depths),
+        "caches of keys and values": ", ".join(selection.kv_caches),
+        "twice, as a control": selection.control if selection.control != "none" else "",
+        "slowed down on purpose": f"{selection.inject[1]} by {selection.inject[0]}" if selection.inject else "",
+        "launches of each arm": launches + (" or more, by the clock" if settings.clock_seconds is not None else ""),
+        "time budget": "none" if budget_s is None else units.duration(budget_s),
+        "goes on until every ratio is known to": "" if precision is None else f"±{100 * precision:g} %",
+        "differences that count as none": f"{100 * options.margin:g} %",
+        "accuracy to train to": "" if target is None else f"{100 * target:g} %",
+        "latency target of LoadGen's Server": "" if latency_ms is None else f"{latency_ms:g} ms",
+        "shortest test of LoadGen": "" if test_s is None else units.duration(test_s),
+        "GPU": "" if plan.gpu is None else str(plan.gpu),
+    }
+    yield from ((name, value) for name, value in asked.items() if value)
     for each in plan.own_weights:
         yield "weights of its author's own", f"{each.model} (SHA-256 {each.sha256[:12]}…)"
     if plan.own is not None:
         yield "file of its author's own", f"{plan.own.file} (SHA-256 {plan.own.sha256[:12]}…)"
-
-
-def _batches(name: str, batches: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, str]]:
-    if batches:
-        yield name, "; ".join(f"{model} {_numbers(sizes)}" for model, sizes in batches.items())
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -270,7 +270,7 @@ def test_a_clock_that_went_back_is_refused(machine: Machine) -> None:
 
 def test_two_at_once_are_refused(machine: Machine) -> None:
     machine.begin()
-    with store.Journal(store.folder("up", machine.reports) / files.JOURNAL):
+    with store.open_journal("up", machine.reports):
         machine.refuses("The upgrade up is being measured by process", "Wait")
 
 

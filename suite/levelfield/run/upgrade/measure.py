@@ -24,6 +24,7 @@ from levelfield.plan.placement import AUTO
 from levelfield.prepare.own_model import store as own_files
 from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record import files, journal
+from levelfield.record.append_only import AppendOnly
 from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Absent, Image
 from levelfield.run import bench
@@ -34,6 +35,7 @@ from levelfield.run.upgrade.progress import (
     FORMAT,
     LAUNCHES,
     Begun,
+    Event,
     How,
     MeasurementBegun,
     MeasurementDone,
@@ -197,7 +199,7 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
     with it.
     """
     store.load(name, reports)  # an unknown name must not make a journal
-    with store.Journal(store.folder(name, reports) / files.JOURNAL) as written:
+    with store.open_journal(name, reports) as written:
         state = store.load(name, reports)
         if state.pending is not None and _is_complete(reports / state.pending.run):
             _count(state.pending.run, reports, written, console)  # killed between the run's end and this journal's line
@@ -245,7 +247,7 @@ def _is_complete(folder: Path) -> bool:
         return False  # deleted or damaged: it is left
 
 
-def _count(run: str, reports: Path, written: store.Journal, console: Console) -> None:
+def _count(run: str, reports: Path, written: AppendOnly[Event], console: Console) -> None:
     """Write the record and the report of a complete run, and count it."""
     bench.finish(reports / run, console)
     written.write(MeasurementDone(utc_now(), run, store.digest(reports / run / files.NAME)))

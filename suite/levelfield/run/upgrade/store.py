@@ -14,8 +14,7 @@ from levelfield.compare import sides
 from levelfield.compare.upgrade import Phases
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.record.append_only import AppendOnly, NamedJournals
-from levelfield.record.files import JOURNAL
+from levelfield.record.append_only import NamedJournals
 from levelfield.report.units import duration, percent, plural
 from levelfield.run.upgrade import progress
 from levelfield.run.upgrade.progress import FORMAT, LAUNCHES, Begun, Boot, Event, Phase, State, fold
@@ -23,26 +22,17 @@ from levelfield.statistics.bracket import smallest_slowdown
 
 MAX_BYTES = 16 << 20
 """Longest journal that is read: an event has a kilobyte or two."""
-_ALL: NamedJournals[Event] = NamedJournals("upgrade", "an", "upgrades", FORMAT, MAX_BYTES, msgspec.json.Decoder(Event))
-folder, names = _ALL.folder, _ALL.names
-
-
-class Journal(AppendOnly[Event]):
-    """The open journal of an upgrade, as `AppendOnly` says.
-
-    Parameters
-    ----------
-    path
-        The file, in the upgrade's folder.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            path,
-            busy=f"The upgrade {path.parent.name} is being measured",
-            wait="Wait until that has ended: `levelfield upgrade status` says how far it is.",
-            unwritable="Free space on that disk, or let this user write there; then run `levelfield upgrade next`.",
-        )
+_ALL: NamedJournals[Event] = NamedJournals(
+    "upgrade",
+    "an",
+    "upgrades",
+    FORMAT,
+    MAX_BYTES,
+    msgspec.json.Decoder(Event),
+    wait="Wait until that has ended: `levelfield upgrade status` says how far it is.",
+    go_on="run `levelfield upgrade next`",
+)
+folder, names, open_journal = _ALL.folder, _ALL.names, _ALL.open
 
 
 def create(begun: Begun, reports: Path) -> State:
@@ -50,14 +40,7 @@ def create(begun: Begun, reports: Path) -> State:
 
     Raises LevelfieldError: there is one of that name, or the folder cannot be written.
     """
-    target = _ALL.make_folder(begun.name, reports)
-    with Journal(target / JOURNAL) as journal:
-        if journal.path.stat().st_size:
-            raise LevelfieldError(
-                f"There is an upgrade called {begun.name} already.",
-                fix="Give another name, or go on with that one: levelfield upgrade next.",
-            )
-        journal.write(begun)
+    _ALL.create(begun.name, reports, begun)
     return load(begun.name, reports)
 
 
