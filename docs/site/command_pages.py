@@ -16,7 +16,8 @@ def pages() -> Iterator[tuple[str, str]]:
     """Yield each page as its path and its Markdown: one of all commands, and one for each command."""
     context = click.Context(cli, info_name="levelfield")
     lines = ["# Command line", "", _prose(cli.help)]
-    for title, names in help_sections.sections_of(help_sections.COMMANDS, list(cli.commands)):
+    names_of_all = cli.list_commands(context)
+    for title, names in help_sections.sections_of(help_sections.COMMANDS, names_of_all, help_sections.PLUGINS):
         lines += ["", f"| {title} | |", "|---|---|"]
         for name in names:
             command = cli.commands[name]

@@ -14,10 +14,9 @@ from levelfield.compare.policy import change_policy, judge
 from levelfield.compare.types import Gate
 from levelfield.statistics import bracket
 from levelfield.statistics.arrays import Floats, without_missing
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.ranking import rank
 from levelfield.statistics.student import FIRST_LOOK as FEWEST
-from levelfield.statistics.student import MIN_LAUNCHES, mean_of
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy, mean_of
 from levelfield.statistics.verdicts import Verdict
 from studies.simulation.world import BUSY, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
 

@@ -1,4 +1,4 @@
-"""What installed distributions bring: backends and models, each under an entry point (docs/plugins.md).
+"""What installed distributions bring: backends, models and commands, each under an entry point (docs/plugins.md).
 
 Nothing of a plug-in is imported before it is asked for, and one that cannot be loaded takes no other down. Inside
 images the same entry points are found: `images.worker_code` puts them beside a plug-in's code.
@@ -16,6 +16,7 @@ import msgspec
 
 BACKENDS = "levelfield.backends"
 MODELS = "levelfield.models"
+COMMANDS = "levelfield.commands"
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 """What a name must be: it becomes part of file names, of arms and of tables."""
@@ -28,7 +29,7 @@ class Plugin(msgspec.Struct, frozen=True):
 
     group: str
     name: str
-    """Of the backend or model, as people type it."""
+    """Of what it brings, as people type it."""
     value: str
     """Where it is: `package.module:ATTRIBUTE`."""
     distribution: str
@@ -73,7 +74,7 @@ class Broken(msgspec.Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What happened, for people."""
-        kind = "backend" if self.plugin.group == BACKENDS else "model"
+        kind = self.plugin.group.removeprefix("levelfield.").removesuffix("s")
         return f"The plug-in {self.plugin.label} brings no {kind} {self.plugin.name}: {self.reason}."
 
 
@@ -88,7 +89,7 @@ def installed(group: str) -> tuple[Plugin, ...]:
     Parameters
     ----------
     group
-        `BACKENDS` or `MODELS`.
+        `BACKENDS`, `MODELS` or `COMMANDS`.
     """
     found = {
         Plugin(group, entry.name, entry.value, _normal(entry.dist.metadata["Name"]), entry.dist.version)

@@ -13,9 +13,9 @@ from levelfield.compare.effects import from_pairs
 from levelfield.compare.types import Gate
 from levelfield.record.schema import Generation, Round, Run, Turn
 from levelfield.report import sentences
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.stopping import decide
+from levelfield.statistics.student import EndedBy
 from tests.compare import pairs
 from tests.records_builder import make_run
 

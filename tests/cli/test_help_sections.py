@@ -35,4 +35,4 @@ def test_what_no_section_names_is_listed_at_the_end() -> None:
     group.add_command(click.Command("bench", help="Measure."))
     group.add_command(click.Command("brew", help="Make coffee."))
     text = group.get_help(click.Context(group))
-    assert text.index("Measure:") < text.index("bench") < text.index(f"{help_sections.OTHER}:") < text.index("brew")
+    assert text.index("Measure:") < text.index("bench") < text.index(f"{help_sections.PLUGINS}:") < text.index("brew")

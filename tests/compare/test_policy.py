@@ -13,9 +13,9 @@ from levelfield.compare.effects import Effect, from_pairs, from_runs
 from levelfield.compare.policy import change_policy, judge, of_metric, reproduction_policy
 from levelfield.compare.types import Gate, Verdict
 from levelfield.statistics import verdicts
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.student import EndedBy
 from tests.statistics.rates import check_rate
 
 SAME, SLOWER, FASTER, INCONCLUSIVE = (

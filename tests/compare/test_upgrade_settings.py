@@ -13,8 +13,7 @@ from levelfield.compare.types import Setting
 from levelfield.compare.upgrade_settings import differences, hardware, identity
 from levelfield.machine.cpu import clock, mitigations
 from levelfield.machine.fingerprint import fingerprint
-from levelfield.machine.kernel import kernel, memory
-from levelfield.machine.system import virtualisation
+from levelfield.machine.system import kernel, memory, virtualisation
 from levelfield.record.schema import Absent, Fact, Fingerprint
 from tests.machine.fake_nvml import H100, RTX_4090, FakeGpu, ask, compile_library
 from tests.machine.folders import write

@@ -17,7 +17,7 @@ from levelfield.analysis.types import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import bounds, files
 from levelfield.record.schema import Run
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 
 _LONGEST = 200
 

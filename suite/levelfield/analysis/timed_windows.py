@@ -10,9 +10,8 @@ from levelfield.analysis import collect, disturbances, eligibility, estimates, m
 from levelfield.analysis.launch_levels import States, by_state
 from levelfield.analysis.types import Control, Counts, Row, SlowStart, TimedBlock
 from levelfield.record.schema import Block
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.stopping import DEFAULT_TARGET, decide
-from levelfield.statistics.student import fewest_launches
+from levelfield.statistics.student import EndedBy, fewest_launches
 from levelfield.statistics.windows import tails
 
 
@@ -21,7 +20,7 @@ def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: End
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
     is the unit of replication. Rounds that outside signals called disturbed are left out, where enough others are there
-    (`statistics.undisturbed`). Where the machine was probed, what is compared is of calm windows.
+    (`statistics.counting`). Where the machine was probed, what is compared is of calm windows.
     """
     found = by_state(block)
     rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.everything.arms)}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 COMMANDS: Mapping[str, Sequence[str]] = {
-    "Measure": ("bench", "ab", "upgrade", "fleet", "reproduce", "explain"),
+    "Measure": ("bench", "ab", "upgrade", "reproduce", "explain"),
     "Compare and follow runs": ("compare", "baseline", "history", "import"),
     "Reports": ("report", "verify", "card", "export", "publish"),
     "Machine and images": ("doctor", "list", "build", "push", "lock", "contract", "bundle", "unbundle", "clean"),
@@ -37,8 +37,8 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "Results": ("reports", "output", "as_json", "sign", "identify", "price"),
 }
 """Names of parameters by section."""
-OTHER = "Other"
-"""The section of what no section names."""
+OTHER, PLUGINS = "Other", "From plug-ins"
+"""The sections of what no section names: of options, and of commands."""
 
 
 class SectionedGroup(click.Group):
@@ -48,7 +48,9 @@ class SectionedGroup(click.Group):
         """Write the commands, section by section."""
         commands = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
         limit = formatter.width - 6 - max(map(len, commands))
-        for title, names in sections_of(COMMANDS, [name for name, each in commands.items() if not each.hidden]):
+        for title, names in sections_of(
+            COMMANDS, [name for name, each in commands.items() if not each.hidden], PLUGINS
+        ):
             with formatter.section(title):
                 formatter.write_dl([(name, commands[name].get_short_help_str(limit)) for name in names])
 
@@ -68,9 +70,11 @@ class SectionedCommand(click.Command):
                 formatter.write_dl([records[name] for name in names])
 
 
-def sections_of(sections: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[tuple[str, list[str]]]:
+def sections_of(
+    sections: Mapping[str, Sequence[str]], names: Sequence[str], other: str = OTHER
+) -> list[tuple[str, list[str]]]:
     """Return each section with those of its names that are there; what is in none comes last."""
     found = [(title, [name for name in listed if name in names]) for title, listed in sections.items()]
     placed = {name for listed in sections.values() for name in listed}
-    found.append((OTHER, [name for name in names if name not in placed]))
+    found.append((other, [name for name in names if name not in placed]))
     return [(title, listed) for title, listed in found if listed]

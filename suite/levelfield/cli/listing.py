@@ -7,6 +7,7 @@ from rich.table import Table
 from levelfield import plan, scenarios
 from levelfield.backends import precisions, registry
 from levelfield.backends.info import PRECISIONS
+from levelfield.cli import from_plugins
 from levelfield.errors import printable
 from levelfield.images.catalogue import lock_names, pythons, unusable, versions
 from levelfield.plan.profiles import PROFILES
@@ -56,16 +57,17 @@ def show(console: Console) -> None:
 
 
 def _show_plugins(console: Console) -> None:
-    """Print which distributions bring backends and models, and why some bring none; nothing where there are none."""
+    """Print which distributions bring what, and why some bring nothing; nothing where there are none."""
     brought = [(name, "backend", registry.plugin_of(name)) for name in registry.all_names()]
     brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
+    brought += [(name, "command", plugin) for name, (plugin, _) in from_plugins.commands().items()]
     table = _table("Plug-ins", "name", "what", "distribution")
     for name, kind, plugin in brought:
         if plugin is not None:
             table.add_row(name, kind, plugin.label)
     if table.row_count:
         console.print(table)
-    sentences = (each.sentence for each in (*registry.broken(), *models.broken()))
+    sentences = (each.sentence for each in (*registry.broken(), *models.broken(), *from_plugins.broken()))
     for sentence in (*sentences, *unusable()):
         console.print(f"\n[yellow]{escape(printable(sentence))}[/]", highlight=False)
 

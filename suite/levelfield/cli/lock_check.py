@@ -6,8 +6,8 @@ from rich.console import Console
 
 from levelfield.cli.answers.locked import CheckedLocks
 from levelfield.cli.answers.printing import print_json
-from levelfield.images import base_check, lock_check
-from levelfield.images.base_check import CheckedBase
+from levelfield.images import lock_check
+from levelfield.images.base import CheckedBase, check
 from levelfield.images.lock_check import Checked, Outdated
 from levelfield.record.references import parse
 from levelfield.report.units import plural
@@ -28,7 +28,7 @@ def run(names: Sequence[str], *, as_json: bool) -> int:
         terminals.say(progress, text, "dim")
 
     found = lock_check.check((parse(name) for name in names), progress=say)
-    bases = () if names else base_check.check(progress=say)
+    bases = () if names else check(progress=say)
     code = _exit_code(found)
     console = terminals.console(stderr=as_json)
     _show(found, console)

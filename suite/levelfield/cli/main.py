@@ -21,8 +21,8 @@ from levelfield.cli.config import apply, config
 from levelfield.cli.contract import contract
 from levelfield.cli.explain import explain
 from levelfield.cli.export import export
-from levelfield.cli.fleet import fleet
-from levelfield.cli.help_sections import SectionedCommand, SectionedGroup
+from levelfield.cli.from_plugins import ToolGroup
+from levelfield.cli.help_sections import SectionedCommand
 from levelfield.cli.history import history
 from levelfield.cli.import_ import import_
 from levelfield.cli.measuring import options_of, selection
@@ -61,7 +61,7 @@ DEBUG = "LEVELFIELD_DEBUG"
 
 
 @click.group(
-    cls=SectionedGroup,
+    cls=ToolGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, prog_name="levelfield")
@@ -142,7 +142,6 @@ for _command in (
         explain,
         contract,
         export,
-        fleet,
         history,
         import_,
         publish,

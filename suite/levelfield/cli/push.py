@@ -45,7 +45,7 @@ def push(
     from levelfield import plan
     from levelfield.cli.answers.pushed import Pushed
     from levelfield.images import published
-    from levelfield.images.push import push as push_images
+    from levelfield.images.published import push as push_images
     from levelfield.record.references import parse
 
     console = terminals.console(stderr=as_json)

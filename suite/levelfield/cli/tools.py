@@ -46,8 +46,8 @@ def doctor(
     """
     from levelfield import plan
     from levelfield.cli.answers.examined import Examined
+    from levelfield.images.build import estimate
     from levelfield.images.catalogue import PYTHON
-    from levelfield.images.cost import estimate
     from levelfield.launchers import needs as of_plan
     from levelfield.machine.doctor import examine as findings
     from levelfield.machine.findings import Needs
@@ -95,12 +95,13 @@ def _measured(
 def _broken_plugins() -> "list[Finding]":
     """Return a finding for each plug-in that brings nothing; the others are used all the same."""
     from levelfield.backends import registry
+    from levelfield.cli import from_plugins
     from levelfield.images.catalogue import unusable
     from levelfield.machine.findings import Finding
     from levelfield.zoo import models
 
     fix = "Uninstall that distribution, or install a version that works."
-    sentences = (each.sentence for each in (*registry.broken(), *models.broken()))
+    sentences = (each.sentence for each in (*registry.broken(), *models.broken(), *from_plugins.broken()))
     return [Finding("plug-in", "warn", printable(each), fix) for each in (*sentences, *unusable())]
 
 
@@ -109,7 +110,7 @@ def _show_cuda(console: Console) -> None:
     from levelfield.compatibility import show, table
     from levelfield.images.catalogue import images
     from levelfield.images.variants import cuda_variants
-    from levelfield.machine.driver import nvidia
+    from levelfield.machine.cuda import nvidia
 
     here = nvidia()
     if here.driver is not None:
@@ -148,7 +149,7 @@ def build(
     from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
     from levelfield.images.export import export_image
-    from levelfield.images.pull import pull
+    from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
 
@@ -170,7 +171,8 @@ def build(
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
     """Return the names of the images with the requested CUDA variant, or the one that fits; for the CPU unchanged."""
     from levelfield import plan
-    from levelfield.machine import devices, driver
+    from levelfield.machine import cuda
+    from levelfield.machine.gpu import index_of
     from levelfield.plan import placement
 
     if variant == "cpu":
@@ -179,8 +181,8 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
                 "--gpu chooses among CUDA variants, and the CPU's are built.", fix="Add --variant auto."
             )
         return names
-    request = placement.DeviceRequest(variant, devices.index_of(gpu) if gpu is not None else None, named=bool(names))
-    fitting, notes = placement.as_typed(names or plan.all_images(), request, driver.nvidia())
+    request = placement.DeviceRequest(variant, index_of(gpu) if gpu is not None else None, named=bool(names))
+    fitting, notes = placement.as_typed(names or plan.all_images(), request, cuda.nvidia())
     for text in notes:
         console.print(f"[yellow]{escape(text)}[/]", highlight=False)
     return fitting

@@ -27,14 +27,13 @@ from levelfield.images.catalogue import stem
 from levelfield.record.schema import Arm, Block, Run
 from levelfield.report import sentences, states, units
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.stopping import decide
-from levelfield.statistics.student import LOOK_COST, TRIMMED_FROM, fewest_launches, mean_of
+from levelfield.statistics.student import LOOK_COST, TRIMMED_FROM, EndedBy, fewest_launches, mean_of
 
 LABEL = "ab"
 """Of the runs that `ab` makes."""
 
-_STANDING = {Verdict.FAILED, Verdict.MISSING, Verdict.UNEQUAL}
+_FINAL = {Verdict.FAILED, Verdict.MISSING, Verdict.UNEQUAL}
 """Verdicts that further launches do not change."""
 _TRIMMED = f" Of {TRIMMED_FROM} ratios or more, a tenth (at least one) is left out at either end."
 _ENDS = {
@@ -101,7 +100,7 @@ def undecided(run: Run, gate: Gate) -> dict[str, str]:
     return {
         row.case.id: row.reason or phrases.ratio(row)
         for row in judge_arms(run, old, new, gate)
-        if row.outcome == "undecided" and row.verdict not in _STANDING
+        if row.outcome == "undecided" and row.verdict not in _FINAL
     }
 
 

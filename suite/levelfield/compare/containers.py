@@ -21,8 +21,7 @@ from levelfield.images.catalogue import stem
 from levelfield.record.schema import Absent, Arm, Block, Image, Run, Startup
 from levelfield.report import names, units
 from levelfield.report.sentences import join
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.student import MIN_LAUNCHES, mean_of
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy, mean_of
 
 CONFIDENCE = 0.95
 _FURTHEST_FIRST = ("docker", "venv", "host")

@@ -46,8 +46,7 @@ from levelfield import scenarios
 from levelfield.analysis.types import Estimate
 from levelfield.compare.effects import Effect
 from levelfield.compare.types import Gate, Metric, Outcome
-from levelfield.statistics.multiple import benjamini_hochberg
-from levelfield.statistics.verdicts import Verdict, verdict_of
+from levelfield.statistics.verdicts import Verdict, benjamini_hochberg, verdict_of
 
 MOST_REPLICATES = 10_000
 """Beyond this many a side, the answer to "how many more?" is "out of reach"."""

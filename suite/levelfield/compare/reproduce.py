@@ -17,7 +17,7 @@ from levelfield.compare import changes, drift, effects, phrases, rows, sides
 from levelfield.compare.conclusion import UNDECIDED, counted, exit_code, numerics
 from levelfield.compare.policy import judge, reproduction_policy
 from levelfield.compare.types import Comparison, Gate, Movement, Outcome, Row, Side, Verdict
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 
 ALLOWED = 0.1
 """Relative difference between two runs of the same thing that counts as none, unless set otherwise."""

@@ -16,7 +16,8 @@ from typing import IO, cast
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, archive, base, catalogue, debian, debian_archives, registries, wheels
+from levelfield.images import architectures, base, catalogue, debian, registries, wheels
+from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, disk_space, images_root, temporary_folder
 from levelfield.record.references import Reference
@@ -80,7 +81,7 @@ def pack(
     for release in dict.fromkeys([debian.RELEASE, *(debian.BASES[name] for name in sorted(needed_bases))]):
         locks[debian.lock_path(release).name] = debian.lock_path(release)
     for name in sorted(needed_bases):
-        files = debian_archives.fetch(debian.lock_of(name), name, progress=progress)
+        files = debian.fetch(debian.lock_of(name), name, progress=progress)
         chosen |= {f"debs/{file.name}": file for file in files}
     if artifacts:
         root = cache_folder("artifacts")
@@ -121,10 +122,10 @@ def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manife
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as bundle:
-            archive.add_file(bundle, MANIFEST, io.BytesIO(content))
+            add_file(bundle, MANIFEST, io.BytesIO(content))
             for file in manifest.files:
                 with chosen[file.name].open("rb") as stream:
-                    archive.add_file(bundle, file.name, stream)
+                    add_file(bundle, file.name, stream)
         partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)

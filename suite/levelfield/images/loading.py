@@ -25,7 +25,7 @@ import requests
 from docker.errors import DockerException, ImageNotFound
 
 from levelfield.errors import LevelfieldError
-from levelfield.images.archive import EPOCH
+from levelfield.images.layer import EPOCH
 from levelfield.machine.engine import refused
 from levelfield.paths import temporary_folder
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from levelfield import plugins
 from levelfield.backends import registry
-from levelfield.images.archive import EPOCH
+from levelfield.images.layer import EPOCH
 from levelfield.paths import cache_folder, package_root, temporary_folder
 from levelfield.plugins import Plugin
 from levelfield.zoo import models

@@ -7,11 +7,10 @@ import msgspec
 
 from levelfield.backends import precisions, registry
 from levelfield.backends.info import ONNX, FileFormat
-from levelfield.plan import definitions
 from levelfield.plan.cpu_pinning import Requested
-from levelfield.plan.names import CANARY
+from levelfield.plan.names import CANARY, why_not
 from levelfield.plan.profiles import Profile
-from levelfield.prepare.own_model import support
+from levelfield.prepare.own_model import request
 from levelfield.record.references import suffix
 from levelfield.record.schema import Arm, Block, Case, OwnFile, OwnWeights, Warning_
 from levelfield.scenarios import ScenarioName
@@ -115,7 +114,7 @@ class Plan(msgspec.Struct, frozen=True):
     def images(self) -> tuple[str, ...]:
         """The images the arms need, as `record.references` spells them, the canary's among them."""
         names = [arm.image + suffix(arm.variant, arm.version) for arm in self.answering]
-        reference = [] if self.own is None or self.own.function else [support.REFERENCE]
+        reference = [] if self.own is None or self.own.function else [request.REFERENCE]
         return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property
@@ -146,7 +145,7 @@ def file_key(case: Case, arm: Arm) -> FileKey | None:
 
 def why_absent(case: Case, arm: Arm) -> str:
     """Say why an arm does not answer a case, as far as it is known before a launch; empty where it is not."""
-    reason = definitions.why_not(arm.backend, case.model) or precisions.why_not(
+    reason = why_not(arm.backend, case.model) or precisions.why_not(
         arm.backend, case.precision, case.device, training=case.learns
     )
     return reason or (registry.get(arm.backend).no_growing_cache if case.growing_cache else "")

@@ -169,7 +169,7 @@ class NamedJournals(Generic[E]):
     wait: str = "Wait until that has ended."
     """What to do while another process measures."""
     go_on: str = ""
-    """How to go on with one that was begun: ``run `levelfield upgrade next` ``."""
+    """How to go on with one that was begun: `add --resume {name}`."""
 
     def folder(self, name: str, reports: Path) -> Path:
         """Return the folder of a name.
@@ -207,7 +207,7 @@ class NamedJournals(Generic[E]):
             self.make_folder(name, reports) / JOURNAL,
             busy=f"The {self.what} {name} is being measured",
             wait=self.wait,
-            unwritable=f"Free space on that disk, or let this user write there; then {self.go_on}.",
+            unwritable=f"Free space on that disk, or let this user write there; then {self.go_on.format(name=name)}.",
         )
 
     def create(self, name: str, reports: Path, first: E) -> None:
@@ -219,7 +219,7 @@ class NamedJournals(Generic[E]):
             if journal.path.stat().st_size:
                 raise LevelfieldError(
                     f"There is {self.article} {self.what} called {name} already.",
-                    fix=f"Give another name, or go on with that one: {self.go_on}.",
+                    fix=f"Give another name, or go on with that one: {self.go_on.format(name=name)}.",
                 )
             journal.write(first)
 

@@ -18,7 +18,7 @@ from levelfield.compare.ab import LABEL, arms, compare_arms, undecided
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import connect
-from levelfield.plan import Plan, installed
+from levelfield.plan import Plan
 from levelfield.plan import arms as arm_names
 from levelfield.plan.arms import LAUNCHERS
 from levelfield.record import files, journal
@@ -105,7 +105,7 @@ USUAL = "docker"
 
 
 def choose_launchers(
-    first: str, second: str, options: Options, *, there: Callable[[str], bool] = installed.has
+    first: str, second: str, options: Options, *, there: Callable[[str], bool] = arm_names.is_installed
 ) -> tuple[str, str, Options]:
     """Give both arms a launcher where one of them names it; otherwise change nothing.
 
@@ -136,7 +136,7 @@ def _check_host(arm: Arm, there: Callable[[str], bool]) -> None:
             f"{arm.id} is to run in this interpreter, which has what is installed there and no versions.",
             fix=f"Leave {suffix(DEFAULT_VARIANT, arm.version)} out, or choose +{arm_names.LAUNCHER}=venv.",
         )
-    lacking = installed.missing(arm, there)
+    lacking = arm_names.missing_modules(arm, there)
     if lacking:
         raise LevelfieldError(
             f"{arm.id} is to run in this interpreter (Python {platform.python_version()}), which has no "

@@ -384,7 +384,7 @@ def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
 
 def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Source, console: Console) -> None:
     """Say what the run will download, take on disk and last, before it begins."""
-    from levelfield.images.cost import estimate
+    from levelfield.images.build import estimate
 
     console.print(
         f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "

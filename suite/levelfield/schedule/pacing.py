@@ -10,7 +10,7 @@ import msgspec
 
 from levelfield.analysis import launch_levels
 from levelfield.record.schema import Block
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.power import optimal_rounds
 from levelfield.statistics.variance import VarianceSplit, split_variance
 

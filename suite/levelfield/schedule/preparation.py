@@ -13,8 +13,9 @@ from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
 from levelfield.launchers.docker import DockerLauncher
 from levelfield.launchers.protocol import Launcher, LaunchSpec
-from levelfield.machine import devices, topology, worker_memory
+from levelfield.machine import topology, worker_memory
 from levelfield.machine.fingerprint import fingerprint
+from levelfield.machine.gpu import uuid_of
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey
@@ -63,7 +64,7 @@ def prepare(
             fix="Use --profile smoke, which compares answers and ranks nothing.",
         )
     with watch.phase("preparing"):
-        gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
+        gpu = uuid_of(plan.gpu) if plan.gpu is not None else ""
         if gpu and container is not None:
             listener.say("asking the engine for the GPU")
             container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)

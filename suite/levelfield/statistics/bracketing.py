@@ -16,7 +16,7 @@ and *faster* ask for one thing more, at the same level: the drift is shown to be
 estimate by half of itself at most), or to be smaller than the effect on the nearer side. *Safe* asks for the former.
 
 **Spread.** The variance between boots is taken from the old stack (before and after together) and from the new one
-apart, with Welch's degrees of freedom (`statistics.welch`). One pooled variance has more power where both are
+apart, with Welch's degrees of freedom (`statistics.ratios`). One pooled variance has more power where both are
 equal. Where the new stack hardly scatters, a pooled standard error of the drift is 0.82 (the root of two thirds) of
 what it should be, and an honest machine is called *drifted* too often; where the new stack scatters far more than the
 old one, that of its difference is 0.82 of what it should be, with three times the degrees of freedom, and it is called
@@ -51,9 +51,8 @@ import scipy
 from numpy.typing import NDArray
 
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.multiple import holm_levels
-from levelfield.statistics.verdicts import Verdict
-from levelfield.statistics.welch import standard_error
+from levelfield.statistics.ratios import standard_error
+from levelfield.statistics.verdicts import Verdict, holm_levels
 
 LEAST_BOOTS = 3
 """Fewest boots of a phase. Where boots come up in two modes (huge pages, placement, a clock), two boots of a phase are

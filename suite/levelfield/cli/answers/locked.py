@@ -2,7 +2,7 @@
 
 import msgspec
 
-from levelfield.images.base_check import CheckedBase
+from levelfield.images.base import CheckedBase
 from levelfield.images.lock_check import Checked
 
 
