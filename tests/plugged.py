@@ -26,6 +26,7 @@ FLEET = ROOT / "plugins" / "fleet"
 
 PACKAGES = ("levelfield_", "brings_")
 """How the packages of plug-ins begin, here and in tests."""
+CACHED = (plugins.installed, from_plugins._found, registry._from_plugins, models._from_plugins)
 
 
 def metadata(folder: Path, distribution: str, version: str, points: Mapping[str, Mapping[str, str]]) -> None:
@@ -55,16 +56,26 @@ def register(project: Path, folder: Path) -> Path:
     return folder
 
 
+@contextmanager
+def on_path(folder: Path) -> Iterator[None]:
+    """Let this process find the entry points in a folder too, and keep every module that is imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        for cached in CACHED:
+            cached.cache_clear()
+        yield
+    for cached in CACHED:
+        cached.cache_clear()
+
+
 def forget() -> None:
     """Let plug-ins be looked for and imported again: others of the same names may be elsewhere."""
     kept = tuple(plugin.package for plugin in plugins.installed(plugins.COMMANDS))  # their tests hold what they import
     for name in [each for each in sys.modules if each.startswith(PACKAGES) and not each.startswith(kept)]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    plugins.installed.cache_clear()
-    from_plugins._found.cache_clear()
-    registry._from_plugins.cache_clear()
-    models._from_plugins.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
 
 
 @contextmanager

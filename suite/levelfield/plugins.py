@@ -1,4 +1,4 @@
-"""What installed distributions bring: backends, models and commands, each under an entry point (docs/plugins.md).
+"""What installed distributions bring, each under an entry point: backends, models, scenarios, commands.
 
 Nothing of a plug-in is imported before it is asked for, and one that cannot be loaded takes no other down. Inside
 images the same entry points are found: `images.worker_code` puts them beside a plug-in's code.
@@ -17,6 +17,7 @@ import msgspec
 BACKENDS = "levelfield.backends"
 MODELS = "levelfield.models"
 COMMANDS = "levelfield.commands"
+SCENARIOS = "levelfield.scenarios"
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 """What a name must be: it becomes part of file names, of arms and of tables."""
@@ -89,7 +90,7 @@ def installed(group: str) -> tuple[Plugin, ...]:
     Parameters
     ----------
     group
-        `BACKENDS`, `MODELS` or `COMMANDS`.
+        `BACKENDS`, `MODELS`, `SCENARIOS` or `COMMANDS`.
     """
     found = {
         Plugin(group, entry.name, entry.value, _normal(entry.dist.metadata["Name"]), entry.dist.version)
@@ -102,6 +103,18 @@ def installed(group: str) -> tuple[Plugin, ...]:
 def _normal(distribution: str) -> str:
     """Spell a distribution as package indexes do (PEP 503)."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def brought(group: str, kind: type[_T]) -> tuple[dict[str, _T], tuple[Broken, ...]]:
+    """Return what entry points of a group name, and those that name nothing; of two with one name the first counts."""
+    values: dict[str, _T] = {}
+    broken = []
+    for plugin in installed(group):
+        try:
+            values.setdefault(plugin.name, load(plugin, kind))
+        except PluginError as error:
+            broken.append(Broken(plugin, str(error)))
+    return values, tuple(broken)
 
 
 def load(plugin: Plugin, kind: type[_T]) -> _T:

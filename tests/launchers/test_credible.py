@@ -41,7 +41,7 @@ EMPTY = msgspec.structs.replace(make_run(models=("mlp",), backends=("jax",), gen
 WINDOW = Measured(300, 20, 0, 1, 2, 0, (10,), (100, 200), 350)
 LOADED = Loaded(1, 2, 3, None, "1.0", "", "", {"threads": "1"})
 TRAINED = Converged((Evaluated(10, 100, 2.0, 0.5), Evaluated(20, 200, 1.0, 0.9)), (2.0,), "", "")
-DRIVEN = Driven(300, 20, 0, 1, 2, 0, {"min_duration_ms": 6e5}, "summary", "detail", 5, 0, 400)
+DRIVEN = Driven({"rules": {"min_duration_ms": 6e5}, "summary": "summary", "not_served": 0}, 400)
 ROOFLINE = RooflineMeasured(64, (1, 2), 1024, (3,), (4,), "1")
 HONEST: tuple[Reply, ...] = (
     WINDOW, LOADED, TRAINED, ROOFLINE, DRIVEN,
@@ -83,9 +83,9 @@ def changed(reply: _R, **fields: Any) -> _R:
         (changed(TRAINED, points=TRAINED.points[::-1]), "back in time"),
         (changed(TRAINED, points=(Evaluated(1, 9 * SECOND_NS, 1.0, 0.5),)), "a training that took longer"),
         (changed(DRIVEN, elapsed_ns=9 * SECOND_NS), "a test that took longer"),
-        (changed(DRIVEN, answered=-1), "a number that nothing counts"),
-        (changed(DRIVEN, rules={"min_duration_ms": float("inf")}), "a number that is not finite"),
-        (changed(DRIVEN, detail="x" * (credible.MAX_TEXT + 1)), "a text without end"),
+        (changed(DRIVEN, answer={"answered": -1}), "a number that nothing counts"),
+        (changed(DRIVEN, answer={"rules": {"min_duration_ms": float("inf")}}), "a number that is not finite"),
+        (changed(DRIVEN, answer={"detail": "x" * (credible.MAX_TEXT + 1)}), "a text without end"),
         (changed(ROOFLINE, copy_ns=()), "without a call"),
         (changed(ROOFLINE, gemm_ns=(0,)), "a call that took no time"),
         (Profiled("a", (), (), (), ""), "a profile without a call"),

@@ -369,8 +369,9 @@ def plugin_of(name: str) -> Plugin | None:
 
 
 def plugins_of_images() -> dict[str, Plugin]:
-    """Return the plug-in of each image that plug-ins bring."""
-    return {image: plugin for info, plugin in _from_plugins()[0].values() for image in _images_of(info)}
+    """Return the plug-in of each image that plug-ins bring; that of scenarios is called as their entry point is."""
+    brought = {image: plugin for info, plugin in _from_plugins()[0].values() for image in _images_of(info)}
+    return {plugin.name: plugin for plugin in plugins.installed(plugins.SCENARIOS)} | brought
 
 
 def names() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from levelfield.cli.help_sections import COMMANDS, SectionedGroup
 from levelfield.errors import LevelfieldError, printable
 from levelfield.plugins import Broken, Plugin, PluginError
 
-DISTRIBUTIONS = {"fleet": "levelfield-fleet"}
+DISTRIBUTIONS = {"fleet": "levelfield-fleet", "import": "levelfield-readers"}
 """Commands that people know, and the distribution that brings each."""
 
 

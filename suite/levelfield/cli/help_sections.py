@@ -6,7 +6,7 @@ import click
 
 COMMANDS: Mapping[str, Sequence[str]] = {
     "Measure": ("bench", "ab", "upgrade", "reproduce", "explain"),
-    "Compare and follow runs": ("compare", "baseline", "history", "import"),
+    "Compare and follow runs": ("compare", "baseline", "history"),
     "Reports": ("report", "verify", "card", "export", "publish"),
     "Machine and images": ("doctor", "list", "build", "push", "lock", "contract", "bundle", "unbundle", "clean"),
     "For shells and programs": ("config", "completion", "schema"),

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from levelfield import plan, scenarios
+from levelfield import plan, plugins, scenarios
 from levelfield.backends import precisions, registry
 from levelfield.backends.info import PRECISIONS
 from levelfield.cli import from_plugins
@@ -61,6 +61,7 @@ def _show_plugins(console: Console) -> None:
     brought = [(name, "backend", registry.plugin_of(name)) for name in registry.all_names()]
     brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
     brought += [(name, "command", plugin) for name, (plugin, _) in from_plugins.commands().items()]
+    brought += [(plugin.name, "scenarios", plugin) for plugin in plugins.installed(plugins.SCENARIOS)]
     table = _table("Plug-ins", "name", "what", "distribution")
     for name, kind, plugin in brought:
         if plugin is not None:

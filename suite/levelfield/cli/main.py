@@ -24,7 +24,6 @@ from levelfield.cli.export import export
 from levelfield.cli.from_plugins import ToolGroup
 from levelfield.cli.help_sections import SectionedCommand
 from levelfield.cli.history import history
-from levelfield.cli.import_ import import_
 from levelfield.cli.measuring import options_of, selection
 from levelfield.cli.options import (
     BASE,
@@ -143,7 +142,6 @@ for _command in (
         contract,
         export,
         history,
-        import_,
         publish,
         push,
         reproduce,

@@ -91,7 +91,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             *(file.artifact for file in resources.files.values()),
             *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),
             *([resources.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else ()),
-            *(resources.loadgen.artifacts if resources.loadgen is not None else ()),
+            *(resources.driver.artifacts if resources.driver is not None else ()),
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, options, resources, machine),

@@ -26,7 +26,7 @@ from levelfield.record.journal import (
     TimeSpent,
 )
 from levelfield.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
-from levelfield.schedule import loadgen, pacing, padding
+from levelfield.schedule import pacing, padding
 from levelfield.schedule.calm import ON_A_GPU, MachineStates
 from levelfield.schedule.convergence import trainings
 from levelfield.schedule.gpu_sharing import MemoryGroup, sharing_of
@@ -207,12 +207,11 @@ class Generations:
                 for outcome in self._live.values():
                     self._probe(outcome)
                     self._record_launch(case.id, index, outcome)
-        elif case.definition.driven:
-            pace = loadgen.pace_of(self._profile, self._settings, block, self._planned)
+        elif (driver := self._resources.driver) is not None and case.definition.driven:
             for group in self._groups(case, arms, seed):
                 self.keep(reusable_workers(group, self._live).values())
                 with self._phase("LoadGen tests"):
-                    outcomes = loadgen.tests(
+                    outcomes = driver.measure(
                         self._resources,
                         block,
                         group,
@@ -221,7 +220,9 @@ class Generations:
                         self._signals,
                         self._listener,
                         running=self._live,
-                        pace=pace,
+                        profile=self._profile,
+                        settings=self._settings,
+                        planned=self._planned,
                     )
                 self.keep(outcomes)
                 for outcome in outcomes:

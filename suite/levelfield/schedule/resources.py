@@ -1,7 +1,7 @@
 """What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,15 +13,23 @@ from levelfield.machine.topology import Topology
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.evaluation.preparing import Judged
-from levelfield.prepare.loadgen import LoadGen
 from levelfield.prepare.own_model import store
 from levelfield.prepare.own_model.reference import Reference
-from levelfield.record.schema import Arm, Case, Computed, Image, Parity
-from levelfield.schedule.outcomes import Stamps
+from levelfield.record.schema import Arm, Artifact, Case, Computed, Image, Parity
+from levelfield.schedule.outcomes import Outcome, Stamps
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.worker.messages import Task
 from levelfield.zoo.training import convergence
 from levelfield.zoo.training.recipe import Goal
+
+
+class Driver(msgspec.Struct, frozen=True):
+    """What a plug-in prepared for scenarios whose calls it makes (`schedule.preparation`)."""
+
+    artifacts: tuple[Artifact, ...]
+    """Files that it hands to workers."""
+    measure: Callable[..., list[Outcome]]
+    """Measures a group of arms in one generation; called by `schedule.generations`, the one place."""
 
 
 class RunResources(msgspec.Struct, frozen=True):
@@ -60,8 +68,8 @@ class RunResources(msgspec.Struct, frozen=True):
     """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
     hashed: dict[tuple[str, str], Stamps] = msgspec.field(default_factory=dict)
     """Files that a launch of an arm has hashed, by arm and path; filled by `schedule.hashed`."""
-    loadgen: LoadGen | None = None
-    """Libraries of MLPerf LoadGen; None: no case is driven by it."""
+    driver: Driver | None = None
+    """None: no case has its calls made by a plug-in."""
     emulated: str = ""
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)

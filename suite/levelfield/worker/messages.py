@@ -137,28 +137,12 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
 
 
-LoadGenScenario: TypeAlias = Literal["SingleStream", "MultiStream", "Server", "Offline"]
-"""As LoadGen names them."""
-
-
 class Drive(msgspec.Struct, frozen=True, tag="drive"):
-    """Let MLPerf LoadGen send the queries of one test to what is loaded.
+    """Let a plug-in's file make the calls: its `drive(request, step, inputs, batch)`, of a scenario that it brings."""
 
-    LoadGen takes its own settings of the scenario and model (its built-in `mlperf.conf`), then those given here.
-    """
-
-    library: str
-    """Folder with LoadGen's library, as the worker sees it."""
-    scenario: LoadGenScenario
-    model: str
-    """Its name in MLPerf's rules; `*` where they have none of it."""
-    settings: dict[str, int | float]
-    """Of LoadGen's `TestSettings`, by the names of their attributes."""
-    rewarm_ns: int = 0
-    rewarm_calls: int = 1
-    """Unrecorded calls before the test, as in `Measure`."""
-    give_up_ns: int = 0
-    """Server: a query that has waited so long is answered without a call, and counted; 0: all are computed."""
+    path: str
+    """Of the Python file, as the worker sees it."""
+    request: dict[str, int | float | str | dict[str, int | float]]
 
 
 class Profile(msgspec.Struct, frozen=True, tag="profile"):
@@ -336,21 +320,11 @@ class Measured(Usage, frozen=True, tag="measured"):
     """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
 
 
-class Driven(Usage, frozen=True, tag="driven"):
-    """A test of LoadGen: its two logs, and what the whole process used meanwhile."""
+class Driven(msgspec.Struct, frozen=True, tag="driven"):
+    """What a plug-in's `drive` returned."""
 
-    rules: dict[str, float]
-    """What LoadGen's own settings of the scenario and model had been, of those that the request gave."""
-    summary: str
-    """Its `mlperf_log_summary.txt`."""
-    detail: str
-    """The beginning of its `mlperf_log_detail.txt`, which is whole unless LoadGen had thousands of errors to report."""
-    answered: int
-    """Samples that were computed."""
-    not_served: int
-    """Samples that were answered without a call, since they had waited too long."""
+    answer: dict[str, int | float | str | dict[str, int | float]]
     elapsed_ns: int
-    """Of the whole test, LoadGen's start and end included."""
 
 
 class Output(msgspec.Struct, frozen=True):

@@ -254,16 +254,16 @@ class Session:
         return measure_window(run, self._inputs, request, used)
 
     def drive(self, request: messages.Drive) -> messages.Driven:
-        """Let MLPerf LoadGen send the queries of one test.
+        """Let a plug-in make the calls.
 
-        Raises Unsupported: the calls are not plain ones, from host memory to host memory, or LoadGen has no library for
-        this Python.
+        Raises Unsupported: they are not plain ones, from host memory to host memory, or the plug-in cannot.
         """
-        from levelfield.worker import loadgen
+        from levelfield.worker.own_python import imported
 
         if self._fed is not None or self._trainer is not None or self._model.one_at_a_time:
-            raise Unsupported(f"LoadGen sends no queries to {self.task.scenario}.")
-        return loadgen.drive(request, self._model.run, self._inputs, self.task.batch)
+            raise Unsupported(f"Nothing but the worker itself makes the calls of {self.task.scenario}.")
+        drive = imported(request.path, "levelfield_driver").drive
+        return messages.Driven(*drive(request.request, self._model.run, self._inputs, self.task.batch))
 
     def device_bytes(self) -> dict[str, int]:
         """Return the memory of the accelerator that the framework counts; empty where it counts none."""
