@@ -34,22 +34,9 @@ _encoder = msgspec.json.Encoder()
 class AppendOnly(Generic[E]):
     """An open file of events, locked for this process; every `write` is on the disk when it returns.
 
-    Parameters
-    ----------
-    path
-        The file; it is made where there is none.
-    busy
-        What is going on while another process has the file open, as the beginning of a sentence.
-    wait
-        What to do then.
-    unwritable
-        What to do where the file cannot be written.
-
-    Raises
-    ------
-    LevelfieldError
-        Another process has the file open, the folder cannot be written, or the disk is full. What was written before
-        is kept.
+    `busy`: beginning of a sentence, what is going on while another process has the file open; `wait`: what to do then;
+    `unwritable`: what to do where the file cannot be written. Raises LevelfieldError: another process has the file
+    open, or it cannot be written; what was written before is kept.
     """
 
     def __init__(self, path: Path, *, busy: str, wait: str, unwritable: str) -> None:
