@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from levelfield.compare.effects import from_pairs
+from levelfield.compare.policy import change_policy, judge
 from levelfield.compare.types import Gate
-from levelfield.compare.verdicts import change_policy, judge
 from levelfield.report.markdown import table
 from levelfield.schedule.pacing import FIRST_LOOK_S
 from levelfield.statistics.proportions import proportion

@@ -52,3 +52,8 @@ def one_line(text: str, longest: int = 200) -> str:
 def clause(error: object, longest: int = 200) -> str:
     """Return what an error says as a part of a sentence: one short line without its full stop."""
     return one_line(str(error), longest).rstrip(".")
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -8,8 +8,7 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
-from levelfield.compare.ab.comparison import compare_arms
-from levelfield.compare.ab.rows import judge_arms
+from levelfield.compare.ab import compare_arms, judge_arms
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.types import Gate
 from levelfield.record.disturbance import Reason
@@ -18,7 +17,7 @@ from levelfield.report import sentences
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.stopping import decide
 from levelfield.statistics.student import EndedBy
-from tests.compare.ab import pairs
+from tests.compare import pairs
 from tests.records_builder import make_run
 
 TARGET = 0.01

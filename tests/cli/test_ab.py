@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from levelfield.cli.ab import ab
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.plan import Plan
 from levelfield.record import files
@@ -19,7 +19,7 @@ from levelfield.run import bench
 from levelfield.run.options import Options
 from levelfield.statistics.student import FIRST_LOOK
 from tests.commands import call, one_clear_sentence
-from tests.compare.ab import pairs
+from tests.compare import pairs
 
 NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
 

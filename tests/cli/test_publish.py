@@ -4,8 +4,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from levelfield.record import files
+from tests.analysis.many import small_run, write_run
 from tests.commands import call, one_clear_sentence
-from tests.history.many import small_run, write_run
 from tests.report.hostile import make_hostile
 
 

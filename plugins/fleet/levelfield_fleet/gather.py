@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.report import units

@@ -2,8 +2,8 @@
 
 Peers have the same hardware, by the facts that stay the same when software changes. What may differ between them is
 software, firmware, settings, clocks, power limits and images. Facts that are measured anew each time, and those that
-another fact says (`upgrade.rules`), are left out. A fact of which no value has a clear majority (an address, a serial
-number) names nobody.
+another fact says (`compare.upgrade_rules`), are left out. A fact of which no value has a clear majority (an address, a
+serial number) names nobody.
 """
 
 import hashlib
@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 import msgspec
 
+from levelfield.analysis.environment import NOT_RECORDED, Environment, machine_title, recorded
+from levelfield.analysis.summary import Reduced
 from levelfield.compare.changes import hardware_differences, is_known
-from levelfield.compare.reduction import Reduced
-from levelfield.history.environment import NOT_RECORDED, Environment, machine_title, recorded
-from levelfield.upgrade.rules import RULES, rule
+from levelfield.compare.upgrade_rules import RULES, rule
 from levelfield_fleet.types import Difference
 
 _PROCESSOR = "cpu model"

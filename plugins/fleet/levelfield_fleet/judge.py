@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
-from levelfield.compare.reduction import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.report import units
 from levelfield.statistics.arrays import Floats, without_missing

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from levelfield.compare.reduction import Question, Reduced
-from levelfield.compare.reduction import question as question_of
+from levelfield.analysis.summary import Question, Reduced
+from levelfield.analysis.summary import question as question_of
 from levelfield.record.schema import Image, elsewhere
 from levelfield_fleet.groups import Peers
 from levelfield_fleet.types import WrongAnswer

@@ -3,7 +3,7 @@
 The folders may have been copied together from machines that are not trusted. No link is followed, a folder with more
 entries than a fleet has is not looked through, and a record that is damaged or hostile costs only itself. A record of
 some megabytes takes a tenth of a second, nearly all of it to decode and check it, so that many are read in two
-processes. Only what a verdict needs of a record is kept (`compare.reduction`).
+processes. Only what a verdict needs of a record is kept (`analysis.summary`).
 """
 
 import gc
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.analysis.summary import Reduced
 from levelfield.compare import sides
 from levelfield.compare.phrases import clean
-from levelfield.compare.reduction import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.safety import untrusted

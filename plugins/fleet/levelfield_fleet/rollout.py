@@ -2,7 +2,7 @@
 
 A node is compared with itself, so that what tells one node from another cancels: each gives one log ratio a case, of
 its runs after the roll-out over those before. The nodes are the replicates, and the common change is the mean of their
-log ratios with its t interval, all cases judged together (`compare.verdicts`). A node whose ratio is not like
+log ratios with its t interval, all cases judged together (`compare.policy`). A node whose ratio is not like
 those of the others is found as one whose cost is not (`statistics.outliers`), and has a row of its own. So has
 one on which a case fails that did not before.
 """
@@ -15,15 +15,14 @@ import msgspec
 import numpy as np
 
 from levelfield.analysis.status import SMOKE
+from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
-from levelfield.compare import answers, changes, conclusion, drift, matching, notes
-from levelfield.compare.answers import CaseResults
+from levelfield.compare import changes, comparison, conclusion, drift, sides
 from levelfield.compare.effects import MIN_RUNS, from_pairs
-from levelfield.compare.matching import Pair
-from levelfield.compare.reduction import Reduced
+from levelfield.compare.policy import of_metric
 from levelfield.compare.rows import Draft, in_order, judge_rows
+from levelfield.compare.sides import CaseResults, Pair
 from levelfield.compare.types import Comparison, Gate, Outcome, Row, Side, Verdict
-from levelfield.compare.verdicts import of_metric
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Case
 from levelfield.report import units
@@ -87,7 +86,7 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
     nodes = [node for node in both if node.name not in other]
     before = [run for node in nodes for run in node.old]
     after = [run for node in nodes for run in node.new]
-    pairs = matching.pair_arms(
+    pairs = sides.pair_arms(
         *({name: arm for run in side for name, arm in run.arms.items()} for side in (before, after))
     )
     measured: list[_Measured] = []
@@ -109,7 +108,7 @@ def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Compar
             kind="compare",
             old=_side(before, nodes),
             new=_side(after, nodes),
-            notes=tuple(_notes(old, new, nodes, sorted(other), notes.note_on_changes(changed))),
+            notes=tuple(_notes(old, new, nodes, sorted(other), comparison.note_on_changes(changed))),
             rows=rows,
             drifts=drift.find_drift(pairs, before, after, same_hardware=changes.have_same_hardware((*before, *after))),
             changes=changed,
@@ -157,12 +156,12 @@ def _without_costs(
     node: _Node, case: Case, before: CaseResults, after: CaseResults
 ) -> tuple[Verdict | None, Outcome, str]:
     """Return why a node's costs in a case cannot be compared; no verdict where they can."""
-    without = answers.verdict_without_costs(before, after)
+    without = sides.verdict_without_costs(before, after)
     if without is not None:
         return without
-    reason = answers.different_digests(before.answers, after.answers)
+    reason = sides.different_digests(before.answers, after.answers)
     if case.timed:
-        reason = reason or answers.different_timed_region(node.old, node.new)
+        reason = reason or sides.different_timed_region(node.old, node.new)
     return (Verdict.INCOMPARABLE if reason else None), "undecided", reason
 
 
@@ -172,7 +171,7 @@ def _of_all(measured: _Measured, *, smoke: bool) -> Draft:
     ratios = logs[:, 1] - logs[:, 0]
     nodes = len(logs)
     few = f"from {units.plural(nodes, 'node')}: {MIN_RUNS} are needed" if nodes < MIN_RUNS else ""
-    row = _row(measured.case, measured.arms, Verdict.UNDECIDABLE, "undecided", answers.NOT_MEASURED if smoke else few)
+    row = _row(measured.case, measured.arms, Verdict.UNDECIDABLE, "undecided", sides.NOT_MEASURED if smoke else few)
     old, new = np.exp(logs.mean(axis=0)).tolist()
     ratio = Estimate(math.exp(float(ratios.mean())))
     row = msgspec.structs.replace(row, old=old, new=new, ratio=ratio, old_replicates=nodes, new_replicates=nodes)

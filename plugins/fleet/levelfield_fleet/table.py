@@ -9,9 +9,8 @@ import msgspec
 import numpy as np
 
 from levelfield.analysis.status import SMOKE
-from levelfield.compare.answers import NOT_MEASURED, CaseResults, first_reason, reason_for_failure
-from levelfield.compare.reduction import Answer, Reduced
-from levelfield.history.summary import CANARY
+from levelfield.analysis.summary import CANARY, Answer, Reduced
+from levelfield.compare.sides import NOT_MEASURED, CaseResults, first_reason, reason_for_failure
 from levelfield.record.schema import Case
 from levelfield_fleet.groups import Peers
 from levelfield_fleet.statistics.outliers import Costs

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from levelfield.analysis.summary import RunFacts
 from levelfield.analysis.types import Estimate
-from levelfield.compare.types import RunFacts
 from levelfield.record.schema import Case
 
 Outcome: TypeAlias = Literal["fine", "worse", "undecided", "aside"]

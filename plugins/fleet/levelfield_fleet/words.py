@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from levelfield.analysis.summary import CANARY
 from levelfield.compare import phrases
-from levelfield.history.summary import CANARY
 from levelfield.report import sentences, units
 from levelfield_fleet import quorum
 from levelfield_fleet.groups import Peers, differs_from

@@ -263,7 +263,7 @@ def report(
     from levelfield.analysis import guarded, money
     from levelfield.cli.answers.measured import Measured, run_of
     from levelfield.compare import sides
-    from levelfield.compare.ab import comparison
+    from levelfield.compare.ab import LABEL
     from levelfield.report import terminal
     from levelfield.run import ab
     from levelfield.run.results import show_result
@@ -278,7 +278,7 @@ def report(
             for part in terminal.show_costs(priced, record.analysis):
                 console.print(part, highlight=False, markup=False)
             return
-        if comparison.LABEL in record.run.labels:
+        if LABEL in record.run.labels:
             code = ab.show(ab.of_record(record.file), console, measured=False, sign=sign)
         else:
             show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)

@@ -302,11 +302,6 @@ def join(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def shortened(text: str, longest: int) -> str:
-    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 def where_measured(run: Run) -> str:
     """Return the launcher of the workers, and the reason where the user did not choose it; or the tool of a file."""
     if run.imported is not None:

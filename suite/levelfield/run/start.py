@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.analysis import summaries
 from levelfield.errors import LevelfieldError
-from levelfield.history import controls
 from levelfield.images import base
 from levelfield.machine.fingerprint import changed, fingerprint
 from levelfield.paths import package_root
@@ -102,7 +102,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: 
             *(["injected"] if plan.injected else []),
             *(["emulated"] if resources.emulated else []),
         ),
-        earlier_controls=controls.before(options.reports, machine),
+        earlier_controls=summaries.controls_before(options.reports, machine),
         work=_work(plan),
         data_sets=tuple(data_sets),
     )

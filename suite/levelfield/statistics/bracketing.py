@@ -43,7 +43,6 @@ D. J. Schuirmann (1987). A comparison of the two one-sided tests procedure and t
 equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15, 657–680.
 """
 
-import enum
 import math
 from dataclasses import dataclass
 
@@ -53,7 +52,7 @@ from numpy.typing import NDArray
 
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.ratios import standard_error
-from levelfield.statistics.verdicts import holm_levels
+from levelfield.statistics.verdicts import Verdict, holm_levels
 
 LEAST_BOOTS = 3
 """Fewest boots of a phase. Where boots come up in two modes (huge pages, placement, a clock), two boots of a phase are
@@ -61,16 +60,6 @@ often of one mode and look steady: up to 16 % of upgrades of an honest machine a
 DRIFT_SHARE = 0.75
 """Part of the level that the test for drift has. On an honest machine the tests for *slower*, each at the whole level,
 use less than the rest (simulated: `tests.statistics.upgrades`)."""
-
-
-class Verdict(enum.StrEnum):
-    """Verdict on one case of an upgrade."""
-
-    SAFE = "safe"
-    SLOWER = "slower"
-    FASTER = "faster"
-    DRIFTED = "drifted"
-    UNDECIDED = "not decided"
 
 
 @dataclass(frozen=True)

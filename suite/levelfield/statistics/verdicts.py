@@ -46,12 +46,49 @@ DEFAULT_MARGIN = 0.02
 
 
 class Verdict(enum.StrEnum):
-    """Verdict on a ratio of times."""
+    """Every verdict on a case; an interval alone gives *same*, *faster*, *slower* or *inconclusive*.
 
-    SAME = "same"
+    The others are words of one question (memory, a gate, an upgrade, a reproduction), or say why there is no ratio.
+    """
+
     FASTER = "faster"
     SLOWER = "slower"
+    LESS_MEMORY = "leaner"
+    MORE_MEMORY = "hungrier"
+    SAME = "same"
+    """Equivalence shown: the whole interval inside the margin."""
+    WITHIN = "within noise"
+    """Inside what runs without a change do, by a gate that was derived from them."""
     INCONCLUSIVE = "inconclusive"
+    """Enough replicates for an interval, and it decides nothing."""
+    UNDECIDABLE = "not decidable"
+    """Too few replicates for an interval: the ratio alone says nothing."""
+    INCOMPARABLE = "not comparable"
+    """Not the same question on both sides, or other hardware: a reason instead of a verdict."""
+    UNEQUAL = "not equal"
+    """The new answer is not the reference's, or neither is: a time of something else."""
+    FAILED = "failed"
+    """The new side could not answer, or a test of another tool fails there. Never read as slower."""
+    MISSING = "missing"
+    """The new side did not measure it, or was cut off before."""
+    ADDED = "added"
+    """Only the new side measured it."""
+    RECOVERED = "recovered"
+    """The old side failed, and the new one answers."""
+    SAFE = "safe"
+    """Of an upgrade: equivalence shown, whatever drift there was."""
+    MOVED = "answers moved"
+    """The answers moved further than rounding explains, or became unequal: the time says nothing."""
+    DRIFTED = "drifted"
+    """Of an upgrade: the old side is not what it was before the new one, so that nothing is said of the new one."""
+    UNDECIDED = "not decided"
+    """Neither shown nor ruled out, of an upgrade or a reproduction."""
+    NOT_ATTRIBUTABLE = "not attributable"
+    """Of an upgrade: something else changed with it, which was not intended."""
+    REPRODUCED = "reproduced"
+    """Of a reproduction: the whole interval inside the allowance."""
+    DIFFERS = "differs"
+    """Of a reproduction: the whole interval outside the allowance."""
 
 
 def verdict_of(

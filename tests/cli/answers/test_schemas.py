@@ -12,8 +12,8 @@ from levelfield.cli.answers.printing import COMMANDS
 from levelfield.cli.main import cli
 from levelfield.record import files
 from tests import commands
+from tests.analysis.many import small_run, summaries, write_run, write_summaries
 from tests.compare.runs import run
-from tests.history.many import small_run, summaries, write_run, write_summaries
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import onnx_format, store
 from levelfield.record.schema import OwnFile
 from levelfield.report import rerun
-from levelfield.run.reproduce import intent
+from levelfield.run import reproduce
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 from tests.records_builder import make_run
@@ -199,17 +199,17 @@ def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
     run = make_run(models=["mlp"], backends=["onnxruntime"], scenarios=["latency"], generations=1, rounds=1)
     measured = msgspec.structs.replace(run.settings, models=(one.model,), own=one)
     run = msgspec.structs.replace(run, settings=measured)
-    assert intent.read(run).selection.own == one
+    assert reproduce.intent(run).selection.own == one
     assert plan.of_record(run).own == one
     assert "--model encoder.onnx --dim sequence=12" in rerun.command(run)
     kept = cache_folder("artifacts") / "own" / one.sha256
     (kept / store.MODEL).unlink()
     with refused("The run measured encoder.onnx", "which is not here"):
-        intent.read(run)
+        reproduce.intent(run)
     other = onnx_files.write(tmp_path, "other.onnx", onnx_files.classifier())
     with refused("other.onnx is not the file that was measured"):
         store.keep_recorded(other, one)
     store.keep_recorded(path, one)
-    assert intent.read(run).selection.own == one
+    assert reproduce.intent(run).selection.own == one
     with refused("needs no file"):
         store.keep_recorded(path, None)

@@ -9,13 +9,13 @@ import msgspec
 from rich.console import Console
 
 from levelfield.errors import LevelfieldError, printable
-from levelfield.record.files import JOURNAL
+from levelfield.record.append_only import AppendOnly
 from levelfield.report.units import plural
 from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
 from levelfield_fleet.run import asking, cluster, declare, images, journal, messages, results
 from levelfield_fleet.run.images import Bundle, Expected
-from levelfield_fleet.run.journal import AttemptBegun, AttemptFailed, Begun, Event, Journal, NodeDone, Resumed
+from levelfield_fleet.run.journal import AttemptBegun, AttemptFailed, Begun, Event, NodeDone, Resumed
 from levelfield_fleet.run.messages import Failed, Measure, Measured, Survey, Surveyed
 from levelfield_fleet.run.state import Seen, State, after, is_unfinished, load, newly_seen, next_nodes
 
@@ -56,7 +56,7 @@ def conduct(name: str, reports: Path, on: str, console: Console, limits: Limits,
     with cluster.connected(on):
         if begun is not None:
             journal.create(begun, reports)
-        with journal.Journal(folder / JOURNAL) as opened:
+        with journal.open_journal(name, reports) as opened:
             head = _Head(load(name, reports), opened, folder, console, limits)
             if begun is None:
                 head.write(Resumed(utc_now()))
@@ -86,7 +86,9 @@ class _Running(NamedTuple):
 class _Head:
     """A fleet while it is conducted."""
 
-    def __init__(self, state: State, journal: Journal, folder: Path, console: Console, limits: Limits) -> None:
+    def __init__(
+        self, state: State, journal: AppendOnly[Event], folder: Path, console: Console, limits: Limits
+    ) -> None:
         self.state = state
         self._journal = journal
         self._folder = folder

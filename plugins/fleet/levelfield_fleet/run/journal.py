@@ -6,12 +6,9 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
 from levelfield.plan import Selection
-from levelfield.record.append_only import AppendOnly, Lost
-from levelfield.record.files import JOURNAL
-from levelfield.record.named_journals import NamedJournals
+from levelfield.record.append_only import Lost, NamedJournals
 from levelfield_fleet.run.messages import Name
 
 FORMAT = 1
@@ -88,20 +85,17 @@ class NodeDone(msgspec.Struct, frozen=True, tag="done"):
 Event: TypeAlias = Begun | Resumed | NodeSeen | AttemptBegun | AttemptFailed | NodeDone
 MAX_BYTES = 64 << 20
 """Longest journal that is read: a node has some hundred bytes for each attempt."""
-_ALL: NamedJournals[Event] = NamedJournals("fleet", "a", "fleets", FORMAT, MAX_BYTES, msgspec.json.Decoder(Event))
-folder = _ALL.folder
-
-
-class Journal(AppendOnly[Event]):
-    """The open journal of a fleet, as `AppendOnly` says; its file is in the fleet's folder."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            path,
-            busy=f"The fleet {path.parent.name} is being measured",
-            wait="Wait until that has ended, or end it.",
-            unwritable=f"Free space on that disk, or let this user write there; then add --resume {path.parent.name}.",
-        )
+_ALL: NamedJournals[Event] = NamedJournals(
+    "fleet",
+    "a",
+    "fleets",
+    FORMAT,
+    MAX_BYTES,
+    msgspec.json.Decoder(Event),
+    wait="Wait until that has ended, or end it.",
+    go_on="add --resume {name}",
+)
+folder, open_journal = _ALL.folder, _ALL.open
 
 
 def create(begun: Begun, reports: Path) -> None:
@@ -109,14 +103,7 @@ def create(begun: Begun, reports: Path) -> None:
 
     Raises LevelfieldError: there is one of that name, or the folder cannot be written.
     """
-    target = _ALL.make_folder(begun.name, reports)
-    with Journal(target / JOURNAL) as journal:
-        if journal.path.stat().st_size:
-            raise LevelfieldError(
-                f"There is a fleet called {begun.name} already.",
-                fix=f"Give another name, or go on with that one: add --resume {begun.name}.",
-            )
-        journal.write(begun)
+    _ALL.create(begun.name, reports, begun)
 
 
 def read(name: str, reports: Path) -> Iterable[Event | Lost]:

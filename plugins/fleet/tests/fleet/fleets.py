@@ -5,7 +5,7 @@ from functools import cache
 
 import msgspec
 
-from levelfield.compare.reduction import Answer, Reduced
+from levelfield.analysis.summary import Answer, Reduced
 from tests.compare.runs import reduced, run
 
 Nodes = dict[str, list[Reduced]]

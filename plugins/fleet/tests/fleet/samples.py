@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from levelfield.analysis.summary import RunFacts
 from levelfield.analysis.types import Estimate
-from levelfield.compare.types import RunFacts
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
 from levelfield.scenarios import ScenarioName

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield_fleet.groups import MOST, by_hardware, differences, differs_from
 from levelfield_fleet.types import Difference
 from tests.fleet.fleets import Nodes, fleet, with_facts, with_hardware, with_node

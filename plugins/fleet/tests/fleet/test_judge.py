@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.compare.reduction import Answer, Reduced
+from levelfield.analysis.summary import CANARY, Answer, Reduced
 from levelfield.errors import LevelfieldError
-from levelfield.history.summary import CANARY
 from levelfield.report.units import NBSP
 from levelfield_fleet.groups import by_hardware
 from levelfield_fleet.judge import cells_of, facts_of, judge

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield_fleet.groups import by_hardware
 from levelfield_fleet.quorum import Verdicts, verdicts
 from tests.fleet.fleets import Nodes, digest_of, fleet, flipped, with_digests, with_node

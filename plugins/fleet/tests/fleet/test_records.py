@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.summary import Reduced
 from levelfield.compare.sides import load
 from levelfield.errors import LevelfieldError
 from levelfield.record import files

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from levelfield.compare.reduction import Reduced, reduce
+from levelfield.analysis.summary import Reduced, reduce
 from levelfield.compare.types import Comparison, Gate, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Failure, Run

@@ -7,9 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield.analysis.summary import CANARY, Reduced
 from levelfield.analysis.types import Standing
-from levelfield.compare.reduction import Reduced
-from levelfield.history.summary import CANARY
 from levelfield_fleet.groups import by_hardware
 from levelfield_fleet.table import MOST_LAUNCHES, MOST_RUNS, Table, collect
 from tests.fleet.fleets import Nodes, fleet, slowed, with_node

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from levelfield.analysis.summary import CANARY
 from levelfield.analysis.types import Estimate
-from levelfield.history.summary import CANARY
 from levelfield.report.units import NBSP
 from levelfield_fleet import phrases, words
 from levelfield_fleet.types import Cell, Difference, Node, NodeVerdict, WrongAnswer

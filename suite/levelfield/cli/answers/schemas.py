@@ -13,9 +13,8 @@ from levelfield.cli.answers.listed import Listed
 from levelfield.cli.answers.locked import CheckedLocks
 from levelfield.cli.answers.measured import Measured
 from levelfield.cli.answers.pushed import Pushed
-from levelfield.cli.answers.trends import Trends
 from levelfield.compare.formats import json
-from levelfield.compare.reproduction import Reproduction
+from levelfield.compare.trend import Trends
 from levelfield.compare.types import Comparison
 
 ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
@@ -30,7 +29,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "lock": CheckedLocks,
         "push": Pushed,
         "report": Measured,
-        "reproduce": Reproduction,
+        "reproduce": Comparison,
         "verify": Checked,
     }
 )
