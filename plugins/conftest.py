@@ -1,10 +1,13 @@
-"""What tests of plug-ins share: each plug-in's entry points are found as if it were installed."""
+"""What tests of plug-ins share: each plug-in's entry points are found as if it were installed; the engine."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests import plugged
+from tests.conftest import _engine_for_marked_tests, engine
+
+__all__ = ["_engine_for_marked_tests", "engine"]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,4 +1,4 @@
-"""What installed distributions bring, each under an entry point: backends, models, scenarios, commands.
+"""What installed distributions bring, each under an entry point: backends, models, scenarios, data sets, commands.
 
 Nothing of a plug-in is imported before it is asked for, and one that cannot be loaded takes no other down. Inside
 images the same entry points are found: `images.worker_code` puts them beside a plug-in's code.
@@ -18,6 +18,7 @@ BACKENDS = "levelfield.backends"
 MODELS = "levelfield.models"
 COMMANDS = "levelfield.commands"
 SCENARIOS = "levelfield.scenarios"
+DATA_SETS = "levelfield.datasets"
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 """What a name must be: it becomes part of file names, of arms and of tables."""
@@ -90,7 +91,7 @@ def installed(group: str) -> tuple[Plugin, ...]:
     Parameters
     ----------
     group
-        `BACKENDS`, `MODELS`, `SCENARIOS` or `COMMANDS`.
+        `BACKENDS`, `MODELS`, `SCENARIOS`, `DATA_SETS` or `COMMANDS`.
     """
     found = {
         Plugin(group, entry.name, entry.value, _normal(entry.dist.metadata["Name"]), entry.dist.version)

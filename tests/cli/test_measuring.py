@@ -1,7 +1,5 @@
 """What the options of commands that measure become."""
 
-from pathlib import Path
-
 import click
 import pytest
 
@@ -10,7 +8,6 @@ from levelfield.cli.main import bench
 from levelfield.cli.measuring import options_of
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.run.options import Options
 
 OF_A_FILE = {"dims", "values", "module", "weights"}
@@ -48,18 +45,10 @@ def test_what_is_typed_arrives() -> None:
 
 
 def test_an_option_about_a_file_takes_a_file() -> None:
+    with pytest.raises(LevelfieldError, match="--data-items is about a data set"):
+        options_of(bench.make_context("bench", ["--data-items", "7"]).params)
     with pytest.raises(LevelfieldError, match="--dim is about a file of your own"):
         options_of(bench.make_context("bench", ["--dim", "sequence=128"]).params)
-
-
-def test_a_data_set_chooses_what_is_measured() -> None:
-    words = ["--models", "bert,mlp", "--data", "squad=/x/dev.json", "--data-items", "7"]
-    made = options_of(bench.make_context("bench", words).params)
-    assert made.selection.models == ("bert-squad", "mlp")
-    assert made.data_sets == (DataRequest("squad", Path("/x/dev.json"), 7),)
-    words = ["--models", "mlp", "--data", "imagenet=/y"]
-    with pytest.raises(LevelfieldError, match="None of mlp answers ImageNet"):
-        options_of(bench.make_context("bench", words).params)
 
 
 @pytest.mark.parametrize(

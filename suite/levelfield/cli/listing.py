@@ -62,6 +62,7 @@ def _show_plugins(console: Console) -> None:
     brought += [(name, "model", models.plugin_of(name)) for name in models.names()]
     brought += [(name, "command", plugin) for name, (plugin, _) in from_plugins.commands().items()]
     brought += [(plugin.name, "scenarios", plugin) for plugin in plugins.installed(plugins.SCENARIOS)]
+    brought += [("data", "data sets", plugin) for plugin in plugins.installed(plugins.DATA_SETS)]
     table = _table("Plug-ins", "name", "what", "distribution")
     for name, kind, plugin in brought:
         if plugin is not None:

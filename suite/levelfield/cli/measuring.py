@@ -109,11 +109,11 @@ def options_of(values: Mapping[str, Any]) -> "Options":
     """
     from levelfield.paths import cache_root
     from levelfield.plan import Selection
-    from levelfield.prepare.evaluation import tasks
     from levelfield.prepare.own_model import python_file
-    from levelfield.prepare.own_model.request import read
-    from levelfield.prepare.own_weights import request as own_weights
+    from levelfield.prepare.own_model import store as own_files
+    from levelfield.prepare.own_weights import store as own_weights
     from levelfield.run.options import Options
+    from levelfield.schedule import data_sets
 
     cache_root()  # without one nothing can be prepared: that is said before anything is planned
 
@@ -125,17 +125,25 @@ def options_of(values: Mapping[str, Any]) -> "Options":
         raise LevelfieldError(
             f"{' and '.join(f'--{option}' for option in named)} exclude each other.", fix="They are two runs."
         )
-    own = read(values["own"], values["dims"], values["values"])
+    own = own_files.requested(values["own"], values["dims"], values["values"])
     if values["module"] is not None:
         own = python_file.keep(values["module"])
-    data_sets = tasks.read(values.get("data", ()), values.get("data_items"), values["profile"])
-    given, models = own_weights.read(values["weights"], values["models"], headed=tasks.asks_for_head(data_sets))
-    models = tasks.networks(models, data_sets)
+    typed, items = values.get("data", ()), values.get("data_items")
+    if items is not None and not typed:
+        raise LevelfieldError(
+            "--data-items is about a data set, and none was given.", fix="Add --data imagenet=FOLDER, or leave it out."
+        )
+    if items is not None:
+        typed = tuple(text.replace("=", f":{items}=", 1) for text in typed)
+    requests = data_sets.read(typed, values["profile"])
+    headed = any(request.texts for request in requests)
+    given, models = own_weights.read(values["weights"], values["models"], headed=headed)
+    models = data_sets.networks(models, requests)
     chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(
         **{
             **fields(Options),
-            "data_sets": data_sets,
+            "data_sets": requests,
             "beside_data": tuple(values["weights"]),
         },
         selection=Selection(**{**fields(Selection), **chosen}),

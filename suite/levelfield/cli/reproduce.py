@@ -100,14 +100,15 @@ def reproduce(
     from levelfield.compare.formats import WRITERS, terminal
     from levelfield.compare.reproduce import judge_reproduction
     from levelfield.plan import make, with_launches
-    from levelfield.prepare.evaluation import tasks
-    from levelfield.prepare.own_model.request import keep_recorded, keep_recorded_module
-    from levelfield.prepare.own_weights import request as own_weights
+    from levelfield.prepare.own_model import python_file
+    from levelfield.prepare.own_model import store as own_files
+    from levelfield.prepare.own_weights import store as own_weights
     from levelfield.record import files
     from levelfield.record.files import write_atomically
     from levelfield.report.units import plural
     from levelfield.run.bench import conduct, finish
     from levelfield.run.reproduce import announced, bases, foreign, foreign_table, intent
+    from levelfield.schedule import data_sets
     from levelfield.share.inputs import open_input
     from levelfield.share.reading import read
 
@@ -117,11 +118,12 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    data_sets = tasks.repeat(tasks.read(data, None, run.settings.profile), run.data_sets, needed=False)
+    requests = data_sets.read(data, run.settings.profile)
+    requests = data_sets.repeat(requests, run.data_sets, needed=False)
     if own is not None:
-        keep_recorded(own, run.settings.own)
+        own_files.keep_recorded(own, run.settings.own)
     if module is not None:
-        keep_recorded_module(module, run.settings.own)
+        python_file.keep_recorded(module, run.settings.own)
     own_weights.keep_recorded(weights, run.settings.own_weights)
     requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)
@@ -137,7 +139,7 @@ def reproduce(
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
     for left in run.data_sets:
-        if left.task not in {each.task for each in data_sets}:
+        if left.task not in {each.task for each in requests}:
             terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")
     if dry_run:
         return
@@ -146,7 +148,7 @@ def reproduce(
         reports=reports,
         launcher=launcher,
         base=bases(run) if launcher == "docker" else "debian",
-        data_sets=data_sets,
+        data_sets=requests,
         expected_data=run.data_sets,
         beside_data=weights,
     )

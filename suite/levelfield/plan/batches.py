@@ -8,7 +8,7 @@ from levelfield.plan import precision
 from levelfield.plan.names import named_explicitly, names_of_backends
 from levelfield.plan.profiles import Profile
 from levelfield.plan.types import Selection
-from levelfield.prepare.own_model import request
+from levelfield.prepare.own_model import support
 from levelfield.record.schema import Arm
 from levelfield.scenarios import Scenario, ScenarioName
 from levelfield.zoo import models as zoo
@@ -104,7 +104,7 @@ def _in_batches(
     named = named_explicitly(selection.scenarios, profile.scenarios, lambda each: each.batched)
     own = selection.own
     if own is not None:
-        request.check_batches(own, typed, named=named)
+        support.check_batches(own, typed, named=named)
     if 1 in typed and any(each.batched and not (each.from_dataset or each.driven) for each in scenarios):
         raise LevelfieldError(
             "A batch of 1 has no throughput: one item at a time is latency.",
@@ -112,7 +112,7 @@ def _in_batches(
         )
     if own is not None and not own.batched:
         return {}
-    profiles_name = {model: zoo.get(model).package if own is None else request.SIZED_AS for model in models}
+    profiles_name = {model: zoo.get(model).package if own is None else support.SIZED_AS for model in models}
     return {
         model: typed or profile.batches.get(name) or _of_plugin(model, selection.profile)
         for model, name in profiles_name.items()

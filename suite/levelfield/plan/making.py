@@ -20,8 +20,7 @@ from levelfield.plan.names import default_models, known, names_of_backends, name
 from levelfield.plan.placement import DeviceRequest, Placement, on_cpu, place
 from levelfield.plan.profiles import PROFILES
 from levelfield.plan.types import Plan, Selection, why_absent
-from levelfield.prepare.own_model import request as own_request
-from levelfield.prepare.own_model import store
+from levelfield.prepare.own_model import store, support
 from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record import notices
 from levelfield.record.references import is_cuda_build
@@ -44,7 +43,7 @@ def make(
     """
     all_names = (*names_of_backends(), *registry.names_on_gpus_only())
     if selection.own is not None:
-        all_names = own_request.readers(all_names, selection.own)
+        all_names = support.readers(all_names, selection.own)
     twice = next((name for name, count in Counter(selection.backends).items() if count > 1), None)
     if twice is not None:
         raise LevelfieldError(
@@ -192,9 +191,9 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     models = beside(models, scenarios)
     precisions = selection.precisions
     if (own := selection.own) is not None:
-        own_request.check(own, selection.models, arms)
-        models, scenarios = (own.model,), own_request.scenarios(own, selection.scenarios, profile.scenarios)
-        precisions = own_request.precisions(own, selection.precisions)
+        support.check(own, selection.models, arms)
+        models, scenarios = (own.model,), support.scenarios(own, selection.scenarios, profile.scenarios)
+        precisions = support.precisions(own, selection.precisions)
     requested = [registered.get(name) for name in scenarios]
     _check_device(requested, placement)
     precisions = precision.chosen(precisions, arms, placement.device)

@@ -10,7 +10,7 @@ from levelfield.backends.info import ONNX, FileFormat
 from levelfield.plan.cpu_pinning import Requested
 from levelfield.plan.names import CANARY, why_not
 from levelfield.plan.profiles import Profile
-from levelfield.prepare.own_model import request
+from levelfield.prepare.own_model import support
 from levelfield.record.references import suffix
 from levelfield.record.schema import Arm, Block, Case, OwnFile, OwnWeights, Warning_
 from levelfield.scenarios import ScenarioName
@@ -114,7 +114,7 @@ class Plan(msgspec.Struct, frozen=True):
     def images(self) -> tuple[str, ...]:
         """The images the arms need, as `record.references` spells them, the canary's among them."""
         names = [arm.image + suffix(arm.variant, arm.version) for arm in self.answering]
-        reference = [] if self.own is None or self.own.function else [request.REFERENCE]
+        reference = [] if self.own is None or self.own.function else [support.REFERENCE]
         return (*dict.fromkeys([*names, *reference]), CANARY)
 
     @property

@@ -6,8 +6,8 @@ import msgspec
 
 from levelfield.images.base import Source
 from levelfield.plan import Selection
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.record.schema import DataSet, Price
+from levelfield.schedule.data_sets import DataRequest
 
 
 class Options(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,7 @@ from levelfield.record import files, notices
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, Started
-from levelfield.record.schema import SCHEMA, Absent, Fingerprint, Run, Settings, Warning_, Work
+from levelfield.record.schema import SCHEMA, Absent, DataSet, Fingerprint, Run, Settings, Warning_, Work
 from levelfield.run.options import Options
 from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.resources import RunResources
@@ -28,7 +29,7 @@ from levelfield.zoo import flops, models
 from levelfield.zoo.operators import parts
 
 
-def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
+def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: Iterable[DataSet] = ()) -> Path:
     """Write the run's folder and the first line of its journal.
 
     What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
@@ -103,7 +104,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
         ),
         earlier_controls=summaries.controls_before(options.reports, machine),
         work=_work(plan),
-        data_sets=tuple(each.data_set for each in resources.judged),
+        data_sets=tuple(data_sets),
     )
     _readable(run)
     folder = options.reports / run.id

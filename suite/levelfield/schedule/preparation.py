@@ -3,7 +3,7 @@
 import functools
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import FunctionType
 
@@ -22,8 +22,6 @@ from levelfield.plan import CANARY, Plan
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.prepare.evaluation import preparing as evaluation
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.prepare.own_model import python_file, reference, store
 from levelfield.record.schema import Arm, Case, Image, OwnFile
 from levelfield.schedule import parallel, scratch
@@ -47,8 +45,6 @@ def prepare(
     judged: bool = True,
     launchers: Mapping[str, Launcher] = {},
     target: float | None = None,
-    data_sets: Sequence[DataRequest] = (),
-    beside_data: Sequence[Path] = (),
 ) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
@@ -76,14 +72,6 @@ def prepare(
         driver = _driver(plan, {"": launcher, **launchers}, artifacts, listener)
         images, files = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
         zoo = plan.models if plan.own is None else ()
-        judged_sets = evaluation.prepare(
-            data_sets,
-            plan.models,
-            launcher=launcher,
-            artifacts=artifacts.root,
-            beside=beside_data,
-            progress=listener.say,
-        )
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
         return RunResources(
             launcher=launcher,
@@ -102,7 +90,6 @@ def prepare(
             gpu=gpu,
             launchers=dict(launchers),
             own=_own(plan, {"": launcher, **launchers}, images, listener),
-            judged=judged_sets,
             target=target,
             driver=driver,
             emulated=emulated,

@@ -12,7 +12,6 @@ from levelfield.launchers.protocol import Launcher, WorkerPaths
 from levelfield.machine.topology import Topology
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.prepare.evaluation.preparing import Judged
 from levelfield.prepare.own_model import store
 from levelfield.prepare.own_model.reference import Reference
 from levelfield.record.schema import Arm, Artifact, Case, Computed, Image, Parity
@@ -58,8 +57,6 @@ class RunResources(msgspec.Struct, frozen=True):
     """Those that arms name."""
     own: Reference | None = None
     """The user's own file, where one is measured."""
-    judged: tuple[Judged, ...] = ()
-    """Data sets that answers are judged on."""
     target: float | None = None
     """Accuracy that is trained to; None: that of each network."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)

@@ -214,25 +214,13 @@ class Export(msgspec.Struct, frozen=True, tag="export"):
     """What writes it (`backends.info.FileFormat`)."""
 
 
-class DecodePictures(msgspec.Struct, frozen=True, tag="decode-pictures"):
-    """Decode picture files, each made small and cropped (the preprocessor's image only)."""
+class CallPlugin(msgspec.Struct, frozen=True, tag="call-plugin"):
+    """Let a function of a plug-in's package answer, in an image that the plug-in brings."""
 
-    files: tuple[bytes, ...]
-    """Contents of the files: whatever they hold, a stranger may have written it."""
-    shorter: int
-    """Pixels of the shorter side before the middle square is cut out."""
-    side: int
-    """Pixels of the square."""
-
-
-class Tokenize(msgspec.Struct, frozen=True, tag="tokenize"):
-    """Split texts into the words and pieces of a vocabulary, as BERT does (the preprocessor's image only)."""
-
-    vocabulary: str
-    """One piece a line; its number is that of its line, from 0."""
-    lowercase: bool
-    """Whether texts lose case and accents before."""
-    texts: tuple[str, ...]
+    module: str
+    function: str
+    request: msgspec.Raw
+    """JSON, which the function decodes."""
 
 
 class Predict(msgspec.Struct, frozen=True, tag="predict"):
@@ -263,8 +251,7 @@ Answerable: TypeAlias = (
     | MeasureRoofline
     | ProbeMachine
     | Export
-    | DecodePictures
-    | Tokenize
+    | CallPlugin
     | Predict
     | Join
     | Use
@@ -470,29 +457,9 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     versions: dict[str, str]
 
 
-class PicturesDecoded(msgspec.Struct, frozen=True, tag="pictures-decoded"):
-    pixels: bytes
-    """uint8, shape (files, side, side, 3), C order; zeros of a file that cannot be read."""
-    reasons: tuple[str, ...]
-    """Why a file cannot be read, for each; empty: it can."""
-    versions: dict[str, str]
-    """Of what decoded them."""
-
-
-class Pieces(msgspec.Struct, frozen=True):
-    """A text in pieces of a vocabulary, without the special ones."""
-
-    ids: tuple[int, ...]
-    starts: tuple[int, ...]
-    """Of each piece, in characters of the text."""
-    ends: tuple[int, ...]
-
-
-class Tokenized(msgspec.Struct, frozen=True, tag="tokenized"):
-    pieces: tuple[Pieces, ...]
-    """One for each text."""
-    versions: dict[str, str]
-    """Of what split them."""
+class PluginCalled(msgspec.Struct, frozen=True, tag="plugin-called"):
+    answer: msgspec.Raw
+    """JSON of what the function returned: nothing of it is checked before it is decoded."""
 
 
 class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
@@ -545,8 +512,7 @@ Reply: TypeAlias = (
     | RooflineMeasured
     | MachineProbed
     | Exported
-    | PicturesDecoded
-    | Tokenized
+    | PluginCalled
     | Predicted
     | Joined
     | Used

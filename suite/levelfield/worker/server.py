@@ -65,14 +65,9 @@ class Service:
                 return self._probe_machine(request)
             case messages.Export():
                 return _export(request)
-            case messages.DecodePictures():
-                from levelfield.worker import pictures
-
-                return pictures.decode(request)
-            case messages.Tokenize():
-                from levelfield.worker import tokens
-
-                return tokens.tokenize(request)
+            case messages.CallPlugin():
+                function = getattr(importlib.import_module(request.module), request.function)
+                return messages.PluginCalled(msgspec.Raw(msgspec.json.encode(function(request.request))))
             case messages.Join(replica=replica):
                 self._replica = replica
                 return messages.Joined()

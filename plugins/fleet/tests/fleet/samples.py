@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from levelfield_fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 
 from levelfield.analysis.summary import RunFacts
 from levelfield.analysis.types import Estimate
@@ -14,6 +13,7 @@ from levelfield.compare.types import Outcome
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
 from levelfield.scenarios import ScenarioName
+from levelfield_fleet.types import Cell, Difference, Fleet, Group, Node, NodeVerdict, ResultFacts, WrongAnswer
 from tests.compare.runs import run
 from tests.report.hostile import PAYLOAD
 

@@ -7,17 +7,17 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
-from levelfield_fleet.run.declare import words
-from tests.fleet.samples import fill, place, small
 
 from levelfield.cli.main import cli
 from levelfield.cli.measuring import options_of
 from levelfield.errors import LevelfieldError
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.record import files
 from levelfield.run.options import Options
+from levelfield.schedule.data_sets import DataRequest
+from levelfield_fleet.run.declare import words
 from tests import commands
 from tests.commands import one_clear_sentence
+from tests.fleet.samples import fill, place, small
 
 
 @pytest.fixture(scope="module")

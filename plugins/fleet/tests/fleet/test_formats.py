@@ -8,12 +8,12 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+from rich.console import Console
+
 from levelfield_fleet import formats
 from levelfield_fleet.formats import SUFFIXES, WRITERS
 from levelfield_fleet.types import Fleet, Node, NodeVerdict
-from rich.console import Console
 from tests.fleet.samples import fine, fleet, hostile, large
-
 from tests.report.hostile import PAYLOAD
 from tests.report.test_html import Page
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
+from levelfield.record import files
 from levelfield_fleet import gather as gathering
 from levelfield_fleet.gather import NO_RECORD, gather, verdict
 from levelfield_fleet.types import NodeVerdict
 from tests.fleet.samples import copy, fill, place, small
-
-from levelfield.record import files
 
 
 def test_runs_are_collected_by_node_the_oldest_first(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+
+from levelfield.analysis.summary import Reduced
 from levelfield_fleet.groups import MOST, Peers, by_hardware, differences, differs_from
 from levelfield_fleet.types import Difference
 from tests.fleet.fleets import Nodes, fleet, with_facts, with_hardware, with_node
-
-from levelfield.analysis.summary import Reduced
 
 
 def _later(one: Reduced) -> Reduced:

@@ -4,18 +4,18 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import levelfield_fleet
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from levelfield_fleet.formats import WRITERS
-from levelfield_fleet.gather import gather, verdict
-from tests.fleet.samples import fill, small
 
+import levelfield_fleet
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
+from levelfield_fleet.formats import WRITERS
+from levelfield_fleet.gather import gather, verdict
 from tests.compare.test_hostile_records import HOSTILE, changed, places
+from tests.fleet.samples import fill, small
 from tests.report.hostile import PAYLOAD
 
 PLAIN: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(small("stranger", 77)))

@@ -7,10 +7,10 @@ import re
 
 import msgspec
 import pytest
+
 from levelfield_fleet import html
 from levelfield_fleet.types import Fleet
 from tests.fleet.samples import fine, fleet, hostile, large
-
 from tests.report.test_html import Page
 
 MOST_BYTES = 5_000_000

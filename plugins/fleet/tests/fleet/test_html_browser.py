@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
-from levelfield_fleet import html
-from levelfield_fleet.types import Fleet
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from tests.fleet.samples import fleet, hostile, large
 
+from levelfield_fleet import html
+from levelfield_fleet.types import Fleet
 from tests.axe import violations
 from tests.browsers import VIEWS, log, look, open_details, requests, show
+from tests.fleet.samples import fleet, hostile, large
 
 pytestmark = pytest.mark.browser
 

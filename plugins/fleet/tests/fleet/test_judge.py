@@ -5,6 +5,10 @@ import math
 import msgspec
 import numpy as np
 import pytest
+
+from levelfield.analysis.summary import CANARY, Answer, Reduced
+from levelfield.errors import LevelfieldError
+from levelfield.report.units import NBSP
 from levelfield_fleet.groups import by_hardware
 from levelfield_fleet.judge import cells_of, facts_of, judge
 from levelfield_fleet.statistics import outliers
@@ -22,10 +26,6 @@ from tests.fleet.fleets import (
     with_hardware,
     with_node,
 )
-
-from levelfield.analysis.summary import CANARY, Answer, Reduced
-from levelfield.errors import LevelfieldError
-from levelfield.report.units import NBSP
 
 JAX = "jax/mlp/latency/fp32/b1/t2/cpu"
 

@@ -1,11 +1,11 @@
 """Who answers otherwise to the last bit."""
 
 import msgspec
+
+from levelfield.analysis.summary import Reduced
 from levelfield_fleet.groups import Peers, by_hardware
 from levelfield_fleet.quorum import verdicts
 from tests.fleet.fleets import Nodes, digest_of, fleet, flipped, with_digests, with_node
-
-from levelfield.analysis.summary import Reduced
 
 
 def _group(found: Nodes) -> Peers:

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from levelfield_fleet import formats
 from tests.fleet.samples import fleet, place, small
-
 from tests.test_recipes import RECIPES, recipe
 
 MANIFEST = RECIPES / "fleet-kubernetes.yml"

@@ -4,14 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
-from levelfield_fleet import records
-from levelfield_fleet.records import Place, Unread, read, read_all
-from tests.fleet.samples import place, small
 
 from levelfield.analysis.summary import Reduced
 from levelfield.compare.sides import load
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
+from levelfield_fleet import records
+from levelfield_fleet.records import Place, Unread, read, read_all
+from tests.fleet.samples import place, small
 
 
 def touch(file: Path) -> None:

@@ -6,16 +6,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from levelfield_fleet.gather import Gathered
-from levelfield_fleet.rollout import compare
-from tests.fleet.samples import small
 
 from levelfield.analysis.summary import Reduced, reduce
 from levelfield.compare.formats import WRITERS
 from levelfield.compare.types import Comparison, Gate, Movement, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Failure, Run
+from levelfield_fleet.gather import Gathered
+from levelfield_fleet.rollout import compare
 from tests.compare.runs import with_machine, with_parity
+from tests.fleet.samples import small
 
 NODES = 12
 RUNS = 3

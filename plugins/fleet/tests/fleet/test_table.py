@@ -6,12 +6,12 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 import pytest
-from levelfield_fleet.groups import by_hardware
-from levelfield_fleet.table import MOST_LAUNCHES, MOST_RUNS, Table, collect
-from tests.fleet.fleets import Nodes, fleet, slowed, with_node
 
 from levelfield.analysis.summary import CANARY, Reduced
 from levelfield.analysis.types import Standing
+from levelfield_fleet.groups import by_hardware
+from levelfield_fleet.table import MOST_LAUNCHES, MOST_RUNS, Table, collect
+from tests.fleet.fleets import Nodes, fleet, slowed, with_node
 
 JAX = "jax/mlp/latency/fp32/b1/t2/cpu"
 

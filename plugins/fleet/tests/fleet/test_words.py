@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
-from levelfield_fleet import phrases, words
-from levelfield_fleet.types import Cell, Difference, Node, NodeVerdict, WrongAnswer
-from tests.fleet.samples import DRIVER, fleet
 
 from levelfield.analysis.summary import CANARY
 from levelfield.analysis.types import Estimate
 from levelfield.report.units import NBSP
+from levelfield_fleet import phrases, words
+from levelfield_fleet.types import Cell, Difference, Node, NodeVerdict, WrongAnswer
+from tests.fleet.samples import DRIVER, fleet
 
 
 def _node(name: str, verdict: NodeVerdict, reason: str = "") -> Node:

@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 
 import msgspec
-from levelfield_fleet.run.images import Expected
-from levelfield_fleet.run.journal import FORMAT, Begun, Event, NodeSeen
-from levelfield_fleet.run.messages import Measured
-from levelfield_fleet.run.results import Asked
-from levelfield_fleet.run.state import State, fold
 
 from levelfield.plan import Selection
 from levelfield.record import files
 from levelfield.record.schema import Run
 from levelfield.run.start import tool_sha256
 from levelfield.version import __version__
+from levelfield_fleet.run.images import Expected
+from levelfield_fleet.run.journal import FORMAT, Begun, Event, NodeSeen
+from levelfield_fleet.run.messages import Measured
+from levelfield_fleet.run.results import Asked
+from levelfield_fleet.run.state import State, fold
 from tests.records_builder import make_run
 
 AT = "2026-03-01T10:00:00Z"

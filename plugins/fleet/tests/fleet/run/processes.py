@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import psutil
+
 from levelfield_fleet.run import guard, local
 
 MEASURES = frozenset({"levelfield_fleet.run.node", "levelfield.cli", "levelfield.worker"})

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from levelfield_fleet.run import asking, messages
-from levelfield_fleet.run.messages import Failed, Measure, Survey, Surveyed
 
 from levelfield.images import catalogue
 from levelfield.plan import Selection
 from levelfield.run.start import tool_sha256
+from levelfield_fleet.run import asking, messages
+from levelfield_fleet.run.messages import Failed, Measure, Survey, Surveyed
 from tests.commands import IMPORTS
 
 SELECTION = Selection(profile="smoke", models=("mlp",), backends=("onnxruntime",), scenarios=("latency",))

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from levelfield_fleet.run import guard
 
+from levelfield_fleet.run import guard
 from tests.commands import IMPORTS, eventually
 from tests.launchers.scripts import gone
 

@@ -1,13 +1,13 @@
 """What the images of all nodes must be follows from the head's own locks."""
 
 import pytest
-from levelfield_fleet.run.images import Expected, difference, expected, name_of
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
 from levelfield.images.recipe import recipe
 from levelfield.images.wheels import silent
 from levelfield.record.schema import Image
+from levelfield_fleet.run.images import Expected, difference, expected, name_of
 
 
 def test_a_virtual_environment_is_its_lock() -> None:

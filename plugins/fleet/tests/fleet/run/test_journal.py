@@ -4,13 +4,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
+from levelfield.errors import LevelfieldError
+from levelfield.record.files import JOURNAL
 from levelfield_fleet.run import journal
 from levelfield_fleet.run.journal import FORMAT, Event
 from levelfield_fleet.run.state import load
 from tests.fleet.run.fleets import begun, lines, seen
-
-from levelfield.errors import LevelfieldError
-from levelfield.record.files import JOURNAL
 
 
 def write(reports: Path, events: list[Event]) -> Path:

@@ -4,11 +4,11 @@ import io
 
 import msgspec
 import pytest
-from levelfield_fleet.run import messages
-from levelfield_fleet.run.messages import Failed, Measure, Measured, Survey, Surveyed
 
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection
+from levelfield_fleet.run import messages
+from levelfield_fleet.run.messages import Failed, Measure, Measured, Survey, Surveyed
 
 REQUESTS: list[Survey | Measure] = [
     Survey(Selection(models=("mlp",), inject=("5%", "torch")), "venv", "debian"),

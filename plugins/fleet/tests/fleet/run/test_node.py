@@ -4,12 +4,12 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from levelfield_fleet.run import node
-from levelfield_fleet.run.messages import Measure
-from tests.fleet.run.fleets import record
 
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
+from levelfield_fleet.run import node
+from levelfield_fleet.run.messages import Measure
+from tests.fleet.run.fleets import record
 from tests.images.bundles import CONTENT, bundle, entry, manifest
 
 ASKED = Measure("fleet", "node-01", ("--no-such-option",), 1, 60.0)

@@ -14,20 +14,20 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
-from levelfield_fleet.run import asking, images, local, messages
-from levelfield_fleet.run import cluster as clusters
-from levelfield_fleet.run import journal as fleets
-from levelfield_fleet.run.messages import Failed, Measure
-from levelfield_fleet.run.state import State, load
-from tests.fleet.run import processes
 
 from levelfield.errors import LevelfieldError
 from levelfield.images.wheels import silent
 from levelfield.paths import cache_folder
 from levelfield.record import files, journal
 from levelfield.record.schema import Run
+from levelfield_fleet.run import asking, images, local, messages
+from levelfield_fleet.run import cluster as clusters
+from levelfield_fleet.run import journal as fleets
+from levelfield_fleet.run.messages import Failed, Measure
+from levelfield_fleet.run.state import State, load
 from tests import commands
 from tests.commands import Command, eventually
+from tests.fleet.run import processes
 
 pytestmark = [
     pytest.mark.extended,

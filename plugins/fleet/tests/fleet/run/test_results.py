@@ -5,16 +5,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from levelfield_fleet.run import messages
-from levelfield_fleet.run.messages import Measured
-from levelfield_fleet.run.results import FILES, RefusedError, keep
-from tests.fleet.run.fleets import asked, expected, measured, record
 
 from levelfield import analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.report import html
 from levelfield.run.results import REPORT
+from levelfield_fleet.run import messages
+from levelfield_fleet.run.messages import Measured
+from levelfield_fleet.run.results import FILES, RefusedError, keep
+from tests.fleet.run.fleets import asked, expected, measured, record
 
 
 def nothing_was_written(fleet: Path) -> bool:

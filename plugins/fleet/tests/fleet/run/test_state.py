@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
-from levelfield_fleet.run.journal import AttemptBegun, AttemptFailed, NodeDone, Resumed
-from levelfield_fleet.run.state import Seen, after, fold, newly_seen, next_nodes
-from tests.fleet.run.fleets import AT, begun, seen, state
 
 from levelfield.errors import LevelfieldError
 from levelfield.record.append_only import Lost
+from levelfield_fleet.run.journal import AttemptBegun, AttemptFailed, NodeDone, Resumed
+from levelfield_fleet.run.state import Seen, after, fold, newly_seen, next_nodes
+from tests.fleet.run.fleets import AT, begun, seen, state
 
 FAILED = AttemptFailed(AT, "node-01", "It was lost.")
 

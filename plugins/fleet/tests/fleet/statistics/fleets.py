@@ -15,6 +15,9 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
+
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.proportions import Proportion, proportion
 from levelfield_fleet.statistics.outliers import (
     LEVEL,
     MARGIN,
@@ -26,9 +29,6 @@ from levelfield_fleet.statistics.outliers import (
     compare_scatter,
     is_noisy,
 )
-
-from levelfield.statistics.arrays import Floats
-from levelfield.statistics.proportions import Proportion, proportion
 
 SHARED_BY_RUN = 0.5
 """Part of the variance between runs of a node that all cases of a run have in common."""

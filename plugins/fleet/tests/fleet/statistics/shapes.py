@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import scipy
-from levelfield_fleet.statistics import tails
-from levelfield_fleet.statistics.peers import DISTANCE
 
 from levelfield.statistics.arrays import Floats
+from levelfield_fleet.statistics import tails
+from levelfield_fleet.statistics.peers import DISTANCE
 
 FITTED = (1e-3, 1e-6)
 """Probabilities, one-sided, at which Student's t and a factor are fitted."""

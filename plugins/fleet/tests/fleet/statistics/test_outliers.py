@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
+
+from levelfield.statistics.arrays import Floats, UnusableData
 from levelfield_fleet.statistics import outliers
 from levelfield_fleet.statistics.outliers import Costs, Judged, judge, scatter
 from levelfield_fleet.statistics.tails import median_variance
 from tests.fleet.statistics.fleets import Noise, Setting, costs, draw, tally
 from tests.fleet.statistics.fleets import scatter as scattered
-
-from levelfield.statistics.arrays import Floats, UnusableData
 
 
 def _runs(nodes: int, cases: int = 2, runs: int = 5, node_sd: float = 0.004, run_sd: float = 0.004) -> Floats:

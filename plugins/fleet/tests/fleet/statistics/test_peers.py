@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+
 from levelfield_fleet.statistics.peers import DISTANCE, of_the_others, spread_between
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy
+
 from levelfield_fleet.statistics.peers import DISTANCE
 from levelfield_fleet.statistics.tails import (
     SHARES,

@@ -1,0 +1,91 @@
+"""Backends, scenarios, precisions and batches that a user's own file can be measured with."""
+
+from collections.abc import Sequence
+
+from levelfield.backends import registry
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Arm, OwnFile
+from levelfield.scenarios import get
+
+REFERENCE = "onnxruntime"
+"""Image of the reference of its outputs."""
+SIZED_AS = "resnet50"
+"""Model whose batches a profile uses for a file, whose size is not known."""
+
+
+def readers(backends: Sequence[str], own: OwnFile | None = None) -> tuple[str, ...]:
+    """Return the backends that run a user's own file."""
+    if own is None or not own.function:
+        return tuple(name for name in backends if registry.get(name).reads == "onnx")
+    infos = map(registry.get, backends)
+    return tuple(info.name for info in infos if info.imports == (own.framework,) and info.reads == "native")
+
+
+def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
+    """Refuse models and backends that cannot be combined with a user's own file.
+
+    `models`: models that the user named; there must be none. `arms`: arms that the user named; each must read ONNX
+    files. Raises LevelfieldError: models were named too, or backends that read no ONNX file.
+    """
+    if models:
+        raise LevelfieldError(
+            "--model and --module measure a file of your own, and --models names those of this tool.",
+            fix="Ask for one of the two: they are two runs.",
+        )
+    unsuitable = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend], own)))
+    if unsuitable and own.function:
+        raise LevelfieldError(
+            f"{own.file} is written for {own.framework}, and {', '.join(unsuitable)} is not of it.",
+            fix=f"Ask for {', '.join(readers(registry.all_names(), own))}.",
+        )
+    if unsuitable:
+        raise LevelfieldError(
+            f"{', '.join(unsuitable)} read{'s' if len(unsuitable) == 1 else ''} no ONNX file, and {own.file} is one.",
+            fix=f"Ask for {', '.join(readers(registry.all_names()))}.",
+        )
+
+
+def scenarios(own: OwnFile, requested: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
+    """Return the scenarios that a file is measured in.
+
+    Raises LevelfieldError: one was named that a file cannot be measured in.
+    """
+    for scenario in requested:
+        if reason := get(scenario).not_of_a_file:
+            raise LevelfieldError(
+                f"{own.file} cannot be measured in {scenario}: {reason}.",
+                fix="Ask for latency, throughput, memory or cold-start.",
+            )
+    return tuple(requested) or tuple(scenario for scenario in otherwise if not get(scenario).not_of_a_file)
+
+
+def precisions(own: OwnFile, requested: Sequence[str]) -> tuple[str, ...]:
+    """Return the one precision that a file is run in: its own.
+
+    Raises LevelfieldError: another was named.
+    """
+    if any(name != own.precision for name in requested):
+        raise LevelfieldError(
+            f"{own.file} is in {own.precision}, and is measured as it is.",
+            fix=f"Leave out --precision; to measure it in another, give a file in {' or '.join(requested)}.",
+        )
+    return (own.precision,)
+
+
+def check_batches(own: OwnFile, requested: Sequence[int], *, named: bool) -> None:
+    """Refuse batches and throughput of a file whose shapes are fixed: a call is one item.
+
+    Raises LevelfieldError: the shapes are fixed, and a batch other than 1 or throughput is named.
+    """
+    if own.batched:
+        return
+    if any(batch != 1 for batch in requested):
+        raise LevelfieldError(
+            f"The shapes of {own.file} are fixed, so that a call is a call: it counts as one item.",
+            fix="Leave out --batch, or export it with a first dimension that has no size.",
+        )
+    if named:
+        raise LevelfieldError(
+            f"The shapes of {own.file} are fixed, so that a call counts as one item: its throughput is 1 ÷ latency.",
+            fix="Ask for --scenarios latency, or export it with a first dimension that has no size.",
+        )
