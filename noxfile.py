@@ -15,7 +15,7 @@ LOCKS = HERE / "images" / "tool"
 LOCKED = ("--only-binary", ":all:", "--require-hashes")
 """No source distribution: to build one runs its code."""
 PLUGINS = tuple(sorted(path.parent for path in (HERE / "plugins").glob("*/pyproject.toml")))
-"""Backends of this tree that are distributions of their own (docs/plugins.md)."""
+"""Plug-ins of this tree: distributions of their own (docs/plugins.md)."""
 EDITABLE = (
     *("--no-deps", "--no-build-isolation", "--no-index"),
     *(word for folder in (HERE, *PLUGINS) for word in ("--editable", str(folder))),
@@ -154,7 +154,7 @@ def part(words: Sequence[str]) -> list[str]:
     ValueError
         There is no such part.
     """
-    folders = (HERE / "tests", HERE / "studies" / "tests")
+    folders = (HERE / "tests", HERE / "studies" / "tests", *(plugin / "tests" for plugin in PLUGINS))
     files = sorted(str(path.relative_to(HERE)) for folder in folders for path in folder.rglob("test_*.py"))
     if not words:
         return files

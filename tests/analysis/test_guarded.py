@@ -15,7 +15,7 @@ from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.share import statement
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from tests.share.evidence import leave, small
 
 FAILURES = (

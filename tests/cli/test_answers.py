@@ -14,8 +14,8 @@ from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from tests import commands
+from tests.analysis.many import small_run, summaries, write_run, write_summaries
 from tests.compare.runs import run
-from tests.history.many import small_run, summaries, write_run, write_summaries
 from tests.run.explain.profiles import ID, explained
 
 

@@ -40,7 +40,7 @@ def completed(line: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "names"),
     [
-        ("levelfield fl", ["fleet"]),
+        ("levelfield expo", ["export"]),
         ("levelfield ab onnxruntime@1.30", ["1.30.0"]),  # bash itself splits a word at its @
         ("levelfield bench --models=mlp,res", ["mlp,resnet50"]),
     ],

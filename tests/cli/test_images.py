@@ -7,10 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from levelfield.cli.main import cli
-from levelfield.images import base_check, catalogue, lock_check
-from levelfield.images.base_check import CheckedBase
-from levelfield.images.lock_check import Checked, Outdated
-from levelfield.images.withdrawn import Withdrawn
+from levelfield.images import base, catalogue, lock_check
+from levelfield.images.base import CheckedBase
+from levelfield.images.lock_check import Checked, Outdated, Withdrawn
 from tests.commands import Called, call, one_clear_sentence
 from tests.images.bundles import bundle, entry, manifest
 
@@ -102,7 +101,7 @@ def test_what_is_found_decides_the_exit_code(
     checked: Checked, code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_check, "check", lambda *_, **__: (checked,))
-    monkeypatch.setattr(base_check, "check", lambda **_: ())
+    monkeypatch.setattr(base, "check", lambda **_: ())
     result = CliRunner().invoke(cli, ["images", "lock", "--check"])
     assert result.exit_code == code
     assert said in result.output
@@ -115,9 +114,9 @@ def test_what_is_found_decides_the_exit_code(
 
 
 def test_packages_that_only_the_archive_has_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    base = CheckedBase("bookworm", "amd64", 31, ("libssl3 3.0.15-1",), ())
+    old = CheckedBase("bookworm", "amd64", 31, ("libssl3 3.0.15-1",), ())
     monkeypatch.setattr(lock_check, "check", lambda *_, **__: ())
-    monkeypatch.setattr(base_check, "check", lambda **_: (base,))
+    monkeypatch.setattr(base, "check", lambda **_: (old,))
     result = CliRunner().invoke(cli, ["images", "lock", "--check"])
     assert result.exit_code == 0
     said = " ".join(result.output.split())

@@ -15,20 +15,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from levelfield.cli.measure import ab, bench
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
 from levelfield.images.recipe import recipe
 from levelfield.options import OPTIONS
 from levelfield.plan import Plan, Selection
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.record import files
 from levelfield.run import ab as steps
 from levelfield.run import bench as bench_steps
 from levelfield.run.options import Options, Own, options_of, own_of
 from levelfield.statistics.student import FIRST_LOOK
 from tests.commands import call, one_clear_sentence, run
-from tests.compare.ab import pairs
+from tests.compare import pairs
 from tests.engines import none_left
 
 
@@ -66,16 +65,6 @@ def test_what_is_typed_arrives() -> None:
 def test_an_option_about_a_file_takes_a_file() -> None:
     with pytest.raises(LevelfieldError, match="--input is about an ONNX file of your own"):
         options_of(bench.make_context("bench", ["--input", "sequence=128"]).params)
-
-
-def test_a_data_set_chooses_what_is_measured() -> None:
-    words = ["--models", "bert,mlp", "--data", "squad:7=/x/dev.json"]
-    made = options_of(bench.make_context("bench", words).params)
-    assert made.selection.models == ("bert-squad", "mlp")
-    assert made.data_sets == (DataRequest("squad", Path("/x/dev.json"), 7),)
-    words = ["--models", "mlp", "--data", "imagenet=/y"]
-    with pytest.raises(LevelfieldError, match="None of mlp answers ImageNet"):
-        options_of(bench.make_context("bench", words).params)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from levelfield.record.schema import Run
 from levelfield.report.export.columns import COLUMNS
 from levelfield.run.results import REPORT
 from levelfield.run.start import tool_sha256
+from tests.analysis.many import small_run, write_run
 from tests.commands import call, one_clear_sentence
-from tests.history.many import small_run, write_run
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 from tests.share.evidence import TOOL_SHA256, key, leave, small

@@ -11,8 +11,8 @@ from levelfield import analysis
 from levelfield.record.schema import Failure, Run
 from levelfield.report import sentences
 from levelfield.share import card
+from tests.analysis.many import small_run, write_run
 from tests.commands import run
-from tests.history.many import small_run, write_run
 from tests.records_builder import make_run
 from tests.report.hostile import make_hostile
 

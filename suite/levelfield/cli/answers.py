@@ -17,13 +17,10 @@ from levelfield.analysis.types import Status
 from levelfield.backends import precisions, registry
 from levelfield.backends.info import PRECISIONS
 from levelfield.compare.formats import json
-from levelfield.compare.reproduction import Reproduction
+from levelfield.compare.trend import Trends
 from levelfield.compare.types import Comparison
 from levelfield.errors import LevelfieldError
-from levelfield.history import queries
-from levelfield.history.queries import Difference, Runs
-from levelfield.history.trend import Series, Trend, trend
-from levelfield.images.base_check import CheckedBase
+from levelfield.images.base import CheckedBase
 from levelfield.images.catalogue import lock_names, pythons, versions
 from levelfield.images.lock_check import Checked as CheckedLock
 from levelfield.images.published import Published
@@ -289,58 +286,6 @@ class Pushed(msgspec.Struct, frozen=True):
     images: tuple[Published, ...]
 
 
-class ChangePoint(msgspec.Struct, frozen=True):
-    """A run from which on the level is another one."""
-
-    run: str
-    before: str
-    """Last run of the old level."""
-    ratio: float
-    """New level over old level."""
-    runs: int
-    """Runs at the new level, until the next change."""
-    differences: tuple[Difference, ...]
-    """What differs between the environments of the two runs, as far as it can explain the change."""
-
-
-class SeriesTrend(msgspec.Struct, frozen=True):
-    """One result on one machine over its runs."""
-
-    series: Series
-    trend: Trend
-    changes: tuple[ChangePoint, ...]
-
-
-class Trends(msgspec.Struct, frozen=True):
-    """The trends of all results that match."""
-
-    format: int
-    margin: float
-    """Relative difference below which two levels count as one."""
-    results: tuple[SeriesTrend, ...]
-
-
-def trends(runs: Runs, found: Sequence[Series], *, margin: float) -> Trends:
-    """Return the trend of every series, and what changed with it."""
-    return Trends(1, margin, tuple(_judged(runs, one, trend(one, margin=margin)) for one in found))
-
-
-def _judged(runs: Runs, one: Series, judged: Trend) -> SeriesTrend:
-    changes = tuple(
-        ChangePoint(
-            run=one.points[change.at].run,
-            before=one.points[change.before].run,
-            ratio=change.ratio,
-            runs=change.runs,
-            differences=tuple(
-                queries.environment_differences(runs, one.points[change.before], one.points[change.at], one)
-            ),
-        )
-        for change in judged.changes
-    )
-    return SeriesTrend(one, judged, changes)
-
-
 ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
     {
         "ab": Comparison,
@@ -353,7 +298,7 @@ ANSWERS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "images push": Pushed,
         "list": Listed,
         "report": Measured,
-        "reproduce": Reproduction,
+        "reproduce": Comparison,
         "verify": Checked,
     }
 )

@@ -98,10 +98,10 @@ def compare(
     gate = Gate(margin=margin, max_slowdown=max_slowdown)
     label = f"baseline {baseline}" if baseline is not None else ""
     if gate_file is not None:
-        from levelfield.compare.noise_gate import old_side
+        from levelfield.compare import gate_runs
 
         loaded = sides.load_all([sides.find(name, reports) for name in after])
-        first, gate, label = old_side.with_gate(gate_file, loaded, reports, gate)
+        first, gate, label = gate_runs.with_gate(gate_file, loaded, reports, gate)
     else:
         kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
         records = [*kept, *(sides.find(name, reports) for name in before)]

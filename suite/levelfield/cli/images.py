@@ -16,8 +16,7 @@ from levelfield.report.units import plural
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
-    from levelfield.images.base import Source
-    from levelfield.images.base_check import CheckedBase
+    from levelfield.images.base import CheckedBase, Source
     from levelfield.images.lock_check import Checked, Outdated
 
 OUTDATED, NO_ANSWER = 1, 2
@@ -61,7 +60,7 @@ def build(
     from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
     from levelfield.images.export import export_image
-    from levelfield.images.pull import pull
+    from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
 
@@ -83,7 +82,8 @@ def build(
 def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Console) -> tuple[str, ...]:
     """Return the names of the images with the requested CUDA variant, or the one that fits; for the CPU unchanged."""
     from levelfield import plan
-    from levelfield.machine import devices, driver
+    from levelfield.machine import cuda
+    from levelfield.machine.gpu import index_of
     from levelfield.plan import placement
 
     if variant == "cpu":
@@ -92,8 +92,8 @@ def _fitting(names: tuple[str, ...], variant: str, gpu: str | None, console: Con
                 "--gpu chooses among CUDA variants, and the CPU's are built.", fix="Add --variant auto."
             )
         return names
-    request = placement.DeviceRequest(variant, devices.index_of(gpu) if gpu is not None else None, named=bool(names))
-    fitting, notes = placement.as_typed(names or plan.all_images(), request, driver.nvidia())
+    request = placement.DeviceRequest(variant, index_of(gpu) if gpu is not None else None, named=bool(names))
+    fitting, notes = placement.as_typed(names or plan.all_images(), request, cuda.nvidia())
     for text in notes:
         console.print(f"[yellow]{escape(text)}[/]", highlight=False)
     return fitting
@@ -170,7 +170,7 @@ def push(
     """
     from levelfield import plan
     from levelfield.images import published
-    from levelfield.images.push import push as push_images
+    from levelfield.images.published import push as push_images
     from levelfield.record.references import parse
 
     console = terminals.console(stderr=as_json)
@@ -276,7 +276,7 @@ def _check(names: Sequence[str], *, as_json: bool) -> int:
 
     Raises LevelfieldError: as in `images.lock_check.check`.
     """
-    from levelfield.images import base_check, lock_check
+    from levelfield.images import base, lock_check
     from levelfield.record.references import parse
 
     progress = terminals.console(stderr=True)
@@ -285,12 +285,12 @@ def _check(names: Sequence[str], *, as_json: bool) -> int:
         terminals.say(progress, text, "dim")
 
     found = lock_check.check((parse(name) for name in names), progress=say)
-    bases = () if names else base_check.check(progress=say)
+    bases = () if names else base.check(progress=say)
     code = _exit_code(found)
     console = terminals.console(stderr=as_json)
     _show(found, console)
-    for base in bases:
-        _show_base(base, console)
+    for checked in bases:
+        _show_base(checked, console)
     if as_json:
         from levelfield.cli.answers import CheckedLocks, print_json
 

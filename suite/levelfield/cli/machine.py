@@ -45,8 +45,8 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
     The exit code is 2 if something prevents measuring.
     """
     from levelfield import plan
+    from levelfield.images.build import estimate
     from levelfield.images.catalogue import PYTHON
-    from levelfield.images.cost import estimate
     from levelfield.launchers import needs as of_plan
     from levelfield.machine.doctor import examine as findings
     from levelfield.machine.findings import Needs
@@ -105,7 +105,7 @@ def _show_cuda(console: Console) -> None:
     from levelfield.compatibility import show, table
     from levelfield.images.catalogue import images
     from levelfield.images.variants import cuda_variants
-    from levelfield.machine.driver import nvidia
+    from levelfield.machine.cuda import nvidia
 
     here = nvidia()
     if here.driver is not None:

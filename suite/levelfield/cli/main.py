@@ -14,10 +14,8 @@ from rich.markup import escape
 from levelfield.cli import completion, config, images, machine, measure, plugins, share
 from levelfield.cli.baseline import baseline
 from levelfield.cli.compare import compare
-from levelfield.cli.fleet import fleet
-from levelfield.cli.help import SectionedGroup
+from levelfield.cli.from_plugins import ToolGroup
 from levelfield.cli.history import history
-from levelfield.cli.import_ import import_
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
 from levelfield.errors import LevelfieldError
@@ -31,7 +29,7 @@ DEBUG = "LEVELFIELD_DEBUG"
 
 
 @click.group(
-    cls=SectionedGroup,
+    cls=ToolGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, prog_name="levelfield")
@@ -55,7 +53,7 @@ def schema(command: tuple[str, ...]) -> None:
 for _command in (
     *(measure.bench, measure.ab, upgrade, measure.explain, compare, baseline, reproduce, history),
     *(share.report, share.verify, share.export, share.publish),
-    *(machine.doctor, machine.list_, images.images_, plugins.plugins, fleet, import_),
+    *(machine.doctor, machine.list_, images.images_, plugins.plugins),
     *(config.config, completion.completion, schema),
 ):
     cli.add_command(_command)

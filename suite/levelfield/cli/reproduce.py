@@ -14,7 +14,7 @@ from levelfield.options.values import PERCENT
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
-    from levelfield.compare.reduction import Reduced
+    from levelfield.analysis.summary import Reduced
     from levelfield.record.schema import Run
     from levelfield.share.reading import Read
 
@@ -73,20 +73,20 @@ def reproduce(
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
     from levelfield.analysis import guarded
-    from levelfield.compare.reduction import reduce
-    from levelfield.compare.reproduction import judge_reproduction
+    from levelfield.analysis.summary import reduce
+    from levelfield.compare.formats import WRITERS, terminal
+    from levelfield.compare.reproduce import judge_reproduction
     from levelfield.plan import make, with_launches
-    from levelfield.prepare.evaluation import tasks
-    from levelfield.prepare.own_model.request import keep_recorded, keep_recorded_module
-    from levelfield.prepare.own_weights import request as own_weights
+    from levelfield.prepare.own_model import python_file
+    from levelfield.prepare.own_model import store as own_files
+    from levelfield.prepare.own_weights import store as own_weights
     from levelfield.record import files
     from levelfield.record.files import write_atomically
     from levelfield.report.units import plural
     from levelfield.run.bench import conduct, finish
     from levelfield.run.options import own_of
-    from levelfield.run.reproduce import intent
-    from levelfield.run.reproduce.announcement import announced
-    from levelfield.run.reproduce.show import foreign, show
+    from levelfield.run.reproduce import announced, bases, foreign, foreign_table, intent
+    from levelfield.schedule import data_sets
     from levelfield.share.inputs import open_input
     from levelfield.share.reading import read
 
@@ -96,20 +96,21 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    data_sets = tasks.repeat(tasks.read(data, run.settings.profile), run.data_sets, needed=False)
+    requests = data_sets.read(data, run.settings.profile)
+    requests = data_sets.repeat(requests, run.data_sets, needed=False)
     named = own_of(own)
     if named.onnx is not None:
-        keep_recorded(named.onnx, run.settings.own)
+        own_files.keep_recorded(named.onnx, run.settings.own)
     if named.function is not None:
-        keep_recorded_module(named.function, run.settings.own)
+        python_file.keep_recorded(named.function, run.settings.own)
     own_weights.keep_recorded(named.weights, run.settings.own_weights)
-    requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
+    requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)
     for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)
-    differing = intent.foreign(run, chosen)
+    differing = foreign(run, chosen)
     if differing:
-        console.print(foreign(differing), highlight=False, markup=False)
+        console.print(foreign_table(differing), highlight=False, markup=False)
         if not trust and not dry_run:
             raise LevelfieldError(
                 f"{plural(len(differing), 'image')} would not be, or cannot be shown to be, what the report was "
@@ -117,7 +118,7 @@ def reproduce(
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
     for left in run.data_sets:
-        if left.task not in {each.task for each in data_sets}:
+        if left.task not in {each.task for each in requests}:
             terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")
     if dry_run:
         return
@@ -125,8 +126,8 @@ def reproduce(
         requested,
         reports=reports,
         launcher=launcher,
-        base=intent.bases(run) if launcher == "docker" else "debian",
-        data_sets=data_sets,
+        base=bases(run) if launcher == "docker" else "debian",
+        data_sets=requests,
         expected_data=run.data_sets,
         beside_data=named.weights,
     )
@@ -137,20 +138,19 @@ def reproduce(
     with guarded.computing(source.inputs.name):
         found = judge_reproduction(theirs, ours, allowed=allowed)
     console.print()
-    show(found, console)
-    write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    terminal.show(found, console)
+    written = WRITERS["json"](found)
+    write_atomically(folder / NAME, written.encode())
     terminals.say(console, f"Written: {folder / NAME}")
     if as_json:
-        from levelfield.cli.answers import print_json
-
-        print_json(found)
+        terminals.write(written)
     sys.exit(found.exit_code)
 
 
 def analysed_report(source: "Read") -> tuple["Run", "Reduced"]:
     """Return the run of a report and its summary; of a page alone, with the medians of all samples restored."""
     from levelfield import analysis
-    from levelfield.compare.reduction import reduce
+    from levelfield.analysis.summary import reduce
     from levelfield.report import restoring
 
     if source.full_record is not None and source.inputs.record is not None:

@@ -83,7 +83,7 @@ def report(
     """
     from levelfield.analysis import guarded, money
     from levelfield.compare import sides
-    from levelfield.compare.ab import comparison
+    from levelfield.compare.ab import LABEL
     from levelfield.report import terminal
     from levelfield.run import ab
     from levelfield.run.results import show_result
@@ -101,7 +101,7 @@ def report(
         if card_folder is not None:
             _write_card(record, card_folder, console)
             return
-        if comparison.LABEL in record.run.labels:
+        if LABEL in record.run.labels:
             code = ab.show(ab.of_record(record.file), console, measured=False, sign=sign)
         else:
             show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)

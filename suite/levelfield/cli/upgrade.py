@@ -61,13 +61,13 @@ def begin(
     Nothing is measured yet. Run `levelfield upgrade next` in this boot and after every reboot.
     """
     from levelfield.run.options import options_of
-    from levelfield.upgrade import measure, progress, show
+    from levelfield.run.upgrade import measure, progress, store
 
     if sides and (len(sides) != 2 or values["backends"]):
         raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
     console = terminals.console()
     state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
-    for line in (*show.promise(state.begun), progress.advice(state)):
+    for line in (*store.promise(state.begun), progress.advice(state)):
         terminals.say(console, line)
 
 
@@ -84,7 +84,7 @@ def next_(name: str | None, *, all_: bool, reports: Path) -> None:
     Exit codes: 0 measured, or nothing to do; 2 refused.
     """
     from levelfield.errors import LevelfieldError
-    from levelfield.upgrade import measure, store
+    from levelfield.run.upgrade import measure, store
 
     console = terminals.console()
     chosen = name or store.open_one(reports)
@@ -105,14 +105,14 @@ def next_(name: str | None, *, all_: bool, reports: Path) -> None:
 @REPORTS
 def status(name: str | None, *, reports: Path) -> None:
     """Show how far the upgrade NAME is, or all of them, and what comes next."""
-    from levelfield.upgrade import show, store
+    from levelfield.run.upgrade import store
 
     console = terminals.console()
     found = [name] if name else store.names(reports)
     if not found:
         terminals.say(console, f"There is no upgrade under {reports}. `levelfield upgrade begin NAME` begins one.")
     for each in found:
-        for line in show.lines(store.load(each, reports), reports):
+        for line in store.lines(store.load(each, reports), reports):
             terminals.say(console, line)
 
 
@@ -150,14 +150,14 @@ def verdict(
     drifted, or not attributable.
     """
     from levelfield.compare.formats import WRITERS, terminal
-    from levelfield.upgrade import progress, store
-    from levelfield.upgrade import verdict as judging
+    from levelfield.compare.upgrade import judge
+    from levelfield.run.upgrade import progress, store
 
     targets = formats_of(output, format_, hint=" Or say which with --format.")
     state = store.load(name, reports)
     if one_way:
         state = progress.without_way_back(state)
-    found = judging.judge(state.begun, judging.load(state, reports), accept)
+    found = judge(state.design, store.load_phases(state, reports), accept)
     write(found, targets)
     if format_ in (None, "terminal") or targets:
         terminal.show(found, terminals.console())

@@ -16,7 +16,6 @@ from levelfield.launchers import owned_folders
 from levelfield.launchers.choice import choose, launchers_by_name
 from levelfield.launchers.protocol import Launcher
 from levelfield.machine.fingerprint import fingerprint
-from levelfield.prepare.evaluation import tasks
 from levelfield.record import files, journal
 from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Image, Run
@@ -26,7 +25,7 @@ from levelfield.run.first_ranking import needed
 from levelfield.run.options import Options
 from levelfield.run.results import show_result
 from levelfield.run.start import check_same, start_run
-from levelfield.schedule import evaluation, roofline, scratch
+from levelfield.schedule import data_sets, roofline, scratch
 from levelfield.schedule.launch_groups import remaining_passes
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.run import RunInProgress, Undecided
@@ -122,9 +121,9 @@ def conduct(
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
-    data_sets = options.data_sets
+    requests = options.data_sets
     if resumed is not None:
-        data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
+        requests = data_sets.repeat(requests, resumed[1].data_sets, needed=True)
     with opened(console) as listener:
         resources = prepare(
             chosen,
@@ -132,20 +131,24 @@ def conduct(
             listener,
             launchers=launchers,
             target=resumed[1].settings.target if resumed else options.target,
-            data_sets=data_sets,
-            beside_data=options.beside_data,
         )
         try:
             with resources.watch.phase("preparing"):
-                before = resumed[1].data_sets if resumed is not None else options.expected_data
-                tasks.check_same((each.data_set for each in resources.judged), before)
+                answered: tuple[data_sets.Prepared, ...] = ()
+                if requests:
+                    answered = data_sets.hooks().prepare(
+                        requests, chosen.models, launcher, resources.artifacts.root, options.beside_data, listener.say
+                    )
+                    before = resumed[1].data_sets if resumed is not None else options.expected_data
+                    data_sets.check_same((each.data_set for each in answered), before)
                 if resumed is None:
                     if prepared is not None:
                         prepared(resources.images.values())
                     if until is not None:
                         left_s = max(1.0, until - time.monotonic() - REPORT_S)
                         options = msgspec.structs.replace(options, budget_seconds=round(left_s, 1))
-                    folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
+                    options = msgspec.structs.replace(options, launcher_reason=reason)
+                    folder = start_run(chosen, options, resources, [each.data_set for each in answered])
                     if begun is not None:
                         begun(folder)
                 else:
@@ -153,8 +156,9 @@ def conduct(
                     _check_resume(resumed[1], chosen, resources.images.values())
             with resources.watch.phase("roofline"):
                 roofline.probe(folder, resources, listener)
-            with resources.watch.phase("answering data sets"):
-                evaluation.evaluate(folder, resources, listener)
+            if answered:
+                with resources.watch.phase("answering data sets"):
+                    data_sets.hooks().answer(folder, resources, answered, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:
@@ -294,7 +298,7 @@ def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
 
 def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Source, console: Console) -> None:
     """Say what the run will download, take on disk and last, before it begins."""
-    from levelfield.images.cost import estimate
+    from levelfield.images.build import estimate
 
     console.print(
         f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "

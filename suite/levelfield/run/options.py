@@ -14,12 +14,12 @@ from levelfield.options import without_paths
 from levelfield.options.values import LoadGen
 from levelfield.paths import cache_root
 from levelfield.plan import Selection
-from levelfield.prepare.evaluation import tasks
-from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.prepare.own_model import python_file
-from levelfield.prepare.own_model.request import read
-from levelfield.prepare.own_weights import request as own_weights
+from levelfield.prepare.own_model import store as own_files
+from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record.schema import DataSet, Price
+from levelfield.schedule import data_sets
+from levelfield.schedule.data_sets import DataRequest
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -103,18 +103,19 @@ def options_of(values: Mapping[str, Any]) -> Options:
         return {name: values[name] for name in kind.__struct_fields__ if name in values}
 
     named = own_of(values["own"])
-    own = read(named.onnx, values["inputs"])
+    own = own_files.requested(named.onnx, values["inputs"])
     if named.function is not None:
         own = python_file.keep(named.function)
-    data_sets = tasks.read(values.get("data", ()), values["profile"])
-    given, models = own_weights.read(named.weights, values["models"], headed=tasks.asks_for_head(data_sets))
-    models = tasks.networks(models, data_sets)
+    requests = data_sets.read(values.get("data", ()), values["profile"])
+    headed = any(request.texts for request in requests)
+    given, models = own_weights.read(named.weights, values["models"], headed=headed)
+    models = data_sets.networks(models, requests)
     chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
     return Options(
         **{
             **fields(Options),
             **(values.get("loadgen") or LoadGen())._asdict(),
-            "data_sets": data_sets,
+            "data_sets": requests,
             "beside_data": named.weights,
         },
         selection=Selection(**{**fields(Selection), **chosen}),

@@ -4,7 +4,7 @@ import msgspec
 
 from levelfield import analysis
 from levelfield.analysis.types import Analysis
-from levelfield.compare.ab import comparison as pairs
+from levelfield.compare import ab as pairs
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate
 from levelfield.options.values import parse_share

@@ -12,7 +12,7 @@ from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("cache")]
 
 BACKENDS = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
 

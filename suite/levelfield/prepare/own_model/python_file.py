@@ -51,6 +51,23 @@ def keep(text: str) -> OwnFile:
     return described
 
 
+def keep_recorded(text: str, recorded: OwnFile | None) -> None:
+    """Keep the Python file that a record names, so that it is found by its digest.
+
+    `recorded`: the record's description of the file; None: the run was of the tool's own models. Raises
+    LevelfieldError: it is another file or function, or the record names none.
+    """
+    if recorded is None or not recorded.function:
+        raise LevelfieldError("The report is not of a network in Python.", fix="Leave --model out.")
+    found = keep(text)
+    if (found.sha256, found.function) != (recorded.sha256, recorded.function):
+        raise LevelfieldError(
+            f"{found.file}:{found.function} (SHA-256 {found.sha256[:16]}…) is not what was measured: that is "
+            f"{recorded.function} of the file {recorded.sha256[:16]}….",
+            fix=f"Ask its author for {recorded.file}.",
+        )
+
+
 def find_recorded(known: OwnFile) -> OwnFile:
     """Find the copy of a file that a record names, and look at it anew.
 
