@@ -9,7 +9,7 @@ from typing import Any
 import docker
 import pytest
 
-from levelfield.images.recipe import recipe
+from levelfield.images.build import recipe
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 

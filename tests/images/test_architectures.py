@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from levelfield.compatibility import table
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, catalogue, debian, registries, variants, version_locks
+from levelfield.images import architectures, build, catalogue, debian, registries, version_locks
 from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
 from levelfield.paths import images_root
 
@@ -28,13 +28,13 @@ def test_the_variants_of_an_image_are_its_locks(tmp_path: Path, monkeypatch: pyt
     rows = table.read()
     monkeypatch.setattr(catalogue, "images_root", lambda: tmp_path)
     monkeypatch.setattr(table, "read", lambda: rows)
-    assert variants.cuda_variants("torch") == {"cu12": "12.8.1", "cu13": "13.0"}
-    assert variants.cuda_variants("torch", "2.12.0") == {"cu13": "13.0.0"}
+    assert build.cuda_variants("torch") == {"cu12": "12.8.1", "cu13": "13.0"}
+    assert build.cuda_variants("torch", "2.12.0") == {"cu13": "13.0.0"}
     here = Nvidia(driver="570.124.06", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
-    choice = variants.choose("torch", here)
+    choice = build.choose("torch", here)
     assert choice.variant == "cu12"
     assert "Version 9.10.0.56 of cuDNN is known to compute wrongly" in choice.warnings[0]
-    assert variants.choose("torch", Nvidia(driver=None, problem="there is none")).variant is None
+    assert build.choose("torch", Nvidia(driver=None, problem="there is none")).variant is None
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, debian, engine
-from levelfield.images.build import build
-from levelfield.images.recipe import recipe
+from levelfield.images.build import build, recipe
 from levelfield.record.bases import BaseLock
 from tests.servers import Sources
 

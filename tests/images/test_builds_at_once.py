@@ -9,8 +9,7 @@ import docker
 import pytest
 
 from levelfield.images import catalogue
-from levelfield.images.build import build
-from levelfield.images.recipe import recipe
+from levelfield.images.build import build, recipe
 from levelfield.paths import cache_root
 from levelfield.schedule import parallel
 from tests.commands import Command

@@ -9,12 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import docker
 import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import architectures, catalogue, debian
-from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
+from levelfield.images import engine as engines
+from levelfield.images.build import build
+from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, export_image, pack, unpack
 from levelfield.images.layer import EPOCH, write_archive
 from levelfield.images.wheels import digest
 from levelfield.paths import images_root
@@ -237,3 +240,20 @@ def test_folders_come_before_what_is_in_them_and_belong_to_root() -> None:
 
 def test_an_archive_ends_with_two_blocks_of_zeros_and_no_more() -> None:
     assert len(_written([("name", b"content")])) == tarfile.BLOCKSIZE * 4
+
+
+@pytest.mark.docker
+def test_a_real_image_leaves_and_comes_back_as_itself(engine: docker.DockerClient, tmp_path: Path) -> None:
+    built = build("canary")
+    archive = export_image(built, tmp_path / "out")
+    again = export_image(built, tmp_path / "again")
+    assert archive.read_bytes() == again.read_bytes()
+    assert sorted(path.name for path in archive.parent.iterdir()) == [
+        "levelfield-canary-cpu.cdx.json",
+        "levelfield-canary-cpu.tar",
+    ]
+    with archive.open("rb") as stream:
+        (loaded,) = engine.images.load(stream)
+    assert built.tag in loaded.tags
+    assert engines.layers(loaded) == built.layers
+    assert build("canary") == built  # found by its identity, and not built again

@@ -13,9 +13,8 @@ import docker
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import clean, engine, layer
-from levelfield.images.build import build
-from levelfield.images.recipe import recipe
+from levelfield.images import engine, layer
+from levelfield.images.build import build, recipe
 from tests.commands import IMPORTS, eventually
 
 pytestmark = pytest.mark.docker
@@ -92,7 +91,7 @@ def test_the_container_of_a_killed_process_is_removed(client: docker.DockerClien
     process.send_signal(signal.SIGKILL)
     process.wait()
     if by == "clean":
-        clean.remove_images(client, "levelfield.test-of-nothing")
+        engine.remove_images(client, "levelfield.test-of-nothing")
     else:
         engine.sweep(client)
     assert not containers(client) - before

@@ -8,7 +8,7 @@ import pytest
 
 from levelfield import plan
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, debian_resolving, locks, variants, wheels
+from levelfield.images import build, catalogue, debian_resolving, locks, wheels
 from levelfield.images.catalogue import PYTHON, Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.plan import arms
@@ -211,7 +211,7 @@ def test_every_exception_is_needed_and_explained() -> None:
 
 
 def test_frameworks_with_cuda_have_the_variants_their_projects_publish() -> None:
-    assert {name: variants.cuda_variants(name) for name in ("torch", "jax", "onnxruntime", "tensorflow")} == {
+    assert {name: build.cuda_variants(name) for name in ("torch", "jax", "onnxruntime", "tensorflow")} == {
         "torch": {"cu12": "12.8.1", "cu13": "13.2.2"},
         "jax": {"cu12": "12.8.1", "cu13": "13.2.2"},
         "onnxruntime": {"cu12": "12.8.1", "cu13": "13.2.2"},

@@ -21,8 +21,8 @@ from levelfield import paths
 from levelfield.cli.answers import schemas
 from levelfield.errors import LevelfieldError
 from levelfield.images import engine, published, worker_code
+from levelfield.images.build import Recipe, recipe
 from levelfield.images.published import ImagesFile, Published, pull, push
-from levelfield.images.recipe import Recipe, recipe
 from levelfield.record.references import parse
 from tests.commands import Command, one_clear_sentence, run
 from tests.registries import Registry

@@ -7,7 +7,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, debian
-from levelfield.images.recipe import recipe
+from levelfield.images.build import recipe
 from levelfield.record.bases import BaseLock
 from tests.share.evidence import image
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from levelfield.machine import control_groups
@@ -184,3 +185,23 @@ def test_throttling_of_a_worker_by_a_real_quota_above_its_group_is_counted() -> 
             worker.stdin.write("\n")
     assert isinstance(noise.quota_throttled, int)
     assert noise.quota_throttled > 0, "so little that a busy machine gives more"
+
+
+def test_a_worker_takes_a_share_of_its_node_and_never_more_than_the_most(tmp_path: Path) -> None:
+    assert control_groups.limit_bytes(8 << 30, tmp_path) == 6 << 30
+    assert control_groups.limit_bytes(1 << 40, tmp_path) == control_groups.MOST_BYTES
+
+
+def test_where_it_is_bound_to_no_node_it_is_a_share_of_the_machine(tmp_path: Path) -> None:
+    whole = psutil.virtual_memory().total
+    assert control_groups.limit_bytes(root=tmp_path) == min(
+        control_groups.MOST_BYTES, int(whole * control_groups.SHARE)
+    )
+
+
+def test_it_is_within_what_control_groups_allow(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"proc/self/mountinfo": V2, "proc/self/cgroup": "0::/pod/job", "sys/fs/cgroup/pod/memory.max": f"{4 << 30}"},
+    )
+    assert control_groups.limit_bytes(8 << 30, tmp_path) == 3 << 30

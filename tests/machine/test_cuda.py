@@ -6,7 +6,7 @@ from typing import Any
 import docker
 import pytest
 
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.machine import cuda
 from levelfield.machine.cuda import host_libraries
 from levelfield.machine.doctor import container_engine

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.choice import choose
+from levelfield.launchers.needs import choose
 from levelfield.machine import engine
 from levelfield.record.schema import Absent
 

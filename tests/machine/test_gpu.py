@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from levelfield.compatibility import table
-from levelfield.compatibility.devices import Gpu, Nvidia
-from levelfield.compatibility.selection import choose
+from levelfield.compatibility.gate import Gpu, Nvidia, choose
 from levelfield.errors import LevelfieldError
 from levelfield.machine.cuda import driver_findings
 from levelfield.machine.gpu import gpu, kernel_module, only_visible

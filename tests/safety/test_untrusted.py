@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import psutil
 import pytest
 
 from levelfield.safety import untrusted
+from tests.commands import ROOT
 
 
 def test_a_plain_file_is_read(tmp_path: Path) -> None:
@@ -140,3 +143,26 @@ def test_a_copy_is_no_more_public_than_its_source(tmp_path: Path, source: int, c
     untrusted.limit_access(path, source)
     assert path.stat().st_mode & 0o777 == copy
     assert path.stat().st_uid == (untrusted.NOBODY if not copy & 0o004 and not os.getuid() else os.getuid())
+
+
+MEETING = """
+import faulthandler, threading
+from levelfield.images import debian
+faulthandler.enable()
+gate = threading.Barrier(8)
+found = []
+def meet():
+    gate.wait()
+    found.append(debian.read_lock())
+threads = [threading.Thread(target=meet) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(found) == 8 and len({len(lock.packages) for lock in found}) == 1
+"""
+
+
+def test_threads_may_meet_a_type_at_once() -> None:
+    """Without one waiting for the other, one process in forty crashed."""
+    for _ in range(20):
+        done = subprocess.run([sys.executable, "-c", MEETING], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -28,7 +28,7 @@ def contract(backend: str, model: str, launcher: str | None, base: Literal["debi
 
     Exit codes: 0 everything passed; 1 something failed; 2 it could not be checked.
     """
-    from levelfield.launchers.choice import choose
+    from levelfield.launchers.needs import choose
     from levelfield.report.progress import opened
     from levelfield.run.contract import check
 

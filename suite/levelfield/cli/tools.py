@@ -80,7 +80,7 @@ def _measured(
     seconds: float, launcher: str | None, base: Literal["debian", "registry"], console: Console
 ) -> "MachineMeasured":
     """Measure the machine's states and print them."""
-    from levelfield.launchers.choice import choose
+    from levelfield.launchers.needs import choose
     from levelfield.report.progress import opened
     from levelfield.run import machine_check, machine_words
 
@@ -107,15 +107,15 @@ def _broken_plugins() -> "list[Finding]":
 
 def _show_cuda(console: Console) -> None:
     """Print which CUDA releases this machine's driver and GPUs can run; nothing where there is no driver."""
-    from levelfield.compatibility import show, table
+    from levelfield.compatibility import libraries, table
+    from levelfield.images.build import cuda_variants
     from levelfield.images.catalogue import images
-    from levelfield.images.variants import cuda_variants
     from levelfield.machine.cuda import nvidia
 
     here = nvidia()
     if here.driver is not None:
         console.print()
-        console.print(show.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
+        console.print(libraries.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
 
 
 @click.command()
@@ -148,7 +148,7 @@ def build(
     from levelfield.images import published
     from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
-    from levelfield.images.export import export_image
+    from levelfield.images.bundle import export_image
     from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
@@ -233,11 +233,12 @@ def lock(
 def list_(*, as_json: bool) -> None:
     """List models, backends, profiles, scenarios and precisions."""
     from levelfield.cli.answers.listed import listed
-    from levelfield.cli.listing import show
 
     if as_json:
         print_json(listed())
     else:
+        from levelfield.cli.listing import show
+
         show(terminals.console())
 
 
@@ -295,7 +296,7 @@ def clean(*, yes: bool) -> None:
 
     Images, environments, wheels and artifacts are made again when they are needed.
     """
-    from levelfield.images.clean import clean as delete
+    from levelfield.images.engine import clean as delete
     from levelfield.paths import folders_to_clean
 
     console = terminals.console()

@@ -3,7 +3,7 @@
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.choice import choose, launchers_by_name
+from levelfield.launchers.needs import choose, launchers_by_name
 
 
 @pytest.fixture
