@@ -1,7 +1,5 @@
 """Each rule of the table, once where it fires and once where it does not."""
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -15,14 +13,10 @@ from levelfield.compatibility.libraries import (
     libraries,
     matching,
     not_of_the_lock,
-    sentence,
 )
 from levelfield.record.schema import Absent, Arm, Fingerprint, Image, Launch, Library, Warning_
-from tests.commands import run
 from tests.compatibility.machines import H100, TABLE, machine
 from tests.compatibility.machines import V100 as OLD
-from tests.machine import fake_nvml
-from tests.machine.fake_nvml import compile_library
 from tests.records_builder import make_image, make_run
 
 B200 = Gpu(0, "NVIDIA B200", "10.0")
@@ -50,10 +44,6 @@ def effects(versions: dict[str, str], *gpus: Gpu, precision: str | None = None) 
 )
 def test_cublas_frees_tensor_memory_twice(version: str, gpu: Gpu, fires: bool) -> None:
     assert effects({"cuBLAS": version}, gpu) == (["many"] if fires else [])
-
-
-def test_it_fires_where_one_of_several_gpus_is_concerned() -> None:
-    assert effects({"cuBLAS": "12.8.4.1"}, H100, B200) == ["many"]
 
 
 @pytest.mark.parametrize(
@@ -90,17 +80,6 @@ def test_cudnn_on_several_gpus(cudnn: str, cublas: str | None, gpus: int, fires:
 )
 def test_cublas_leaves_out_a_scale(version: str, precision: str | None, fires: bool) -> None:
     assert effects({"cuBLAS": version}, RTX_5090, precision=precision) == (["cublasLtMatmul"] if fires else [])
-
-
-def test_every_rule_of_the_table_is_tested_here() -> None:
-    assert [rule.effect.split()[0] for rule in TABLE.known_bad] == ["many", "values", "matrix", "cublasLtMatmul"]
-
-
-def test_a_rule_in_a_sentence() -> None:
-    (rule,) = matching(TABLE, {"cuDNN": "9.10.0.56"}, [H100])
-    text = sentence(rule, {"cuDNN": "9.10.0.56"})
-    assert text.startswith("Version 9.10.0.56 of cuDNN is known to compute wrongly: values of an enumeration")
-    assert "source: jax" in text
 
 
 def test_wheels_and_their_libraries() -> None:
@@ -159,11 +138,6 @@ def test_another_version() -> None:
     )
 
 
-def test_where_nothing_is_locked_nothing_is_said() -> None:
-    host = msgspec.structs.replace(IMAGE, launcher="host")
-    assert list(not_of_the_lock(launch(("libcudnn.so.9 (cuDNN 9.1.0)", "libcudnn.so.9", "cuDNN")), host)) == []
-
-
 def test_the_report_warns_once_an_arm() -> None:
     run = make_run(models=("mlp",), backends=("torch",), scenarios=("latency",))
     (block,) = run.blocks
@@ -205,15 +179,6 @@ def codes(found: tuple[Warning_, ...]) -> list[str]:
     return [one.code for one in found]
 
 
-def test_an_upgrade_that_fits_needs_no_word() -> None:
-    assert between(TABLE, side("580.95.05"), side("590.48.01"), old_images=[CU13], new_images=[CU13]) == ()
-
-
-def test_machines_without_gpus_need_no_word() -> None:
-    assert between(TABLE, side(None), side(None)) == ()
-    assert between(TABLE, {}, {}) == ()
-
-
 def test_a_driver_that_went_back_or_away() -> None:
     (back,) = between(TABLE, side("590.48.01"), side("580.95.05"))
     assert back.message == "The NVIDIA driver went back from 590.48.01 to 580.95.05."
@@ -230,31 +195,6 @@ def test_a_newer_image_on_an_older_driver() -> None:
     assert found.remedy
     (too_old,) = between(TABLE, side("570.26"), side("570.26"), new_images=[newer])
     assert "needs the driver 580.65.06" in too_old.message
-
-
-def test_what_is_known_to_compute_wrongly_is_said_once() -> None:
-    both = side("590.48.01", "NVIDIA B200", "10.0")
-    found = between(TABLE, both, both, old_images=[CU13], new_images=[CU13])
-    assert codes(found) == ["known-bad"]
-    assert "Version 13.1.0.3 of cuBLAS" in found[0].message
-
-
-def test_images_for_the_cpu_have_no_say() -> None:
-    cpu = make_image("torch", "docker")
-    assert between(TABLE, side("470.57.02"), side("470.57.02"), old_images=[cpu], new_images=[cpu]) == ()
-
-
-def test_doctor_prints_the_table_where_there_is_a_driver(tmp_path: Path) -> None:
-    library = compile_library(tmp_path / "nvml", driver="570.124.06", cuda=12080, gpus=(fake_nvml.H100, fake_nvml.V100))
-    command = run("doctor", folder=tmp_path, environment=fake_nvml.environment(library))
-    assert "570.124.06, made for CUDA up to 12.8: GPU 0 (NVIDIA H100 80GB HBM3, 9.0), GPU 1" in command.out
-    rows = {line.split()[0]: line for line in command.out.splitlines() if line.strip()[:3] in ("12.", "13.")}
-    assert rows["12.8.1"].split()[1:4] == ["570.124.06", "525.60.13", "yes"]
-    assert "with limits" in rows["12.9.1"]
-    assert rows["13.0.2"].split()[1:4] == ["580.95.05", "580.65.06", "no"]
-    newer = compile_library(tmp_path / "newer", driver="590.48.01", cuda=13010, gpus=(fake_nvml.H100, fake_nvml.V100))
-    command = run("doctor", folder=tmp_path, environment=fake_nvml.environment(newer))
-    assert any("GPU 0 only" in line for line in command.out.splitlines() if line.strip().startswith("13.1.1"))
 
 
 def test_releases_are_marked_with_what_runs_here_and_who_uses_them() -> None:

@@ -163,13 +163,3 @@ def test_what_no_mirror_has_any_more_is_named(sources: Sources, lock: BaseLock) 
     found, _ = base.check()
     assert (found.archived, found.unknown, found.age_days) == ((third.title,), (), 10)
     assert sources.snapshot.asked == []
-
-
-def test_a_mirror_that_does_not_answer_has_nothing_lost(
-    sources: Sources, lock: BaseLock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LEVELFIELD_DEBIAN_MIRRORS", "http://mirror.invalid/debian http://mirror.invalid/security")
-    first, *others = lock.packages
-    sources.public.files[f"/{first.archive}/{first.path}"] = bytes(first.size_bytes)
-    found, _ = base.check()
-    assert (found.archived, found.unknown) == ((), tuple(package.title for package in others))

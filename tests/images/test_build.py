@@ -10,9 +10,8 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import base, catalogue, debian, engine, wheels, worker_code
+from levelfield.images import catalogue, debian, engine, wheels, worker_code
 from levelfield.images.build import Recipe, build, estimate, recipe
-from levelfield.paths import images_root
 from levelfield.record.schema import Image
 
 pytestmark = pytest.mark.docker
@@ -145,18 +144,6 @@ def test_versions_are_made_one_by_one_and_share_their_wheels(cache: Path) -> Non
     assert max(each.disk_bytes for each in alone) < both.disk_bytes
 
 
-def test_the_current_version_by_its_number_is_made_once(cache: Path) -> None:
-    current = f"onnxruntime@{catalogue.current_version('onnxruntime')}"
-    assert estimate(["onnxruntime", current], "venv").making == ("onnxruntime",)
-
-
-def test_what_a_cuda_variant_takes_is_said_and_not_counted(cache: Path) -> None:
-    cost = estimate(["onnxruntime@cu13"], "venv")
-    assert cost.unsized == sum(not pin.sized for pin in catalogue.lock("onnxruntime", "cu13").pins) > 0
-    assert f"{cost.unsized} wheels of unknown size: a CUDA variant takes 2 to 4 GB" in cost.sentence()
-    assert "unknown size" not in estimate(["onnxruntime"], "venv").sentence()
-
-
 Change = Callable[[Path], None]
 
 
@@ -236,30 +223,3 @@ def test_nothing_else_changes_a_tag(checkout: Path, change: Change) -> None:
     before = _tags(recipe("canary"))
     change(checkout)
     assert _tags(recipe("canary")) == before
-
-
-def test_the_python_of_a_lock_decides_which_base_an_image_stands_on() -> None:
-    assert base.name_for("jax", "3.11") == "slim"
-    assert base.name_for("jax", "3.13") == "slim-trixie"
-    assert base.describe("slim-trixie").identity != base.describe("slim").identity
-    assert "python:3.13-slim-trixie@" in base.describe("slim-trixie", "registry").reference
-    assert recipe("jax").base.name == "slim-trixie"
-    with pytest.raises(LevelfieldError, match=r"stands on the toolchain base, and there is none with Python 3\.13"):
-        base.name_for("torch", "3.13")
-    with pytest.raises(LevelfieldError, match=r"There is no base called '\.\./etc'"):
-        base.describe("../etc")
-
-
-def test_which_base_is_part_of_the_identity() -> None:
-    made, pulled = recipe("torch"), recipe("torch", base_source="registry")
-    assert made.environment_tag != pulled.environment_tag
-    assert pulled.base.reference in (images_root() / "base" / "registry.toml").read_text()
-    assert pulled.labels["levelfield.base"].startswith("registry toolchain sha256:")
-    assert made.labels["levelfield.base"].startswith("debian toolchain ")
-
-
-def test_labels_name_every_input() -> None:
-    made = recipe("canary")
-    assert made.labels["levelfield.lock"] == made.lock.sha256
-    assert made.labels["levelfield.worker"] == made.worker_sha256
-    assert made.labels["levelfield.identity"].startswith(made.tag.rpartition(":")[2])

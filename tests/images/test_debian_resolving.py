@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from levelfield.errors import LevelfieldError
 from levelfield.images import debian, debian_resolving
 
 
@@ -17,12 +16,3 @@ def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
     assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.packages_of("toolchain")}
     assert all(len(package.sha1) == 40 for package in written.packages)
     assert debian_resolving.lock_bases() == written
-
-
-def test_without_apt_the_kind_of_machine_is_said(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LevelfieldError, match="there is none here") as caught:
-        debian_resolving.lock_bases()
-    assert "Debian machine" in caught.value.fix

@@ -7,9 +7,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from levelfield.errors import LevelfieldError
 from levelfield.images import engine, layer, loading
-from levelfield.images.build import build, recipe
+from levelfield.images.build import recipe
 from levelfield.paths import cache_folder
 from levelfield.record.schema import Image
 
@@ -20,13 +19,6 @@ def test_another_image_under_our_tag_is_not_taken_for_ours(client: docker.Docker
     assert engine.find(client, wanted.tag, wanted.identity) is not None
     assert engine.find(client, wanted.tag, hashlib.sha256(b"other").hexdigest()) is None
     assert engine.find(client, "levelfield/nothing:0", wanted.identity) is None
-
-
-def test_an_engine_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
-    with pytest.raises(LevelfieldError, match=r"^No container engine answers: No such file") as caught:
-        build("canary")
-    assert "--launcher venv" in caught.value.fix
 
 
 LABEL = "levelfield.test-of-clean"

@@ -63,8 +63,3 @@ def test_packages_that_do_not_make_the_named_base_are_refused(older: dict[str, B
     for name, content in ((label, changed), (label.replace("slim", "../x"), lock), ("", lock), ("registry x y", lock)):
         with pytest.raises(LevelfieldError, match="do not make its base"):
             base.keep({name: content})
-
-
-def test_a_folder_without_the_lock_of_a_base_is_one_sentence(older: dict[str, BaseLock]) -> None:
-    with pytest.raises(LevelfieldError, match=r"toolchain\.lock cannot be read: No such file"):
-        base.describe("toolchain", base.keep(older))

@@ -6,7 +6,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -111,26 +110,6 @@ assert list(folder.iterdir()) == []
 def test_what_a_worker_hides_counts_and_no_rights_of_its_folders_end_the_run(disk_of_its_own: Path) -> None:
     """As somebody who is not root: root reads everything."""
     subprocess.run([sys.executable, "-c", HIDES, disk_of_its_own], check=True, cwd=ROOT)
-
-
-def test_what_others_take_is_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folders may be looked at while a window is measured, so not at every answer."""
-    walks: list[Path] = []
-    walk = os.walk
-
-    def counted(top: Path, **words: Any) -> Any:
-        walks.append(top)
-        return walk(top, **words)
-
-    limit = DiskLimit([folder], 256 * MIB)
-    monkeypatch.setattr(os, "walk", counted)
-    (folder.parent / "of somebody else").write_bytes(bytes(400 * MIB))
-    assert not any(limit.is_exceeded() for _ in range(10))
-    assert len(walks) == 1
-
-
-def test_without_a_folder_there_is_no_limit() -> None:
-    assert not DiskLimit(()).is_exceeded()
 
 
 KILLED = (

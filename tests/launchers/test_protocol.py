@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from levelfield.launchers.host import HostLauncher
-from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.launchers.protocol import LaunchSpec
 from levelfield.record.schema import Image
 
 IMAGE = Image(name="canary", variant="cpu", launcher="host")
@@ -29,12 +28,3 @@ def test_a_worker_writes_into_its_cache_and_its_export_alone(
     folders: dict[str, Path], written: tuple[Path, ...]
 ) -> None:
     assert spec(**folders).written == written
-
-
-def test_a_process_sees_the_folders_that_its_supervisor_sees() -> None:
-    assert HostLauncher().worker_paths(spec(cache=Path("/c"))) == WorkerPaths("/here/artifacts", "/c", None)
-
-
-def test_a_folder_that_is_not_there_has_no_name_inside() -> None:
-    inside = HostLauncher().worker_paths(spec(export=Path("/e")))
-    assert (inside.cache, inside.export) == (None, "/e")

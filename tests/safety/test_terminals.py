@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from levelfield import analysis
-from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Run
 from levelfield.safety import terminals
-from levelfield.safety.terminals import LONGEST_OUTPUT, refused, tool_text
+from levelfield.safety.terminals import LONGEST_OUTPUT, tool_text
 from levelfield.share import card
 from tests.records_builder import make_run
 
@@ -74,10 +73,3 @@ def test_a_text_is_one_printable_line_without_uuids() -> None:
         == "GPU-… \N{REPLACEMENT CHARACTER}[2J is lost"
     )
     assert len(tool_text("a" * 1000)) == LONGEST_OUTPUT
-
-
-def test_an_error_is_a_sentence_however_long_the_output() -> None:
-    error = refused("a tool", "x" * 10_000)
-    assert isinstance(error, LevelfieldError)
-    assert error.message.startswith("The output of a tool cannot be read: x")
-    assert len(error.message) < 300

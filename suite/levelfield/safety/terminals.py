@@ -112,7 +112,7 @@ _IDENTIFIER = re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-
 
 
 def tool_text(value: str) -> str:
-    """Return a text on one line, printable, without the UUIDs of devices, and at most `LONGEST_OUTPUT` characters long."""
+    """Return a text on one line, printable, without the UUIDs of devices, at most `LONGEST_OUTPUT` characters."""
     return one_line(_IDENTIFIER.sub(r"\1-…", value), LONGEST_OUTPUT)
 
 
