@@ -47,18 +47,6 @@ def test_the_lock_holds_what_the_requirements_ask_for() -> None:
         assert {"".join(each) for each in wanted} <= pinned
 
 
-def test_a_lock_survives_writing_and_reading(tmp_path: Path) -> None:
-    lock = catalogue.lock("tensorflow")
-    path = tmp_path / "tensorflow" / "cpu@nightly.lock"
-    path.parent.mkdir()
-    catalogue.write(path, tuple(reversed(lock.pins)))
-    again = catalogue.read(path)
-    assert again.pins == lock.pins
-    assert again.sha256 == lock.sha256
-    assert (again.image, again.variant, again.version) == ("tensorflow", "cpu", "nightly")
-    assert again.label == "tensorflow cpu@nightly"
-
-
 @pytest.mark.parametrize(
     "line",
     ["numpy>=2", "numpy==2.4.6", "numpy==2.4.6 --hash=sha256:00", "--index-url something", "-e ."],
@@ -82,16 +70,6 @@ def test_every_named_lock_is_the_framework_at_that_version() -> None:
         own = of_framework or catalogue.current_version(name, variant)
         assert lock.versions[framework].partition("+")[0] == own
         assert lock.python == (python or catalogue.python_for(name, variant))
-
-
-def test_a_lock_for_another_python_holds_the_same_versions_in_wheels_of_that_python() -> None:
-    others = [(name, None, "py3.13") for name in ("onnxruntime", "openvino", "tensorflow")]
-    for name, *versions in (*others, ("jax", "0.10.2-py3.11", "0.10.2")):
-        here, there = (catalogue.lock(name, version=version) for version in versions)
-        assert (here.python, there.python) == ("3.11", "3.13")
-        assert here.versions == there.versions, "else two things would differ in `ab`"
-        assert not [pin.file for pin in there.pins if "-cp311-cp311-" in pin.file]
-        assert [pin.file for pin in there.pins if "-cp313-cp313-" in pin.file]
 
 
 def test_backends_and_images_mean_the_same_framework() -> None:

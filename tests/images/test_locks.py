@@ -135,19 +135,6 @@ def test_every_lock_is_of_released_wheels_and_one_cuda(name: str, variant: str, 
     assert locks.incoherences(catalogue.lock(name, variant, version)) == ()
 
 
-def test_locks_of_a_variant_hold_the_same_cuda() -> None:
-    # cuBLAS, cuFFT and their like have versions of their own, which `cuda-toolkit` names for a release.
-    apart = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem", "nvidia-cusparselt", "nvidia-ml-py")
-    held: dict[tuple[str, str], set[str]] = {}
-    for lock in CUDA:
-        for pin in lock.pins:
-            if pin.name.startswith("nvidia-") and not pin.name.startswith(apart):
-                held.setdefault((lock.variant, pin.name), set()).add(pin.version)
-    assert {part: found for part, found in held.items() if len(found) > 1} == {}
-    cudnn = {(lock.variant, pin.version) for lock in CUDA for pin in lock.pins if pin.name.startswith("nvidia-cudnn")}
-    assert len(cudnn) == 2, "one cuDNN for each variant"
-
-
 def _lock(*pins: tuple[str, str], variant: str = "cu13", ending: str = ".whl") -> Lock:
     made = tuple(Pin(name, version, f"{name}-{version}-py3-none-any{ending}", "0" * 64, 1, 1) for name, version in pins)
     return Lock("torch", variant, None, Path("nowhere"), "", made)

@@ -192,32 +192,6 @@ def test_inside_a_container(engine: docker.DockerClient, launcher: DockerLaunche
     assert none_left(engine)
 
 
-PRINTING = """
-import os, sys
-print("printed before serving", file=sys.stderr)
-import levelfield.backends.canary as canary
-Quiet = canary.Canary
-class Loud(Quiet):
-    def load(self, source):
-        print("python print")
-        os.write(1, b"straight to descriptor one\\n")
-        os.system("echo a child")
-        return super().load(source)
-canary.Canary = Loud
-"""
-
-
-def test_what_a_framework_prints_does_not_disturb(
-    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
-) -> None:
-    one = run_inside(engine, launcher, spec, PRINTING)
-    one.await_ready(PATIENCE_S)
-    assert isinstance(one.ask(CANARY, Loaded, PATIENCE_S), Loaded)
-    assert isinstance(one.ask(Probe(), Probed, PATIENCE_S), Probed)
-    one.stop()
-    assert none_left(engine)
-
-
 def test_out_of_memory_is_called_so(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec) -> None:
     one = launcher.launch(msgspec.structs.replace(spec, memory_bytes=40 << 20))
     one.await_ready(PATIENCE_S)
@@ -405,26 +379,6 @@ def test_an_engine_that_is_killed_leaves_no_worker_running(
             assert pid is not None
             assert eventually(partial(gone, pid))
         private_engine.restart()
-        launcher.sweep()
-        assert none_left(client)
-    gc.collect()  # the SDK leaves a socket open where it could not connect it
-
-
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-def test_an_engine_that_was_started_again_is_no_failure_of_a_worker(
-    engine: docker.DockerClient, spec: LaunchSpec, private_engine: PrivateEngine
-) -> None:
-    """It answers again when somebody looks, and knows nothing of the containers that ended with it."""
-    private_engine.load(engine, spec.image.tag)
-    with contextlib.closing(docker.DockerClient(private_engine.host)) as client:
-        launcher = DockerLauncher(client)
-        one = launcher.launch(spec)
-        one.await_ready(PATIENCE_S)
-        private_engine.kill()
-        private_engine.restart()
-        with pytest.raises(LevelfieldError, match=r"The container engine was started again.* is kept") as caught:
-            one.ask(CANARY, Loaded, PATIENCE_S)
-        assert "--resume" in caught.value.fix
         launcher.sweep()
         assert none_left(client)
     gc.collect()  # the SDK leaves a socket open where it could not connect it

@@ -134,24 +134,6 @@ def test_xid_errors_are_those_since_the_window_before(tmp_path: Path) -> None:
     assert "NVML reports no events" in absent["xid_errors"]["reason"]
 
 
-def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> None:
-    question = _QUESTION.replace('msgspec.to_builtins(device.use(first, pids, "torch@cu13"))', "device.free_bytes()")
-    (tmp_path / "now").touch()
-    answer = subprocess.run(
-        [sys.executable, "-c", question, json.dumps([{}, {"free": 3 << 30}, {}])],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": IMPORTS,
-            "FAKE_NVML": str(tmp_path / "now"),
-            **environment(compile_library(tmp_path / "nvml")),
-        },
-    )
-    assert json.loads(answer.stdout) == 3 << 30
-
-
 _OTHERS = """
 import json, sys, msgspec
 from levelfield.machine.device_use import Device

@@ -47,15 +47,6 @@ def test_a_counter_that_began_again(tmp_path: Path) -> None:
         assert spent_uj(before, rapl.read()) == 100_000
 
 
-def test_where_nothing_is_shown_it_is_absent_with_the_reason(tmp_path: Path) -> None:
-    zone(tmp_path, "intel-rapl:0", "psys", 1)
-    with Rapl(tmp_path) as rapl:
-        counted = rapl.read()
-    assert isinstance(counted, Absent)
-    assert "shows no package's energy" in counted.reason
-    assert spent_uj(counted, counted) == counted
-
-
 def test_a_package_that_stops_answering_makes_no_wrong_sum(tmp_path: Path) -> None:
     first, _ = two_sockets(tmp_path)
     with Rapl(tmp_path) as rapl:

@@ -109,12 +109,6 @@ def test_more_threads_than_cores_use_the_siblings_of_the_same_node(tmp_path: Pat
     assert placement(pool.cpus, topology)["SMT siblings measured on"] == "used"
 
 
-def test_performance_cores_come_before_the_others_and_before_second_threads(tmp_path: Path) -> None:
-    topology = recorded(HYBRID, tmp_path)
-    assert cpu_pinning.pool((), topology).cpus == (0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11)
-    assert as_text(cpu_pinning.pinned(14, topology.allowed, topology)) == "0,2,4,6,8,10,12-19"
-
-
 def test_counters_tell_the_kinds_of_an_intel_processor_before_its_frequencies_do(tmp_path: Path) -> None:
     """The recording lacks these lists; they are those of this processor."""
     root = machine(HYBRID, tmp_path)
@@ -130,14 +124,6 @@ def test_counters_tell_the_kinds_of_an_intel_processor_before_its_frequencies_do
     assert both["core kinds measured on"] == "performance, efficiency"
     one = read(write(root, {"sys/devices/cpu_core/cpus": "0-19\n", "sys/devices/cpu_atom/cpus": "\n"}))
     assert one.kinds == ("",), "its efficiency cores are switched off"
-
-
-def test_cores_of_almost_the_same_capacity_are_of_one_kind(tmp_path: Path) -> None:
-    """Five of the X925 cores have a capacity of 997, others 1017 and 1024; the A725 cores have 718 or 731."""
-    topology = recorded("arm-gb10", tmp_path / "gb10")
-    assert topology.kinds == ("capacity 1024", "capacity 731")
-    assert placement((5,), topology)["core kinds"] == "10 capacity 1024, 10 capacity 731"
-    assert recorded("arm-x3-a710-a510", tmp_path / "x3").kinds == ("capacity 1024", "capacity 855", "capacity 280")
 
 
 def test_a_node_without_memory_takes_that_of_the_nearest(tmp_path: Path) -> None:
