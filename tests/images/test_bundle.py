@@ -1,6 +1,5 @@
 """A bundle: what goes in comes out in another cache, and nothing else does."""
 
-import io
 import os
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import engine as engines
 from levelfield.images.build import build
 from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, export_image, pack, unpack
-from levelfield.images.layer import write_archive
 from levelfield.paths import images_root
 from levelfield.record.references import Reference
 from tests.images.bundles import CONTENT, bundle, entry, manifest
@@ -178,24 +176,6 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
             check=False,
         )
         assert done.returncode == 0, done.stderr
-
-
-def _written(files: list[tuple[str, Path | bytes]]) -> bytes:
-    stream = io.BytesIO()
-    write_archive(stream, files)
-    return stream.getvalue()
-
-
-def test_the_same_contents_give_the_same_bytes_whatever_the_disk_says(tmp_path: Path) -> None:
-    first, second = tmp_path / "a", tmp_path / "b"
-    first.write_bytes(b"content")
-    second.write_bytes(b"content")
-    os.utime(first, (1, 1))
-    second.chmod(0o777)
-    one = _written([("x/deep/name", first), ("a", b"b")])
-    other = _written([("a", b"b"), ("x/deep/name", second)])
-    assert one == other
-    assert one != _written([("a", b"B"), ("x/deep/name", second)])
 
 
 @pytest.mark.docker

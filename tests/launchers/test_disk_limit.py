@@ -113,8 +113,8 @@ def test_what_a_worker_hides_counts_and_no_rights_of_its_folders_end_the_run(dis
 
 
 KILLED = (
-    "import os; from levelfield.launchers import owned_folders;"
-    " print(owned_folders.make(), flush=True); os.kill(os.getpid(), 9)"
+    "import os; from levelfield.launchers import disk_limit;"
+    " print(disk_limit.make(), flush=True); os.kill(os.getpid(), 9)"
 )
 
 

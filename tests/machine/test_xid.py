@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from levelfield.machine import xid
-from levelfield.machine.xid import KernelLog, PciAddress, codes_of
+from levelfield.machine.xid import KernelLog, codes_of
 from levelfield.record.schema import Absent
 from tests.commands import IMPORTS
 from tests.machine.fake_nvml import compile_library, environment
 
-HERE = PciAddress(0, 0x3B, 0)
+HERE = (0, 0x3B, 0)
 FELL_OFF = "3,1042,98123,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.\n"
 OTHERS = "3,1043,98124,-;NVRM: Xid (PCI:0000:af:00): 31, pid=7, name=python3, MMU Fault\n"
 OLD = "4,7,12,-;NVRM: Xid (PCI:0000:3B:00.0): 13, Graphics SM Warp Exception\n"
@@ -76,7 +76,7 @@ def test_where_nvml_tells_no_events_the_kernels_log_does(tmp_path: Path) -> None
 
 def test_lines_of_this_gpu_only() -> None:
     assert codes_of(OTHERS + FELL_OFF + OLD + "3,1,1,-;NVRM: GPU at PCI:0000:3b:00: fine\n", HERE) == [79, 13]
-    assert codes_of(OTHERS, PciAddress(0, 0xAF, 0)) == [31]
+    assert codes_of(OTHERS, (0, 0xAF, 0)) == [31]
     assert codes_of("", HERE) == []
 
 

@@ -280,8 +280,8 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.S
     found = [catalogue.lock(each.name, each.variant, each.version) for each in chosen]
     locks = list({each.path: each for each in found}.values())  # a version may be the current one
     if launcher == "venv":
-        absent = [lock for lock in locks if not _environment_is_complete(lock)]
-        return _cost(absent, {})
+        folders = {lock.path: environments.location(lock, environments.find_python(lock)[1]) for lock in locks}
+        return _cost([lock for lock in locks if not environments.is_complete(folders[lock.path])], {})
     with engine.connect() as client:
         recipes = [recipe(each.image, each.variant, each.version, base_source) for each in locks]
         absent_recipes = [
@@ -310,11 +310,6 @@ def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
         making=tuple(lock.image + suffix(lock.variant, lock.version) for lock in locks),
         unsized=sum(not pin.sized for pin in absent.values()),
     )
-
-
-def _environment_is_complete(lock: catalogue.Lock) -> bool:
-    _, python_version = environments.find_python(lock)
-    return environments.is_complete(environments.location(lock, python_version))
 
 
 def _size(count_bytes: int) -> str:

@@ -18,7 +18,7 @@ from docker.models.images import Image
 from docker.types import Mount
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, layer
+from levelfield.images import architectures, layer, loading
 from levelfield.machine import engine as machine_engine
 from levelfield.machine import owner
 from levelfield.machine.engine import ENGINE_ERRORS, short
@@ -101,8 +101,11 @@ def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
 
     Returns none where there is no such tag, or it is on another image.
     """
-    image = _find_tag(client, tag)
-    return image if image is not None and image.labels.get(IDENTITY) == identity else None
+    try:
+        image = client.images.get(tag)
+    except ImageNotFound:
+        return None
+    return image if image.labels.get(IDENTITY) == identity else None
 
 
 @contextlib.contextmanager
@@ -129,10 +132,7 @@ def container_of(
         use_config_proxy=USER_PROXIES,
     )
     try:
-        with tempfile.TemporaryFile(dir=cache_folder("downloads")) as inputs:
-            layer.write_archive(inputs, files)
-            inputs.seek(0)
-            container.put_archive("/mnt", inputs)
+        client.api.put_archive(str(container.id), "/mnt", loading.files_archive(files))
         container.start()
         code = container.wait(timeout=BUILD_TIMEOUT_S)["StatusCode"]
         if code:
@@ -166,13 +166,6 @@ def sweep(client: docker.DockerClient) -> None:
 def _remove_container(client: docker.DockerClient, container_id: str) -> None:
     with contextlib.suppress(*ENGINE_ERRORS):
         client.api.remove_container(container_id, v=True, force=True)
-
-
-def _find_tag(client: docker.DockerClient, tag: str) -> Image | None:
-    try:
-        return client.images.get(tag)
-    except ImageNotFound:
-        return None
 
 
 def layers(image: Image) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import shutil
 import site
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -36,10 +37,14 @@ class VenvLauncher(Launcher):
 
     def launch(self, spec: LaunchSpec) -> Worker:
         found = self._environments[spec.image.tag]
-        variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
-        variables |= memory_environment(spec.memory_nodes)
-        variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
+        variables = _variables(spec)
         return start_process([str(found.python), "-m", "levelfield.worker"], spec.name, variables, found.worker_code)
+
+
+def _variables(spec: LaunchSpec, passed_on: Mapping[str, str] = {}) -> dict[str, str]:
+    fixed = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
+    gpu = gpu_environment(spec.gpu, str(spec.cache or ""))
+    return {**fixed, **memory_environment(spec.memory_nodes), **passed_on, **gpu}
 
 
 def start_process(command: list[str], name: str, variables: dict[str, str], code: Path) -> Worker:
@@ -102,10 +107,7 @@ class HostLauncher(Launcher):
         )
 
     def launch(self, spec: LaunchSpec) -> Worker:
-        variables = worker_environment(threads=spec.threads, cpus=spec.cpus, padding_bytes=spec.padding_bytes)
-        variables |= memory_environment(spec.memory_nodes)
-        variables |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        variables |= gpu_environment(spec.gpu, str(spec.cache or ""))
+        variables = _variables(spec, {name: os.environ[name] for name in PASSED_ON if name in os.environ})
         # A worker has another home, and so no folder of the user's own packages but the one that this process has.
         user_site = site.getusersitepackages() if site.getusersitepackages() in sys.path else ""
         folders = (str(package_root().parent), variables.get("PYTHONPATH", ""), user_site)

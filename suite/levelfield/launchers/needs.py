@@ -92,10 +92,10 @@ def _debian_packages(client: docker.DockerClient, names: Iterable[str]) -> Itera
 def _fetchable(lock: BaseLock, package: Package) -> Finding:
     topic = "Debian packages"
     answers = debian.reachable(lock, package, timeout_s=_ANSWER_S)
-    giving = next((each.host for each in answers if each.problem is None), None)
+    giving = next((host for host, problem in answers.items() if problem is None), None)
     if giving is not None:
         return ok(topic, f"They are missing, and {giving} has them.")
-    says = "; ".join(f"{each.host}: {each.problem}" for each in answers if each.problem is not None)
+    says = "; ".join(f"{host}: {problem}" for host, problem in answers.items())
     fix = f"Check the network and its proxy, or name mirrors in {debian.MIRRORS}; or --base registry."
     return bad(topic, f"They are missing, and {package.name} is not to be had ({says}).", fix)
 

@@ -76,7 +76,13 @@ def memory(needs: Needs, root: Path = ROOT) -> Finding:
 
 def cpus(root: Path = ROOT) -> Finding:
     """Say how many CPUs there are, and what a mask, a control group's set or a quota takes away."""
-    return cpus_allowed(online(root), topology.read(root))
+    topic, present, arranged = "CPUs", online(root), topology.read(root)
+    allowed = arranged.allowed
+    for notice in notices.of_cpus(len(allowed), arranged.quota):  # of several, the one that distorts most
+        return warn(topic, notice.message, notice.remedy)
+    if len(allowed) < len(present):
+        return ok(topic, f"{len(allowed)} of {len(present)} may be used ({as_text(allowed)}).")
+    return ok(topic, f"{len(present)} ({as_text(present)}).")
 
 
 def nodes(root: Path = ROOT) -> list[Finding]:
@@ -86,16 +92,6 @@ def nodes(root: Path = ROOT) -> list[Finding]:
         return []
     listed = "; ".join(map(topology.in_words, found))
     return [ok("NUMA", f"{len(found)} nodes ({listed}). Workers are pinned within one, unless --cpus says otherwise.")]
-
-
-def cpus_allowed(present: tuple[int, ...], arranged: topology.Topology) -> Finding:
-    """Check the CPUs that this process may use; of several faults the one that distorts most is named."""
-    topic, allowed = "CPUs", arranged.allowed
-    for notice in notices.of_cpus(len(allowed), arranged.quota):
-        return warn(topic, notice.message, notice.remedy)
-    if len(allowed) < len(present):
-        return ok(topic, f"{len(allowed)} of {len(present)} may be used ({as_text(allowed)}).")
-    return ok(topic, f"{len(present)} ({as_text(present)}).")
 
 
 _START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."

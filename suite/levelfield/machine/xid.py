@@ -15,12 +15,12 @@ import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
-
 from levelfield.record.schema import Absent
 
 Codes: TypeAlias = tuple[int, ...] | Absent
 """In the order in which they came; empty: there was none."""
+PciAddress: TypeAlias = tuple[int, int, int]
+"""Domain, bus and device."""
 
 KERNEL_LOG = Path("/dev/kmsg")
 MAX_ERRORS = 64
@@ -30,14 +30,6 @@ _LINE = re.compile(
     r"NVRM: Xid \(PCI:(?P<domain>[0-9a-f]+):(?P<bus>[0-9a-f]+):(?P<device>[0-9a-f]+)[^)]*\): (?P<code>\d+)",
     re.IGNORECASE,
 )
-
-
-class PciAddress(msgspec.Struct, frozen=True):
-    """Address of a GPU on the PCI bus."""
-
-    domain: int
-    bus: int
-    device: int
 
 
 class Watch:
@@ -73,7 +65,7 @@ class Watch:
     def _read_instead(self, handle: Any, kernel_log: Path) -> None:  # noqa: ANN401  (the same)
         try:
             found = self._nvml.nvmlDeviceGetPciInfo(handle)
-            self._log = KernelLog(PciAddress(int(found.domain), int(found.bus), int(found.device)), kernel_log)
+            self._log = KernelLog((int(found.domain), int(found.bus), int(found.device)), kernel_log)
         except self._nvml.NVMLError as error:
             self._why += f", nor the GPU's address ({error})"
         except OSError as error:
@@ -157,11 +149,11 @@ def codes_of(text: str, address: PciAddress) -> list[int]:
 
     Examples
     --------
-    >>> codes_of("4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.", PciAddress(0, 0x3B, 0))
+    >>> codes_of("4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.", (0, 0x3B, 0))
     [79]
     """
     return [
         int(found["code"])
         for found in _LINE.finditer(text)
-        if PciAddress(*(int(found[part], 16) for part in ("domain", "bus", "device"))) == address
+        if tuple(int(found[part], 16) for part in ("domain", "bus", "device")) == address
     ]
