@@ -14,8 +14,6 @@ from levelfield.images import catalogue, debian, engine, wheels, worker_code
 from levelfield.images.build import Recipe, build, estimate, recipe
 from levelfield.record.schema import Image
 
-pytestmark = pytest.mark.docker
-
 LIST = """
 import json, os, subprocess, sys
 from importlib.metadata import distributions
@@ -41,6 +39,7 @@ def _run(client: docker.DockerClient, image: str, code: str) -> bytes:
     return output
 
 
+@pytest.mark.docker
 @pytest.mark.parametrize(
     ("name", "version", "base"),
     [("canary", None, "slim"), ("onnxruntime", None, "slim"), ("jax", None, "slim-trixie")],
@@ -60,6 +59,7 @@ def test_an_image_holds_what_its_locks_say_and_nothing_else(
     assert inside["networks"] == ["lo"]
 
 
+@pytest.mark.docker
 def test_the_framework_works_inside(client: docker.DockerClient) -> None:
     built = build("onnxruntime")
     said = _run(client, built.tag, "import onnxruntime; print(onnxruntime.__version__)")
@@ -75,6 +75,7 @@ print(json.dumps({"path": sys.path, "found": distributions()}))
 """
 
 
+@pytest.mark.docker
 def test_what_a_cold_compilation_imports_is_not_taken_for_installed(client: docker.DockerClient) -> None:
     built = build("torch")
     output = client.containers.run(
@@ -91,6 +92,7 @@ def test_what_a_cold_compilation_imports_is_not_taken_for_installed(client: dock
     assert inside["found"] == catalogue.lock("torch").versions
 
 
+@pytest.mark.docker
 def test_the_worker_inside_is_the_one_out_here(client: docker.DockerClient, canary: Image) -> None:
     digest = """
 import hashlib, pathlib
@@ -103,6 +105,7 @@ print(whole.hexdigest())
     assert _run(client, canary.tag, digest).decode().strip() == worker_code.digest() == canary.worker_sha256
 
 
+@pytest.mark.docker
 def test_nothing_is_built_or_fetched_the_second_time(
     canary: Image, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +117,7 @@ def test_nothing_is_built_or_fetched_the_second_time(
     assert estimate(["canary"]).sentence() == "Everything needed is built already."
 
 
+@pytest.mark.docker
 def test_a_build_with_no_cache_gives_the_same_image_again(client: docker.DockerClient, canary: Image) -> None:
     assert build("canary", use_cache=False) == canary
     there = client.images.get(canary.tag)
@@ -123,6 +127,7 @@ def test_a_build_with_no_cache_gives_the_same_image_again(client: docker.DockerC
     assert 0.8 < canary.size_bytes / there.attrs["Size"] < 1.25
 
 
+@pytest.mark.docker
 def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     pin = catalogue.lock("canary").pins[0]
     (wheels.wheel_folder() / pin.file).write_bytes(b"tampered")
@@ -133,6 +138,7 @@ def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     assert f"found {hashlib.sha256(b'tampered').hexdigest()}" in caught.value.message
 
 
+@pytest.mark.docker
 def test_versions_are_made_one_by_one_and_share_their_wheels(cache: Path) -> None:
     alone = [estimate([name], "venv") for name in ("onnxruntime", "onnxruntime@1.30.0")]
     both = estimate(["onnxruntime", "onnxruntime@1.30.0"], "venv")

@@ -1,13 +1,14 @@
 """"""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import debian
+from levelfield.images import debian, debian_resolving
 from levelfield.images.debian import MIRRORS, missing
 from levelfield.record.bases import BaseLock, Package
 from tests.servers import Sources
@@ -89,18 +90,6 @@ def test_what_is_lost_everywhere_is_named_with_what_to_do(sources: Sources) -> N
     assert "--base registry" in caught.value.fix
 
 
-def test_a_package_changed_in_the_cache_stops_with_file_expected_and_found(cache: Path) -> None:
-    lock = _lock()
-    folder = cache / "debs"
-    folder.mkdir(parents=True)
-    (folder / lock.packages[0].file).write_bytes(b"tampered")
-    with pytest.raises(LevelfieldError) as caught:
-        debian.fetch(lock, "slim")
-    assert "tiny_1.0_all.deb" in caught.value.message
-    assert lock.packages[0].sha256 in caught.value.message
-    assert hashlib.sha256(b"tampered").hexdigest() in caught.value.message
-
-
 def test_mirrors_of_the_machine_are_read_in_both_forms(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(MIRRORS, raising=False)
     (apt / "sources.list").write_text(
@@ -122,3 +111,15 @@ def test_mirrors_of_the_machine_are_read_in_both_forms(apt: Path, monkeypatch: p
     found = debian.mirrors()
     assert found["debian"][:-1] == ("http://one.test/debian", "http://two.test/debian", "http://three.test/debian")
     assert found["debian-security"][:-1] == ("http://security.one.test", "http://two.test/security")
+
+
+@pytest.mark.extended
+@pytest.mark.skipif(shutil.which("apt-get") is None, reason="no apt on this machine")
+def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
+    written = debian_resolving.lock_bases()
+    assert debian.read_lock() == written
+    assert {"python3", "dpkg", "libc6"} <= {package.name for package in written.packages_of("slim")}
+    assert "apt" not in {package.name for package in written.packages}
+    assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.packages_of("toolchain")}
+    assert all(len(package.sha1) == 40 for package in written.packages)
+    assert debian_resolving.lock_bases() == written

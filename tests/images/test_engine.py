@@ -1,14 +1,17 @@
 """The container engine: what it builds, and what is said where none answers."""
 
 import hashlib
+import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import docker
 import pytest
 
+from levelfield.errors import LevelfieldError
 from levelfield.images import engine, layer, loading
-from levelfield.images.build import recipe
+from levelfield.images.build import build, recipe
 from levelfield.paths import cache_folder
 from levelfield.record.schema import Image
 
@@ -63,3 +66,56 @@ def test_images_that_stand_on_one_another_all_go_and_others_stay(client: docker.
     engine.remove_images(client, LABEL)
     assert client.images.list(filters={"label": LABEL}) == []
     assert {image.id for image in client.images.list()} >= others
+
+
+@pytest.fixture(scope="module")
+def base() -> str:
+    build("canary")
+    return recipe("canary").base.reference
+
+
+def install(client: docker.DockerClient, base: str, script: str) -> layer.Layer:
+    command = ["/bin/sh", "-euc", script]
+    with engine.container_of(client, base, [("inputs/name", b"given")], command=command) as container:
+        return engine.layer_of(container, "/opt", "opt", io.BytesIO())
+
+
+def containers(client: docker.DockerClient) -> set[str]:
+    """Return the containers of installations, by id."""
+    engine.wait_for_removals()
+    return {each["Id"] for each in client.api.containers(all=True, filters={"name": "levelfield-install-"})}
+
+
+@pytest.mark.docker
+def test_a_layer_holds_what_the_command_wrote_and_not_what_it_was_given(client: docker.DockerClient, base: str) -> None:
+    before = containers(client)
+    made = install(
+        client,
+        base,
+        "cp /mnt/inputs/name /opt/kept; echo lost > /mnt/inputs/other; chmod 644 /opt/kept",
+    )
+    assert made == layer.of_files({"opt/kept": b"given"}, io.BytesIO())
+    assert containers(client) <= before
+
+
+@pytest.mark.docker
+def test_a_command_that_fails_is_one_sentence_and_leaves_nothing(client: docker.DockerClient, base: str) -> None:
+    before = containers(client)
+    with pytest.raises(LevelfieldError, match=r"returned a non-zero code: 3\. Last output: no such wheel"):
+        install(client, base, "echo no such wheel; exit 3")
+    assert containers(client) <= before
+
+
+@pytest.mark.docker
+def test_a_command_has_neither_a_network_nor_the_users_proxies(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxies = {"httpProxy": "http://user:secret@proxy.invalid"}
+    (tmp_path / "config.json").write_text(json.dumps({"proxies": {"default": proxies}}))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    with (
+        engine.connect() as client,
+        pytest.raises(LevelfieldError, match=r"Last output: lo / .*HOME=") as caught,
+    ):
+        install(client, base, "ls /sys/class/net; env | sort -r | tr '\\n' ' '; echo; exit 1")
+    assert "secret" not in caught.value.message

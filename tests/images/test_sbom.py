@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, debian, sbom
-from levelfield.images.sbom import restricted
 from tests.share.evidence import image
 
 
@@ -65,19 +64,3 @@ def test_a_bill_that_tells_of_something_else_is_named() -> None:
     )
     assert said == f"numpy is {version} there and 1.0 in the record"
     assert sbom.contradictions(b"[]", image()) == ("it is no bill of materials",)
-
-
-@pytest.mark.parametrize(
-    ("image", "variant", "holds"),
-    [
-        ("torch", "cu12", "nvidia-cudnn-cu12"),
-        ("torch", "cu12", "cuda-bindings"),
-        ("jax", "cu13", "nvidia-cublas"),
-        ("onnxruntime", "cu12", "nvidia-cuda-runtime-cu12"),
-        ("onnxruntime-tensorrt-rtx", "cu13", "onnxruntime-ep-nv-tensorrt-rtx-cu13"),
-    ],
-)
-def test_images_for_gpus_do(image: str, variant: str, holds: str) -> None:
-    found = restricted(catalogue.lock(image, variant).versions)
-    assert holds in found
-    assert "nvidia-ml-py" not in found, "the bindings of NVML are under BSD, and every image has them"

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import WorkerError
+from levelfield.record.schema import Image
 from levelfield.worker.messages import Probe, Probed
 from tests.launchers.scripts import PATIENCE_S
 
@@ -61,3 +63,25 @@ def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
 
     with pytest.raises(WorkerError, match="could not be started: No such file"):
         start_process([str(tmp_path / "python")], "the script", {}, tmp_path)
+
+
+IMAGE = Image(name="canary", variant="cpu", launcher="host")
+
+
+def spec(**folders: Any) -> LaunchSpec:
+    return LaunchSpec("canary/canary", IMAGE, 1, (0,), 1 << 30, Path("/here/artifacts"), **folders)
+
+
+@pytest.mark.parametrize(
+    ("folders", "written"),
+    [
+        ({}, ()),
+        ({"cache": Path("/c")}, (Path("/c"),)),
+        ({"export": Path("/e")}, (Path("/e"),)),
+        ({"cache": Path("/c"), "export": Path("/e")}, (Path("/c"), Path("/e"))),
+    ],
+)
+def test_a_worker_writes_into_its_cache_and_its_export_alone(
+    folders: dict[str, Path], written: tuple[Path, ...]
+) -> None:
+    assert spec(**folders).written == written
