@@ -1,4 +1,4 @@
-"""Whether a CUDA release runs on a driver and its GPUs: yes, yes with a warning, or one sentence why not.
+"""Whether a CUDA release runs on a driver and its GPUs, and which variant of an image therefore fits a machine.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Versions that are known to compute wrongly, and the libraries that a set of distributions brings."""
+"""CUDA libraries of images: which are known to compute wrongly, are not of their lock, or do not fit a driver."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The table of what fits together: `images/compatibility.toml`, read and checked."""
+"""The table of what fits together: `images/compatibility.toml`, read and checked; and how versions are compared."""
 
 import re
 import tomllib

@@ -1,4 +1,7 @@
-"""Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused."""
+"""Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused.
+
+Which variant fits this machine, and what building takes, is known before anything is fetched.
+"""
 
 import hashlib
 import tomllib

@@ -3,9 +3,8 @@
 A bundle holds the wheels and Debian packages that locks name, the tool's own wheels, and exported models. When it is
 taken in, every file is named by the manifest, bounded by it and hashed before it gets its name.
 
-An image as one archive that `docker load` and podman take, for machines without registries; and its bill.
-
-Layers and configuration are ours and hold no times: two builds of the same image give the same archive, byte for byte.
+`export_image` writes an image as one archive that `docker load` and podman take. Layers and configuration are ours and
+hold no times: two builds of the same image give the same archive, byte for byte.
 """
 
 import hashlib

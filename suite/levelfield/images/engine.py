@@ -1,4 +1,4 @@
-"""The container engine: reaching it, and asking it to build."""
+"""The container engine: reaching it, asking it to build, and removing all of ours from it and from the cache."""
 
 import contextlib
 import os

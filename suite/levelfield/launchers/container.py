@@ -1,4 +1,4 @@
-"""A channel to a worker in a container: attached streams, and the engine's events for how it ended."""
+"""A channel to a worker in a container: attached streams, the engine's events for how it ended, and a GPU for it."""
 
 import contextlib
 import os

@@ -1,4 +1,7 @@
-"""A limit on what a worker writes to this machine's disk: its compile cache and, of an exporter, its files."""
+"""A limit on what a worker writes to this machine's disk: its compile cache and, of an exporter, its files.
+
+And the folders of processes, which are removed once their owner is dead.
+"""
 
 import contextlib
 import os
@@ -24,12 +27,8 @@ class DiskLimit:
     The free space of the disk is read first, in microseconds, and the folders only once that much is gone: other
     processes may have taken it.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Folders that the worker may write into; they exist. Empty: there is no limit.
-    limit_bytes : int
-        Most that they may grow by; less where little is free (`FREE_SHARE`).
+    `folders`: those that the worker may write into; they exist. Empty: there is no limit. `limit_bytes`: most that they
+    may grow by; less where little is free (`FREE_SHARE`).
     """
 
     def __init__(self, folders: Sequence[Path], limit_bytes: int = LIMIT_BYTES) -> None:

@@ -1,4 +1,7 @@
-"""Workers in the current interpreter, with whatever frameworks it has: for machines with neither engine nor network."""
+"""Workers that are processes of this machine: from virtual environments, or in the current interpreter.
+
+The latter takes whatever frameworks are installed: for machines with neither engine nor network.
+"""
 
 import os
 import platform

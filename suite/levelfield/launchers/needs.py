@@ -1,4 +1,4 @@
-"""What a run will need of this machine, asked of it beforehand by `levelfield doctor`."""
+"""Which launcher a run uses, and what it will need of this machine, asked beforehand by `levelfield doctor`."""
 
 import contextlib
 import os

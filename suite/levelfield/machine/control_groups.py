@@ -2,7 +2,7 @@
 
 A limit of a group holds for all groups below it, in versions 1 and 2 (the kernel's admin-guide/cgroup-v1 and
 cgroup-v2). A container sees its groups through a namespace or a mount that begins below the real top: what limits it
-from further up is not shown to it.
+from further up is not shown to it. `limit_bytes` is what a worker may take of it.
 """
 
 from collections.abc import Iterable

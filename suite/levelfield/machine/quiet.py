@@ -1,6 +1,6 @@
 """What on this machine makes timings vary, now and in general.
 
-Wait until workers have stopped computing, before another one is timed.
+`wait_until_idle` waits until workers have stopped computing, before another one is timed.
 
 The threads of a framework spin for a while after its last call. ONNX Runtime's spin for a fixed number of iterations,
 which took 38 ms of CPU time on one machine; beside another worker that wants the same CPUs they take twice as long by

@@ -35,14 +35,7 @@ _LINE = re.compile(
 class Watch:
     """The XID errors of one GPU from now on.
 
-    Parameters
-    ----------
-    nvml
-        The opened library.
-    handle
-        The GPU's.
-    kernel_log
-        Where the kernel's log is read if NVML reports no events.
+    `nvml`: the opened library. `handle`: the GPU's. `kernel_log`: it is read if NVML reports no events.
     """
 
     def __init__(self, nvml: Any, handle: Any, kernel_log: Path = KERNEL_LOG) -> None:  # noqa: ANN401  (no types)
@@ -105,10 +98,7 @@ class Watch:
 class KernelLog:
     """The driver's lines about one GPU in the kernel's log, from now on.
 
-    Raises
-    ------
-    OSError
-        It may not be read by this user, or is not there.
+    Raises OSError: it may not be read by this user, or is not there.
     """
 
     def __init__(self, address: PciAddress, path: Path = KERNEL_LOG) -> None:
