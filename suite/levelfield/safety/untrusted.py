@@ -3,8 +3,9 @@
 A folder that was copied from elsewhere may contain a named pipe, on which opening blocks, a device, which has no end,
 or a link to either. Every file of a run, a baseline, a bundle or a data set is therefore opened here.
 
-`convert` makes typed values of plain ones, from any thread. msgspec looks a type's annotations up when it first meets the type. Two threads that do that at once for the same type
-crash the interpreter (seen with msgspec 0.22 while two images were built at once), so one waits for the other.
+`convert` makes typed values of plain ones, from any thread. msgspec looks a type's annotations up when it first meets
+the type. Two threads that do that at once for the same type crash the interpreter (seen with msgspec 0.22 while two
+images were built at once), so one waits for the other.
 """
 
 import contextlib
