@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import docker
 import pytest
 
 from levelfield.compatibility.gate import Gpu, Nvidia
@@ -35,7 +36,7 @@ DEVICES = [
 ]
 
 
-class Engine:
+class Engine(docker.DockerClient):
     """An engine that says this of itself."""
 
     def __init__(self, **info: Any) -> None:

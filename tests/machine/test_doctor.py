@@ -70,6 +70,6 @@ def test_a_context_that_is_missing_prevents_a_run(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     monkeypatch.setenv("DOCKER_CONTEXT", "gone")
-    (finding,) = doctor.container_engine(Needs()).findings
+    (finding,), _ = doctor.container_engine(Needs())
     assert finding.state == "bad"
     assert "the context gone" in finding.message
