@@ -16,9 +16,8 @@ from rich.markup import escape
 
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher, connect
-from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.host import HostLauncher, VenvLauncher
 from levelfield.launchers.protocol import Launcher
-from levelfield.launchers.venv import VenvLauncher
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.plan import Plan, Selection, make
 from levelfield.record.files import write_atomically

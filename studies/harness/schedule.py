@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import msgspec
 
 from levelfield.machine.disturbance import reasons
-from levelfield.machine.idle_wait import wait_until_idle
+from levelfield.machine.quiet import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.record.disturbance import sentence
 from studies.harness.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target

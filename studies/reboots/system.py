@@ -16,8 +16,8 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.images import debian, registries
 from levelfield.images.wheels import Progress
-from levelfield.launchers.choice import choose
 from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.needs import choose
 from levelfield.paths import cache_folder, file_lock, images_root, package_root
 from levelfield.plan import EXPORTER
 from levelfield.prepare.artifacts import Artifacts

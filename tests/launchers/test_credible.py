@@ -14,7 +14,6 @@ from levelfield.launchers import credible
 from levelfield.launchers.worker import WorkerError
 from levelfield.record import bounds, files, schema
 from levelfield.record.measured import Evaluation, Library, Memory, RooflineSamples, Startup, Window
-from levelfield.record.schema import Failure
 from levelfield.worker.messages import (
     Converged,
     Driven,
@@ -107,11 +106,6 @@ def window_with(**fields: Any) -> Measured:
 )
 def test_what_cannot_be_true_is_named(reply: Reply, says: str) -> None:
     assert says in credible.implausibility(reply, SECOND_NS)
-
-
-def test_every_failure_that_a_worker_may_tell_is_one_of_the_record() -> None:
-    for kind in credible.FAILURES:
-        msgspec.convert({"stage": "load", "kind": kind, "message": "x"}, Failure)
 
 
 @pytest.mark.parametrize(
@@ -210,10 +204,6 @@ def test_none_pays_for_what_another_reports(monkeypatch: pytest.MonkeyPatch) -> 
     assert not amounts.excess("honest", window(200, 0))
     assert amounts.excess("honest", window(200, 0))
     assert not amounts.excess("another", probed(50, 0))
-
-
-def test_a_worker_is_asked_for_no_more_calls_than_are_taken() -> None:
-    assert Measure(window_ns=1).max_calls == bounds.MAX_WINDOW_CALLS
 
 
 def test_a_long_error_is_cut() -> None:

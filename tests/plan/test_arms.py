@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from levelfield import plan
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
 from levelfield.plan import Selection, arms, found_here, make

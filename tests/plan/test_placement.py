@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from levelfield import plan, scenarios
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make, pair, placement
 from levelfield.plan.placement import DeviceRequest

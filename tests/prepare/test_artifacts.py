@@ -8,9 +8,8 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.host import HostLauncher, VenvLauncher, start_process
 from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
-from levelfield.launchers.venv import VenvLauncher, start_process
 from levelfield.launchers.worker import Worker
 from levelfield.prepare.artifacts import MANIFEST, Artifacts, ModelFile
 from levelfield.record.schema import Image

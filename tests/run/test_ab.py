@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.compare.types import Gate
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan, Selection, pair
 from levelfield.run import bench

@@ -178,7 +178,7 @@ def test_bisecting_names_the_distribution(case: Case) -> None:
     """Five distributions changed since 1.22.1; peak memory tells the two apart in a few launches.
 
     Each mixture is an environment of its own, and a virtual one is made in seconds; images of mixtures are built in
-    `tests/images/test_builds_at_once.py`.
+    `tests/images/test_killed.py`.
     """
     command = case.ab(
         "onnxruntime@1.22.1", "onnxruntime", "--models", "mlp", "--scenarios", "memory", "--bisect",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from levelfield.launchers import owned_folders
-from levelfield.launchers.venv import start_process
+from levelfield.launchers import disk_limit
+from levelfield.launchers.host import start_process
 from levelfield.paths import MARK
 from levelfield.schedule import scratch
 
@@ -45,7 +45,7 @@ def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
     (tmp_path / "levelfield-run-pipe").mkdir()
     os.mkfifo(tmp_path / "levelfield-run-pipe" / "owner")
-    assert owned_folders.sweep() == 0
+    assert disk_limit.sweep() == 0
     assert (tmp_path / "thesis" / "owner").exists()
 
 
@@ -53,14 +53,14 @@ def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> N
     killed = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from levelfield.launchers.venv import start_process\n"
+        "from levelfield.launchers.host import start_process\n"
         "start_process([sys.executable, '-c', 'input()'], 'one', {}, Path('.'))\n"
         "os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", killed], check=False)
     assert list(tmp_path.glob("*/home"))
     living = start_process([sys.executable, "-c", "input()"], "one", {}, tmp_path)
-    assert owned_folders.sweep() == 1
+    assert disk_limit.sweep() == 1
     assert len(list(tmp_path.glob("*/home"))) == 1
     living.stop()
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.machine.idle_wait import LIMIT_NS
+from levelfield.machine.quiet import LIMIT_NS
 from levelfield.record.schema import IdleWait, Turn
 from levelfield.report import sentences
 from levelfield.schedule.launches import bring_up

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.launchers import owned_folders
+from levelfield.launchers import disk_limit
 from levelfield.worker.messages import Probed
 from levelfield.worker.probes import affinity, distributions, environment, memory, probe, threads, usage
 from tests.worker.interpreters import fresh
@@ -99,7 +99,7 @@ def test_only_what_matters_of_the_environment_is_reported() -> None:
 
 def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:
     """Else two runs of one thing would differ in their environments, and a public record would name private paths."""
-    run = f"/tmp/{owned_folders._PREFIX}k3_x9/caches"
+    run = f"/tmp/{disk_limit._PREFIX}k3_x9/caches"
     found = environment(
         {
             "HOME": "/home/someone",

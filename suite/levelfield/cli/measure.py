@@ -170,7 +170,7 @@ def explain(
     onnxruntime/resnet50/latency/fp32/b1/t2/cpu; the parts after the model are optional. It is launched, pinned and
     loaded as in `bench`. The profile is of this new launch, not of an earlier run.
     """
-    from levelfield.launchers.choice import choose
+    from levelfield.launchers.needs import choose
     from levelfield.report.export.writing import write_csv
     from levelfield.report.progress import opened
     from levelfield.run.explain import measure, request, show, timeline

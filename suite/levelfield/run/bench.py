@@ -12,8 +12,8 @@ from levelfield import analysis, plan
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
-from levelfield.launchers import owned_folders
-from levelfield.launchers.choice import choose, launchers_by_name
+from levelfield.launchers import disk_limit
+from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.launchers.protocol import Launcher
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.record import files, journal
@@ -115,7 +115,7 @@ def conduct(
         )
     launchers = launchers_by_name((arm.launcher for arm in chosen.answering), launcher, base=options.base)
     swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
-    owned_folders.sweep()
+    disk_limit.sweep()
     if swept:
         console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
     _writable(options.reports)

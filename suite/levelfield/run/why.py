@@ -11,7 +11,7 @@ from levelfield import scenarios
 from levelfield.compare.ab import arms
 from levelfield.compare.types import Row, Verdict
 from levelfield.errors import printable
-from levelfield.launchers.choice import choose, launchers_by_name
+from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.plan import of_record
 from levelfield.record.files import write_atomically
 from levelfield.report.progress import opened

@@ -15,7 +15,7 @@ from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
 from levelfield.launchers.docker import DockerLauncher
 from levelfield.launchers.protocol import Launcher, LaunchSpec
-from levelfield.machine import topology, worker_memory
+from levelfield.machine import control_groups, topology
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.gpu import uuid_of
 from levelfield.plan import CANARY, Plan
@@ -85,7 +85,7 @@ def prepare(
             cpus=plan.cpus,
             topology=arranged,
             memory_unbound=unbound,
-            memory_bytes=worker_memory.limit_bytes(arranged.least_memory_bytes(() if unbound else nodes)),
+            memory_bytes=control_groups.limit_bytes(arranged.least_memory_bytes(() if unbound else nodes)),
             caches=_caches(plan),
             gpu=gpu,
             launchers=dict(launchers),
@@ -146,7 +146,7 @@ def _own(
         image=image,
         threads=len(plan.cpus),
         cpus=plan.cpus,
-        memory_bytes=worker_memory.limit_bytes(),
+        memory_bytes=control_groups.limit_bytes(),
         artifacts=Artifacts().root,
     )
     batches = [block.case.batch for block in plan.blocks]
@@ -167,7 +167,7 @@ def _first_arms(
         image=images[arm.launcher, arm.image, arm.variant, arm.version],
         threads=len(plan.cpus),
         cpus=plan.cpus,
-        memory_bytes=worker_memory.limit_bytes(),
+        memory_bytes=control_groups.limit_bytes(),
         artifacts=Artifacts().root,
     )
     return reference.of_first(own, arm, launcher=launchers[arm.launcher], spec=spec, progress=listener.say)

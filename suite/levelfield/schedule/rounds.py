@@ -23,7 +23,7 @@ from levelfield.analysis.states import Judgement
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine.device_use import Device, Reading
 from levelfield.machine.disturbance import reasons
-from levelfield.machine.idle_wait import wait_until_idle
+from levelfield.machine.quiet import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.plan import CANARY
 from levelfield.record.disturbance import Disturbed, sentence
@@ -52,7 +52,7 @@ measure: in them ResNet-50's calls took up to 1.9 times as long as later on."""
 WARM_CALLS = 1
 WARM_NS = 5_000_000
 """Unrecorded calls before a window: at least so many, and for at least this long. All workers have stopped computing by
-then (`machine.idle_wait`), so these calls only warm the caches and wake the arm's own threads."""
+then (`machine.quiet`), so these calls only warm the caches and wake the arm's own threads."""
 REWARM_NS = 40_000_000
 """The same where some worker's CPU clock cannot be read, so that it is not known when it stops: ONNX Runtime's threads
 spin for 38 ms of CPU time after a call of ResNet-50 on two cores, OpenMP's for 4 to 7 ms."""

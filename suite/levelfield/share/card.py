@@ -17,7 +17,7 @@ from levelfield.errors import LevelfieldError, printable, shortened
 from levelfield.record.schema import Run
 from levelfield.report import axes, loadgen, names, pages, sentences, separation, units
 from levelfield.report.separation import IN_THESE_MINUTES
-from levelfield.safety.markdown import text as cell
+from levelfield.safety.terminals import markdown_text as cell
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 720

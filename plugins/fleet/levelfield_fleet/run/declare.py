@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.choice import choose
+from levelfield.launchers.needs import choose
 from levelfield.plan.profiles import PROFILES
 from levelfield.record.bounds import SEED_BITS
 from levelfield.run.options import Options

@@ -17,7 +17,7 @@ from levelfield import plan
 from levelfield.errors import LevelfieldError, printable
 from levelfield.images import build, catalogue
 from levelfield.images.bundle import unpack
-from levelfield.launchers.choice import choose
+from levelfield.launchers.needs import choose
 from levelfield.paths import cache_folder, disk_space, file_lock
 from levelfield.record import files
 from levelfield.record.references import parse

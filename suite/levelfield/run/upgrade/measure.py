@@ -16,7 +16,7 @@ from levelfield import plan
 from levelfield.analysis.status import SMOKE
 from levelfield.compare.upgrade_settings import hardware, identity
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.choice import choose
+from levelfield.launchers.needs import choose
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.reading import ROOT, text
 from levelfield.plan import Plan, Selection
