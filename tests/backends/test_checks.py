@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from levelfield.backends.checks import images_last, require_decoding, require_file, require_names
-from levelfield.backends.decoding.protocol import DecodingSource
+from levelfield.backends.decoding import DecodingSource
 from levelfield.backends.protocol import Options, Source, Unsupported
 
 

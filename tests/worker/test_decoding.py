@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from levelfield.backends.decoding.protocol import Decoder, DecodingSource
+from levelfield.backends.decoding import Decoder, DecodingSource
 from levelfield.backends.protocol import Options, Resident, Source, Step, Unsupported
 from levelfield.worker import decoding as worker
 from levelfield.worker.messages import Task

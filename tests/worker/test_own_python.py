@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from levelfield.backends.own_outputs import outputs
+from levelfield.backends.checks import outputs
 from levelfield.backends.protocol import Unsupported
 from levelfield.worker.own_python import written
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import levelfield
-from levelfield.backends.replica import Replica
+from levelfield.backends.parallel import Replica
 from levelfield.record.measured import Memory
 from levelfield.worker import team
 from levelfield.worker.messages import Failed, Probed, Reply, Trained, Updated

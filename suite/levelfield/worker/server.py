@@ -20,8 +20,8 @@ from levelfield.worker.messages import PROTOCOL, Failed, Task
 from levelfield.worker.replies import ReplyWriter
 
 if TYPE_CHECKING:
+    from levelfield.backends.parallel import Replica
     from levelfield.backends.protocol import Backend, Options
-    from levelfield.backends.replica import Replica
     from levelfield.worker.machine_probe import ProbeThreads
     from levelfield.worker.session import Session
     from levelfield.worker.team import Team

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from levelfield.backends.replica import LOOPBACK, Replica
+from levelfield.backends.parallel import LOOPBACK, Replica
 from levelfield.record.measured import Absent, Memory
 from levelfield.worker import pinning
 from levelfield.worker.messages import (
