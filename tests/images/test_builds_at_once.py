@@ -12,7 +12,7 @@ from levelfield.images import catalogue
 from levelfield.images.build import build
 from levelfield.images.recipe import recipe
 from levelfield.paths import cache_root
-from levelfield.schedule import parallel
+from levelfield.schedule import outcomes
 from tests.commands import Command
 from tests.engines import PrivateEngine
 
@@ -43,7 +43,7 @@ def test_versions_of_one_image_are_built_at_once_from_nothing(
         made[version] = build("canary", "cpu", version, progress=steps.append)
 
     other = Command("build", f"canary@{versions[0]}", folder=tmp_path)
-    parallel.run([partial(one, version) for version in versions], at_once=len(versions))
+    outcomes.run_jobs([partial(one, version) for version in versions], at_once=len(versions))
     other.wait()
     assert other.code == 0, other.err
     steps += other.out.splitlines()

@@ -14,7 +14,7 @@ from levelfield.launchers.venv import VenvLauncher, start_process
 from levelfield.launchers.worker import Worker
 from levelfield.prepare.artifacts import MANIFEST, Artifacts, ModelFile
 from levelfield.record.schema import Image
-from levelfield.worker.files import digest_of, files_in
+from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import inputs, models, reference, weights
 from tests import plugged
 from tests.launchers.scripts import READY

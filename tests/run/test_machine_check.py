@@ -5,8 +5,7 @@ import pytest
 from levelfield.analysis.states import levels
 from levelfield.launchers.host import HostLauncher
 from levelfield.record.schema import MachineLevels, MachineProbe, Run
-from levelfield.run.machine_check import DECIDED_S, conclude, measure
-from levelfield.run.machine_words import in_words
+from levelfield.run.machine_check import DECIDED_S, conclude, in_words, measure
 from levelfield.schedule.listener import SilentListener
 from tests.analysis.probed import BUSY, CALM
 from tests.records_builder import make_run

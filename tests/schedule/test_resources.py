@@ -1,18 +1,26 @@
 """Where workers run and which task they load, with the paths that they see."""
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from levelfield.launchers import owned_folders
 from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.launchers.venv import start_process
 from levelfield.launchers.worker import Worker
+from levelfield.paths import MARK
 from levelfield.plan import CANARY
 from levelfield.plan.types import file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.record.schema import Arm, Artifact, Case, Computed
 from levelfield.scenarios import ScenarioName
+from levelfield.schedule import resources
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.resources import RunResources, cache_folder, task_for
@@ -165,3 +173,55 @@ def test_on_a_gpu_every_launch_is_asked_of_what_may_choose_other_kernels() -> No
         resources.remember_computed(case, arm, found)
         expected = None if arm.backend == "jax" else found
         assert resources.known_computed(case, arm) == expected
+
+
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
+    killed = (
+        "import os, signal; from levelfield.schedule import scratch;"
+        " print(scratch.make_folder(), flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", killed], stdout=subprocess.PIPE, check=False)
+    left = Path(done.stdout.decode().strip())
+    assert left.is_dir()
+    mine = resources.new_caches()
+    assert not left.parent.exists()
+    assert mine.is_dir()
+    resources.remove_caches(mine)
+    assert [each.name for each in (tmp_path / "cache" / "temporary").iterdir()] == [MARK]
+
+
+def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "levelfield-run-unmarked").mkdir()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "owner").write_text("1:1")
+    (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
+    (tmp_path / "levelfield-run-pipe").mkdir()
+    os.mkfifo(tmp_path / "levelfield-run-pipe" / "owner")
+    assert owned_folders.sweep() == 0
+    assert (tmp_path / "thesis" / "owner").exists()
+
+
+def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> None:
+    killed = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from levelfield.launchers.venv import start_process\n"
+        "start_process([sys.executable, '-c', 'input()'], 'one', {}, Path('.'))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed], check=False)
+    assert list(tmp_path.glob("*/home"))
+    living = start_process([sys.executable, "-c", "input()"], "one", {}, tmp_path)
+    assert owned_folders.sweep() == 1
+    assert len(list(tmp_path.glob("*/home"))) == 1
+    living.stop()
+    assert list(tmp_path.iterdir()) == []

@@ -1,13 +1,17 @@
 """What frameworks throw on a GPU, and the one sentence that is made of it. The texts are those of their sources."""
 
+import io
+import os
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from levelfield.backends.cuda import meaning
 from levelfield.worker import failures
-from levelfield.worker.messages import Failed
+from levelfield.worker.failures import ReplyWriter
+from levelfield.worker.messages import Failed, Joined, Reply
 
 
 class OutOfMemoryError(RuntimeError):
@@ -100,3 +104,40 @@ def test_a_traceback_names_no_folder_of_this_machine() -> None:
     detail = answered(RuntimeError("no")).detail
     assert re.search(r'File "(tests/)?worker/test_failures.py", line', detail)
     assert str(Path(levelfield.__file__).parent.parent) not in detail
+
+
+LOST = Failed("crashed", "Process 2 of 2 was killed.")
+
+
+class ExitedError(Exception):
+    """In place of the end of the process."""
+
+
+def lines(stream: io.BytesIO) -> list[Reply]:
+    return [msgspec.json.decode(line, type=Reply) for line in stream.getvalue().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _no_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exits(code: int) -> None:
+        raise ExitedError(code)
+
+    monkeypatch.setattr(os, "_exit", exits)
+
+
+def test_a_failure_takes_the_place_of_a_reply_that_is_owed() -> None:
+    stream = io.BytesIO()
+    replies = ReplyWriter(stream)
+    replies.expect_one()
+    with pytest.raises(ExitedError):
+        replies.fail_and_exit(LOST)
+    assert lines(stream) == [LOST]
+
+
+def test_nobody_hears_of_a_failure_that_nothing_asked_for() -> None:
+    stream = io.BytesIO()
+    replies = ReplyWriter(stream)
+    replies.expect_one()
+    replies.write(Joined())
+    replies.fail_and_exit(LOST)
+    assert lines(stream) == [Joined()]

@@ -1,5 +1,6 @@
 """What a backend is given to load."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,8 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.backends.protocol import Arrays
-from levelfield.worker.files import digest_of, files_in
 from levelfield.worker.messages import Task
-from levelfield.worker.sources import inputs_of, rotation, rotation_digest, source_of
+from levelfield.worker.sources import digest_of, files_in, inputs_of, rotation, rotation_digest, source_of
 from levelfield.zoo import models, weights
 
 MLP = Task("jax", "mlp", 2, 1)
@@ -64,3 +64,20 @@ def test_order_and_content_decide_the_digest() -> None:
     first, second, third = rotation(ranges, sets=3, batch=4)
     digests = {rotation_digest(each) for each in ([first, second], [second, first], [first, third], [first])}
     assert len(digests) == 4
+
+
+def test_files_are_digested_by_name(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"graph")
+    (tmp_path / "model.onnx.data").write_bytes(b"weights")
+    (tmp_path / "manifest.json").write_bytes(b"{}")
+    (tmp_path / "model.onnx.folder").mkdir()
+    assert files_in(tmp_path, "model.onnx*") == {
+        "model.onnx": hashlib.sha256(b"graph").hexdigest(),
+        "model.onnx.data": hashlib.sha256(b"weights").hexdigest(),
+    }
+    assert len(files_in(tmp_path)) == 3
+
+
+def test_one_digest_for_a_set_of_files() -> None:
+    assert digest_of({"a": "1", "b": "2"}) == digest_of({"b": "2", "a": "1"})
+    assert len({digest_of(files) for files in ({}, {"a": "1"}, {"a": "2"}, {"b": "1"}, {"a": "1", "b": "1"})}) == 5

@@ -29,9 +29,10 @@ from levelfield.run.options import Options
 from levelfield.run.results import show_result
 from levelfield.run.start import check_same, start_run
 from levelfield.safety import terminals
-from levelfield.schedule import data_sets, roofline, scratch
+from levelfield.schedule import data_sets, roofline
 from levelfield.schedule.launch_groups import remaining_passes
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
 from levelfield.schedule.run import RunInProgress, Undecided
 from levelfield.share import signing
 
@@ -251,7 +252,7 @@ def conduct(
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:
-            scratch.remove(resources.caches)
+            remove_caches(resources.caches)
     return folder
 
 

@@ -25,13 +25,12 @@ from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.plan import Plan, Selection, arms
 from levelfield.plan.names import known
 from levelfield.record.schema import Absent, Arm, Case, Parity
-from levelfield.schedule import scratch
 from levelfield.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.output_verification import verify_again
 from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import RunResources, cache_folder, task_for
+from levelfield.schedule.resources import RunResources, cache_folder, remove_caches, task_for
 from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
 from levelfield.zoo import models
 
@@ -77,7 +76,7 @@ def check(backend: str, model: str, launcher: Launcher, listener: ProgressListen
         for block in chosen.blocks:
             yield from _launched(resources, block.case, info, chosen)
     finally:
-        scratch.remove(resources.caches)
+        remove_caches(resources.caches)
 
 
 def _plan(backend: str, model: str, launcher: Launcher) -> Plan:

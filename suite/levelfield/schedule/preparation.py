@@ -24,7 +24,7 @@ from levelfield.plan.types import FileKey
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model import python_file, reference, store
 from levelfield.record.schema import Arm, Case, Image, OwnFile
-from levelfield.schedule import parallel, scratch
+from levelfield.schedule import outcomes, resources
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.output_verification import verify_count
 from levelfield.schedule.resources import Driver, RunResources
@@ -101,7 +101,7 @@ def prepare(
 def _caches(plan: Plan) -> Path:
     """Return the folder of compile caches: empty where cold starts are measured, or a user's model is compiled."""
     cold = any(block.case.definition.sample == "cold start" for block in plan.blocks)
-    return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
+    return resources.new_caches() if cold or plan.own is not None else resources.kept_caches(fingerprint(plan.cpus))
 
 
 def _driver(
@@ -195,7 +195,7 @@ def _made(
     arms = (*plan.answering, canary_arm(), *_reference_arm(plan))
     found = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
     keys = sorted(found, key=lambda key: (key[1] != CANARY, -_wheel_bytes(launchers[key[0]], *key[1:])))
-    parallel.run(
+    outcomes.run_jobs(
         [
             lambda: files.update(_exports(plan, launchers[""], artifacts, listener)),
             *(functools.partial(image_of, *key) for key in keys),
@@ -258,7 +258,7 @@ def _exports(
             file_format=key.format,
         )
 
-    parallel.run([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)
+    outcomes.run_jobs([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)
     return {key: files[key] for key in plan.files}
 
 

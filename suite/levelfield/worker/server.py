@@ -16,8 +16,8 @@ import msgspec
 
 from levelfield.record.measured import MachineProbe, Startup
 from levelfield.worker import messages
+from levelfield.worker.failures import ReplyWriter
 from levelfield.worker.messages import PROTOCOL, Failed, Task
-from levelfield.worker.replies import ReplyWriter
 
 if TYPE_CHECKING:
     from levelfield.backends.parallel import Replica

@@ -5,7 +5,7 @@ import pytest
 
 from levelfield.cli.answers.explained import profiles
 from levelfield.errors import LevelfieldError
-from tests.run.explain.profiles import ID, explained
+from tests.run.explained import ID, explained
 
 
 def test_json_has_it_all() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.run.explain import rows
-from levelfield.run.explain.measure import Explained
+from levelfield.run import profile_tables
+from levelfield.run.explain import Explained
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -18,8 +18,8 @@ class Profile(msgspec.Struct, frozen=True):
     launcher: str
     profiler: str
     note: str
-    account: rows.Account
-    operators: tuple[rows.Row, ...]
+    account: profile_tables.Account
+    operators: tuple[profile_tables.Row, ...]
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -47,8 +47,8 @@ def profiles(found: Sequence[Explained], failed: Mapping[str, LevelfieldError], 
                 launcher=each.image.launcher,
                 profiler=each.profiled.source,
                 note=each.profiled.note,
-                account=rows.account(each.profiled),
-                operators=rows.rows(each.profiled, by_layer=by_layer),
+                account=profile_tables.account(each.profiled),
+                operators=profile_tables.rows(each.profiled, by_layer=by_layer),
             )
             for each in found
         ),
