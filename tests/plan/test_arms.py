@@ -9,7 +9,7 @@ from levelfield.compatibility.devices import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
 from levelfield.plan import Selection, arms, found_here, make
-from levelfield.plan.arms import fitting_pythons, is_installed, missing_modules, only_installed, parse
+from levelfield.plan.arms import fitting_pythons, only_installed, parse
 from levelfield.record.schema import Arm
 
 CURRENT = catalogue.current_version("onnxruntime")
@@ -96,12 +96,6 @@ def test_only_an_arm_of_an_ab_names_a_launcher() -> None:
     assert "levelfield ab jax jax+launcher=venv" in caught.value.fix
 
 
-def test_what_stands_twice_is_numbered() -> None:
-    one = Arm("jax", "jax")
-    assert [arm.id for arm in arms.numbered((one, one, one))] == ["jax", "jax#2", "jax#3"]
-    assert [arm.id for arm in arms.numbered((one, Arm("jax", "jax", ordinal=2)))] == ["jax", "jax#2"]
-
-
 ALL = tuple(map(parse, ("torch", "torch-compile", "tensorflow", "jax", "onnxruntime", "openvino", "tensorrt")))
 HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
 
@@ -111,32 +105,9 @@ def kept(*modules: str) -> list[str]:
     return [arm.id for arm in arms]
 
 
-def test_only_what_is_there_stays() -> None:
-    assert kept("torch", "jax") == ["torch", "torch-compile", "jax"]
-    assert kept("tensorflow") == ["tensorflow"]
-
-
-def test_what_an_arm_misses_is_known_by_name() -> None:
-    assert missing_modules(parse("jax"), there=lambda _: False) == ("jax",)
-    assert missing_modules(parse("torch-compile"), there=lambda module: module == "torch") == ()
-
-
 def test_who_reads_onnx_needs_somebody_who_writes_it() -> None:
     assert kept("onnxruntime", "torch", "onnx") == ["torch", "torch-compile"]
     assert kept("onnxruntime", "torch", "onnx", "onnxscript") == ["torch", "torch-compile", "onnxruntime"]
-
-
-def test_what_is_left_out_is_named_with_the_reason() -> None:
-    _, (warning,) = only_installed(ALL, there=lambda module: module == "torch")
-    assert warning.code == "not-installed"
-    assert "need: tensorflow, jax, onnxruntime, openvino." in warning.message
-    assert only_installed(ALL, there=lambda _: True)[1] == ()
-
-
-def test_an_interpreter_without_any_is_refused() -> None:
-    with pytest.raises(LevelfieldError, match="the framework of none of the backends") as caught:
-        only_installed(ALL, there=lambda _: False)
-    assert "pip install torch" in caught.value.fix
 
 
 def test_the_host_launcher_plans_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,16 +128,6 @@ def test_the_host_launcher_plans_what_is_installed(monkeypatch: pytest.MonkeyPat
     assert [warning.code for warning in named.warnings] == [], "who is named is tried, and says itself what is missing"
 
 
-def test_modules_are_looked_for_and_not_imported() -> None:
-    assert is_installed("json")
-    assert not is_installed("no_such_module_anywhere")
-
-
-def test_a_file_that_is_there_needs_nobody_who_writes_it() -> None:
-    arms, _ = only_installed(ALL, there=lambda module: module in {"onnxruntime", "torch"}, exported=False)
-    assert [arm.id for arm in arms] == ["torch", "torch-compile", "onnxruntime"]
-
-
 BACKENDS = ("onnxruntime", "jax", "torch")
 
 
@@ -175,20 +136,10 @@ def fitted(*pythons: str) -> list[str]:
     return [arm.id for arm in arms]
 
 
-def test_who_has_every_python_keeps_every_lock() -> None:
-    assert fitted("3.11", "3.13") == list(BACKENDS)
-    assert fitting_pythons(tuple(map(parse, BACKENDS)), ("3.11", "3.13"))[1] == ()
-
-
 def test_the_newest_lock_for_a_python_that_is_here_is_taken() -> None:
     assert fitted("3.11") == ["onnxruntime", "jax@0.10.2+python=3.11", "torch"]
     assert fitted("3.13") == ["onnxruntime+python=3.13", "jax", "torch"], "torch has none, and says so itself"
     assert fitted("3.12") == list(BACKENDS)
-
-
-def test_the_lock_of_a_cuda_variant_is_for_a_python_of_its_own() -> None:
-    (arm,), warnings = fitting_pythons((parse("jax@cu13"),), ("3.11",))
-    assert (arm.id, warnings) == ("jax@cu13", ())
 
 
 @pytest.mark.parametrize(("named", "jax"), [((), "jax@0.10.2+python=3.11"), (("jax", "onnxruntime"), "jax")])

@@ -39,22 +39,6 @@ def test_all_are_asked_to_end_before_one_is_waited_for(tmp_path: Path) -> None:
     end_workers(outcomes)
 
 
-def test_every_job_is_done_once() -> None:
-    done: list[int] = []
-    outcomes.run_jobs([], at_once=2)
-    outcomes.run_jobs([lambda number=number: done.append(number) for number in range(50)], at_once=3)  # type: ignore[misc]
-    assert sorted(done) == list(range(50))
-
-
-def test_so_many_run_at_once() -> None:
-    barrier = threading.Barrier(2, timeout=30)
-
-    def meet() -> None:
-        barrier.wait()
-
-    outcomes.run_jobs([meet] * 4, at_once=2)
-
-
 def test_an_error_is_reported_while_others_still_work() -> None:
     going = threading.Event()
     began: list[str] = []
@@ -73,11 +57,3 @@ def test_an_error_is_reported_while_others_still_work() -> None:
     going.set()
     time.sleep(0.5)
     assert "too late" not in began
-
-
-def test_an_interrupt_inside_a_job_comes_out() -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        outcomes.run_jobs([interrupt], at_once=2)

@@ -92,10 +92,6 @@ def test_calls_give_the_logits_of_the_reference_again_and_again(
             assert np.allclose(output, expected, rtol=0, atol=1e-5)
 
 
-def test_other_scenarios_answer_no_tokens() -> None:
-    assert worker.call_of(Task("torch", "decoder", 1, 1)) is None
-
-
 def test_a_backend_without_a_cache_is_refused(made: weights.Arrays) -> None:
     task = Task("canary", "decoder", 1, 1, scenario="decode", depth=4)
     with pytest.raises(Unsupported, match="canary keeps no cache of keys and values"):

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield.backends.cuda import meaning
 from levelfield.worker import failures
 from levelfield.worker.failures import ReplyWriter
 from levelfield.worker.messages import Failed, Joined, Reply
@@ -90,12 +89,6 @@ def test_cudas_own_words_get_their_meaning_and_fix(text: str, says: str) -> None
     assert says in reply.message
     assert reply.message.endswith(".")
     assert text[:20] in reply.detail
-
-
-def test_other_errors_keep_their_own_words() -> None:
-    assert meaning("CUDA error: an illegal memory access was encountered") == ""
-    reply = answered(RuntimeError("shapes do not match"))
-    assert (reply.kind, reply.message) == ("error", "RuntimeError: shapes do not match")
 
 
 def test_a_traceback_names_no_folder_of_this_machine() -> None:

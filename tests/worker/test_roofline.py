@@ -2,7 +2,6 @@
 
 import time
 
-import numpy as np
 import pytest
 
 from levelfield.worker.messages import MeasureRoofline
@@ -23,13 +22,3 @@ def test_it_measures_for_about_its_budget(threads: int) -> None:
     for samples in (found.gemm_ns, found.copy_ns, found.add_ns):
         assert len(samples) >= LEAST
         assert min(samples) > 0
-
-
-def test_its_rates_are_those_of_a_computer() -> None:
-    found = measure(MeasureRoofline(threads=1, array_bytes=32 << 20, budget_ns=100_000_000))
-    flops_per_s = 2 * found.gemm_size**3 / (np.median(found.gemm_ns) / 1e9)
-    bytes_per_s = 2 * found.array_bytes / (np.median(found.copy_ns) / 1e9)
-    assert 1e8 < flops_per_s < 1e13
-    assert 1e8 < bytes_per_s < 1e12
-    # A sum reads one array more than a copy; on no machine does it take less than half as long.
-    assert np.median(found.add_ns) > np.median(found.copy_ns) / 2

@@ -3,7 +3,6 @@
 import pytest
 
 from levelfield.backends.profiling import torch
-from levelfield.backends.profiling.operators import summed
 from tests.backends.profiling.recorded import CALLS, by_kind, trace
 
 
@@ -19,14 +18,6 @@ def test_torch_counts_as_its_own_table() -> None:
         ("aten::sigmoid", 5, 12.749),
     ):
         assert list(found[kind]) == pytest.approx([executions, self_us], abs=0.01)
-
-
-def test_torch_shows_shapes_where_it_has_no_names() -> None:
-    found = summed(torch.spans(trace("torch-mlp.json")), CALLS)
-    layers = [each.name for each in found if each.kind == "aten::addmm"]
-    assert sorted(layers)[:2] == ["[128] × [1,200] × [200,128]", "[16] × [1,32] × [32,16]"]
-    assert len(layers) == 6
-    assert {each.executions for each in found if each.kind == "aten::addmm"} == {CALLS}
 
 
 def test_what_inductor_made_is_named_without_its_numbers() -> None:

@@ -90,17 +90,6 @@ def test_what_is_sampled_is_what_whole_tensors_hold() -> None:
     assert [len(exact[each.name]) for each in model.trained] == [min(256, each.count) for each in model.trained]
 
 
-def test_each_step_and_process_has_gradients_of_its_own_in_all_sizes() -> None:
-    model = models.get("mlp")
-    made = [update.gradients(model, step, process) for step, process in ((0, 0), (1, 0), (0, 1))]
-    for name in made[0]:
-        assert len({each[name].tobytes() for each in made}) == 3
-        assert abs(made[0][name].reshape(-1)[0]) > 1e-6
-    sizes = np.abs(made[0]["layers.0.weight"])
-    assert np.count_nonzero(sizes > 0.1) > sizes.size / 3
-    assert np.count_nonzero(sizes < 1e-6) > sizes.size / 20
-
-
 def changed(rule: Optimizer, **changes: float) -> Optimizer:
     return msgspec.structs.replace(rule, **{key: getattr(rule, key) * by for key, by in changes.items()})
 
@@ -296,8 +285,3 @@ def test_what_is_not_a_sample_is_not_equal() -> None:
         assert not found.equal
         assert found.error == math.inf
         assert says in found.reason
-
-
-def test_decays_are_of_both_kinds_in_every_model() -> None:
-    for name in RULES:
-        assert {parameter.decays for parameter in models.get(name).trained} == {True, False}
