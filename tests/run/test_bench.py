@@ -1,7 +1,6 @@
 """The steps of `bench` around the measurement: what is refused, whose turn it is, and what is said at the end."""
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +77,6 @@ def test_repeated_runs_have_a_schedule_each_and_are_one_side(measured: Measured)
     assert "levelfield baseline set NAME" in text
 
 
-def test_without_a_seed_every_run_draws_its_own(measured: Measured) -> None:
-    measured.run(Options(selection=SMOKE, repeat=2))
-    assert measured.seeds == [None, None]
-
-
 def test_two_sides_take_turns_and_the_command_that_compares_them_is_named(measured: Measured) -> None:
     _, text = measured.run(Options(selection=SMOKE, repeat=2, alternate=OTHER, seed=7))
     sides = [each.backends for each in measured.plans]
@@ -119,27 +113,10 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(
     assert not measured.plans
 
 
-def test_a_key_that_cannot_sign_is_found_before_anything_runs(measured: Measured, tmp_path: Path) -> None:
-    (tmp_path / "key").write_text("no key")
-    with pytest.raises(LevelfieldError, match="key"):
-        run_bench(Options(selection=SMOKE, sign=tmp_path / "key"), Console(quiet=True))
-    assert not measured.plans
-
-
 @pytest.fixture
 def begun(reports: Path) -> canaries.Harness:
     """A run that was cut off before its first window."""
     return canaries.Harness(canaries.plan("latency"), reports)
-
-
-@pytest.mark.parametrize("named", [lambda folder: folder.name, str])
-def test_a_run_that_was_cut_off_is_found_by_its_id_or_folder(
-    begun: canaries.Harness, reports: Path, named: Callable[[Path], str]
-) -> None:
-    folder, run = find(named(begun.folder), reports)
-    assert folder == begun.folder
-    assert run == begun.record()
-    assert run.finished is None
 
 
 def test_a_run_that_another_process_measures_is_not_found(begun: canaries.Harness, reports: Path) -> None:
@@ -216,26 +193,6 @@ def test_two_are_ranked_first_where_images_are_missing(measured: Measured) -> No
     assert {block.planned_generations for block in first.blocks} == {5}
     assert whole.backends == STANDARD.backends
     assert text.index("So far") < text.index("All backends")
-
-
-@pytest.mark.usefixtures("missing")
-def test_nobody_who_does_not_wait_gets_a_first_ranking(measured: Measured) -> None:
-    measured.run(Options(selection=STANDARD))
-    assert [each.backends for each in measured.plans] == [STANDARD.backends]
-
-
-@pytest.mark.usefixtures("missing")
-def test_a_run_until_a_time_ends_with_the_first_ranking(measured: Measured) -> None:
-    measured.run(Options(selection=STANDARD, so_far=True, until_seconds=180.0))
-    (only,) = measured.plans
-    assert only.backends == ("onnxruntime", "openvino")
-
-
-def test_a_run_until_a_time_measures_latency_unless_something_was_named(measured: Measured) -> None:
-    for scenarios in ((), ("memory",)):
-        named = Selection(models=("mlp",), backends=("jax",), scenarios=scenarios)
-        measured.run(Options(selection=named, until_seconds=180.0, launcher="host"))
-    assert [each.scenarios for each in measured.plans] == [("latency",), ("memory",)]
 
 
 @pytest.mark.parametrize("more", [{"budget_seconds": 5.0}, {"repeat": 2}, {"resume": "run"}])

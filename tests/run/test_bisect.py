@@ -20,7 +20,6 @@ from levelfield.run.bisect import (
     Finding,
     Tried,
     _only,
-    clearest,
     conclusion,
     effect_of,
     run_bisection,
@@ -73,18 +72,6 @@ def test_more_than_half_of_the_difference_is_the_difference(overall: float, foun
     import math
 
     assert effect_of(found, math.log(overall)) is effect
-
-
-def test_a_ratio_without_an_interval_says_nothing() -> None:
-    (found,) = judged(run(2.0, generations=3, models=("mlp",), scenarios=("latency",))).rows
-    assert effect_of(found, 0.5) is Effect.UNDECIDED
-
-
-def test_the_clearest_case_is_followed() -> None:
-    wide, narrow = row(1.05, 1.3, 1.6), row(1.09, 1.1, 1.11, model="bert")
-    noise = row(0.5, 1.5, 2.5, Verdict.INCONCLUSIVE)
-    assert clearest((wide, noise, narrow)) == narrow
-    assert clearest((noise,)) is None
 
 
 @pytest.mark.parametrize(
@@ -154,40 +141,6 @@ def test_one_culprit_is_named_and_the_rest_acquitted(culprit: str) -> None:
     assert found.single
     assert found.rest is Effect.LEAVES
     assert len(world.asked) <= 7, "two questions for every halving of eight, and one about the rest"
-
-
-def test_two_that_make_it_only_together_are_named_together() -> None:
-    found = search(NAMES, World("bg"))
-    assert found.names == ("b", "g")
-    assert not found.single
-    assert found.rest is Effect.LEAVES
-
-
-def test_two_that_each_make_it_leave_a_rest_that_makes_it_too() -> None:
-    found = search(NAMES, World("b", "g"))
-    assert found.single
-    assert found.rest is Effect.MAKES
-
-
-def test_a_culprit_that_cannot_stand_alone_is_named_with_what_it_needs() -> None:
-    found = search(NAMES, World("c", needs={"c": "f"}))
-    assert found.names == ("c", "f")
-    assert ("c",) in found.impossible
-
-
-def test_what_nobody_can_tell_narrows_nothing() -> None:
-    found = search(("a", "b"), World("a", blurred=("a", "b")))
-    assert found.names == ("a", "b")
-    assert {tried.effect for tried in found.tried} == {Effect.UNDECIDED}
-
-
-def test_a_single_change_needs_no_question() -> None:
-    assert search(("a",), World("a")) == Finding(names=("a",), rest=None, tried=())
-
-
-def test_nothing_to_search_among() -> None:
-    with pytest.raises(ValueError, match="nothing to search"):
-        search((), World())
 
 
 @given(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from levelfield.backends import registry
 from levelfield.backends.info import TraceFormat
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.host import HostLauncher
@@ -47,16 +46,6 @@ def test_what_is_left_out_is_the_plain_case() -> None:
     assert (found.case.precision, found.case.batch, found.case.device) == ("fp32", 1, "cpu")
     assert 1 <= found.case.threads <= CORES
     assert parse(" torch/mlp/throughput ").case.batch == parse("torch/mlp/throughput").case.batch
-
-
-def test_of_an_operator_it_is_the_operator_alone() -> None:
-    found = parse("onnxruntime/gemm-768x128x768")
-    assert (found.case.model, found.case.scenario) == ("gemm-768x128x768", "operators")
-    assert [file.model for file in found.plan.files] == ["gemm-768x128x768"]
-
-
-def test_the_same_thing_a_second_time_is_still_that_arm() -> None:
-    assert parse("onnxruntime#2/resnet50").arm.backend == "onnxruntime"
 
 
 @pytest.mark.parametrize(
@@ -134,38 +123,7 @@ def test_a_backend_without_a_profiler_is_loaded_and_then_refused() -> None:
     assert not canaries.workers()
 
 
-def test_what_cannot_be_loaded_says_why() -> None:
-    """The canary runs its own model only."""
-    asked = request(Arm("canary", "canary"), model="mlp")
-    with pytest.raises(LevelfieldError, match=r"could not be loaded: .*not mlp") as caught:
-        explain(asked, HostLauncher(), SilentListener())
-    assert "levelfield doctor" in caught.value.fix
-    assert not canaries.workers()
-
-
-def test_a_version_that_the_launcher_does_not_have() -> None:
-    arm = Arm("canary", "canary", version="1.0.0")
-    with pytest.raises(LevelfieldError, match=r"runs what is installed here, not canary 1\.0\.0"):
-        explain(request(arm), HostLauncher(), SilentListener())
-    assert not canaries.workers()
-
-
 NESTED = b"[" * 100_000
-
-
-@pytest.mark.parametrize(
-    ("backend", "name", "form"),
-    [
-        ("onnxruntime", "o.json", "chrome"),
-        ("torch", "t.json", "chrome"),
-        ("torch-compile", "t.json", "chrome"),
-        ("jax", "j.json", "chrome"),
-        ("jax", "j.xplane.pb", "xplane"),
-        ("tensorflow-xla", "f.xplane.pb", "xplane"),
-    ],
-)
-def test_the_ending_says_the_format(tmp_path: Path, backend: str, name: str, form: TraceFormat) -> None:
-    assert trace_format(tmp_path / name, backend) == form
 
 
 @pytest.mark.parametrize(
@@ -184,10 +142,6 @@ def test_what_no_profiler_writes_is_refused_before_a_launch(tmp_path: Path, back
         trace_format(tmp_path / name, backend)
     assert says in str(caught.value)
     assert caught.value.fix
-
-
-def test_only_a_backend_with_a_profiler_has_formats() -> None:
-    assert all(registry.get(name).profiler for name in registry.names() if registry.get(name).traces)
 
 
 @pytest.mark.parametrize(
