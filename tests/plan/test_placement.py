@@ -130,7 +130,6 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
     [
         (Selection(variant="auto", gpu="0"), NONE, "No NVIDIA driver answers here", "Leave out --gpu"),
         (Selection(variant="auto", gpu="0"), nvidia("470.57.02"), "needs the driver 525", "Install the driver"),
-        (Selection(variant="auto", gpu="0"), MISMATCHED, "the machine not restarted", "Restart it."),
         (Selection(variant="auto", gpu="0"), nvidia("595.58.03", PROHIBITED), "is PROHIBITED", "-c DEFAULT"),
         (Selection(variant="auto", gpu="3"), nvidia(), "There is no GPU 3 here.", "GPU 0 (NVIDIA H100, 9.0)"),
         (Selection(variant="auto", gpu="0"), nvidia("595.58.03", SLICED), "MIG is on", "nvidia-smi -i 0 -mig 0"),
@@ -138,12 +137,8 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
         (Selection(backends=("torch@cu13",)), nvidia(), "torch@cu13 asks for a GPU", "Leave one"),
         (Selection(variant="cu13", backends=("tensorflow",)), nvidia(), "tensorflow has no cu13.", "--backends"),
         (Selection(variant="auto", gpu="0", backends=("openvino",)), nvidia(), "no CUDA variant", "--variant cpu"),
-        (Selection(variant="cu99"), nvidia(), "torch has no cu99.", "--variant cpu"),
         (Selection(scenarios=("latency-device",)), NONE, "latency-device keeps inputs", "--gpu 0"),
-        (Selection(variant="auto", gpu="0", backends=("tensorrt",)), nvidia(), "no CUDA", "lock tensorrt@cu13"),
-        (Selection(backends=("tensorrt",)), NONE, "tensorrt runs on NVIDIA GPUs only", "--gpu 0"),
         (Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",)), NONE, "GPUs only", "doctor"),
-        (Selection(variant="auto", gpu="first"), nvidia(), "'first' names no GPU.", "nvidia-smi -L"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_fetched(
@@ -153,24 +148,6 @@ def test_what_cannot_be_is_said_before_anything_is_fetched(
         make(selection, available=CPUS, here=here)
     assert message in caught.value.message
     assert fix in caught.value.fix
-
-
-def test_a_variant_that_is_asked_for_is_taken_with_a_warning() -> None:
-    made = make(Selection(variant="cu13", backends=("jax",)), available=CPUS, here=nvidia("570.124.06"))
-    assert arms(made) == {"jax@cu13"}
-    assert "cu13 was asked for, and is not expected to run here" in made.warnings[0].message
-    some = make(Selection(variant="cu13", scenarios=("latency",)), available=CPUS, here=nvidia())
-    names = ("torch", "torch-compile", "jax", "onnxruntime")
-    assert arms(some) == {f"{name}@cu13" for name in names}
-
-
-def test_of_two_gpus_the_first_that_all_can_use_or_the_one_that_was_named() -> None:
-    both = nvidia("595.58.03", Gpu(0, "Tesla K80", "3.7"), Gpu(1, "NVIDIA H100", "9.0"))
-    assert make(Selection(variant="auto"), available=CPUS, here=both).gpu == 1
-    mixed = nvidia("595.58.03", HOPPER, VOLTA)
-    assert make(Selection(variant="auto", gpu="1", backends=("jax",)), available=CPUS, here=mixed).gpu == 1
-    assert arms(make(Selection(variant="auto", gpu="1", backends=("jax",)), available=CPUS, here=mixed)) == {"jax@cu12"}
-    assert arms(make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=mixed)) == {"jax@cu13"}
 
 
 def test_two_variants_side_by_side() -> None:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from levelfield.backends.profiling.operators import Operator
 from levelfield.report.export.writing import write_csv
-from levelfield.run.profile_tables import COLUMNS, account, as_rows, rows, sentence, show
+from levelfield.run.profile_tables import COLUMNS, as_rows, rows, show
 from tests.run.explained import ID, explained, profiled
 
 HOSTILE = "\x1b]0;owned\x07[bold]Conv[/] =HYPERLINK(1)\n\x9b31m"
@@ -41,14 +41,3 @@ def test_kinds_are_summed() -> None:
     assert [conv.self_us, conv.share, conv.cumulative] == pytest.approx([9000, 0.9, 0.9])
     assert (relu.operator, relu.calls) == ("Relu", 2)
     assert relu.cumulative == pytest.approx(1.0)
-
-
-def test_the_account_is_of_medians() -> None:
-    said = account(profiled())
-    assert (said.plain_us, said.profiled_us, said.operators_us) == (10_000, 13_000, 10_000)
-    assert (said.plain_calls, said.profiled_calls) == (3, 4)
-    assert [said.slowdown, said.accounted] == pytest.approx([1.3, 1.0])
-    assert sentence(said) == (
-        "Operators take 10 000 µs of a call: 100.0 % of the plain median (10 000 µs, 3 calls in the same launch). "
-        "Profiled, a call took 1.30 times as long (13 000 µs, 4 calls)."
-    )

@@ -3,7 +3,6 @@
 import io
 from pathlib import Path
 
-import msgspec
 import pytest
 from rich.console import Console
 
@@ -74,9 +73,3 @@ def test_a_history_that_cannot_be_written_costs_the_run_nothing_else(tmp_path: P
     text = shown(small(), tmp_path / "run", measured=True)
     assert "This run is not in the history yet: " in text
     assert broken(check(tmp_path / "run")) == ""
-
-
-def test_a_folder_named_in_markup_is_printed_as_it_is(tmp_path: Path) -> None:
-    run = msgspec.structs.replace(small(), id="[red]x")
-    text = shown(run, tmp_path / "[red]x[bold]", measured=False)
-    assert f"Report: {tmp_path / '[red]x[bold]' / REPORT}" in text

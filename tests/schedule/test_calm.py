@@ -142,12 +142,6 @@ def test_a_machine_that_stays_contended_costs_a_bounded_number_of_attempts(
     assert all(turn.window is not None for turn in turns)
 
 
-def test_no_more_than_a_quarter_of_a_generations_budget_is_waited(tmp_path: Path) -> None:
-    turns, left_s = measured(tmp_path, states(script(always=BUSY)), ARM, budget_s=0.04)
-    assert 1 <= len(turns) <= 2
-    assert left_s <= 0
-
-
 def test_a_probe_that_fails_is_absent_with_a_reason_and_the_window_counts_as_before(tmp_path: Path) -> None:
     refused = WorkerError("error", "cannot pin a thread", gone=False)
     (turn,), _ = measured(tmp_path, states(script(refused)), ARM)
@@ -155,16 +149,6 @@ def test_a_probe_that_fails_is_absent_with_a_reason_and_the_window_counts_as_bef
     for found in (turn.probed_before, turn.probed_after):
         assert isinstance(found, Absent)
         assert found.reason == "the canary's process could not probe the machine: cannot pin a thread"
-
-
-def test_a_canary_that_is_gone_probes_no_more_and_its_successor_does() -> None:
-    canary = outcome(Arm(CANARY, CANARY), ScriptedWorker(script(WorkerError("crashed", "gone"))))
-    made = MachineStates("here", 1 << 20)
-    made.use(canary)
-    assert isinstance(made.probe(), Absent)
-    assert canary.worker is None
-    made.use(outcome(Arm(CANARY, CANARY), ScriptedWorker(iter([CALM]))))
-    assert made.probe() == MachineProbe(CALM, 400_000, 500_000)
 
 
 def disturbed_rounds(tmp_path: Path, where: MachineStates | Absent, monkeypatch: pytest.MonkeyPatch) -> list[RoundDone]:

@@ -5,7 +5,7 @@ import pytest
 
 from levelfield.record.schema import Arm, Block, Case, Generation, Launch
 from levelfield.scenarios import ScenarioName
-from levelfield.schedule.launch_groups import fitting, further_pass, remaining_passes, reusable_workers
+from levelfield.schedule.launch_groups import fitting, remaining_passes, reusable_workers
 from levelfield.schedule.outcomes import Outcome
 
 
@@ -43,12 +43,6 @@ def test_the_first_cases_that_a_budget_has_time_for_have_all_their_launches(left
     assert [[each.case.model for group in made.groups for each, _ in group] for made in kept] == [expected] * 4
 
 
-def test_numbers_of_processes_share_no_launch() -> None:
-    alone, together = block("mlp", "training", 8, done=1), block("mlp", "training", 8, done=1)
-    together = msgspec.structs.replace(together, case=msgspec.structs.replace(together.case, processes=2))
-    assert names([alone, together]) == [["mlp/training/1"], ["mlp/training/1"]]
-
-
 def test_what_measures_a_beginning_comes_first_one_in_each_sitting() -> None:
     blocks = [
         block("mlp", "cold-start", planned=1),
@@ -61,13 +55,6 @@ def test_what_measures_a_beginning_comes_first_one_in_each_sitting() -> None:
         ["mlp/memory/0", "mlp/latency/1", "mlp/training/1"],
         ["mlp/training/2", "mlp/latency/2"],
     ]
-
-
-def test_a_further_pass_numbers_on() -> None:
-    blocks = [block("mlp", "latency", done=3), block("mlp", "throughput", 8, done=3), block("bert", "latency", done=2)]
-    made = further_pass(blocks)
-    assert made.number == 3
-    assert [[index for _, index in group] for group in made.groups] == [[3, 3], [2]]
 
 
 def test_a_run_that_was_cut_off_goes_on_where_it_was() -> None:

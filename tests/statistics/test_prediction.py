@@ -61,15 +61,6 @@ def test_normal_noise_and_one_new_run_is_student_s_prediction(earlier: int) -> N
     assert prediction.factor(earlier, 1, RATE) >= 0.99 * exact  # heavier tails take no less
 
 
-def test_the_rate_of_a_single_baseline_lies_around_the_stated_one() -> None:
-    """`docs/ci.md` states how often the rate of five runs' gate is above the double of the stated one."""
-    old = draws("normal", (50_000, 5), 9)
-    limit = old.mean(axis=1) + prediction.factor(5, 1, RATE) * old.std(axis=1, ddof=1)
-    own = scipy.special.ndtr(-limit)
-    assert own.mean() <= RATE
-    assert 0.03 < (own > 2 * RATE).mean() < 0.08
-
-
 def test_the_interval_of_the_spread_covers_it() -> None:
     values = draws("normal", (4_000, 5), 3) * 0.02
     covered = [low <= 0.02 <= high for low, high in (prediction.from_runs(row).spread_interval() for row in values)]

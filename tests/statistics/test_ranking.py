@@ -188,19 +188,6 @@ def test_bounds_count_the_pairs_that_can_be_equal(arms: int) -> None:
         assert most_equal_pairs(arms, unequal) == max(each for each in equal if pairs - each >= unequal)
 
 
-def test_clear_differences_are_ranked() -> None:
-    rng = np.random.default_rng(3)
-    truth = np.array([0.5, 0.0, 0.2, 0.2, 0.9])
-    ranks = rank(truth + 0.003 * rng.standard_normal((6, 5)) + rng.normal(0, 0.1, (6, 1)))
-    assert [(s.arm, s.rank) for s in ranks if s.arm not in (2, 3)] == [(1, 1), (0, 4), (4, 5)]
-    assert {s.arm: s.rank for s in ranks if s.arm in (2, 3)} == {2: 2, 3: 2}
-    leader = ranks[0]
-    assert leader.rank == 1
-    assert (leader.ratio, leader.low, leader.high, leader.verdict) == (1.0, 1.0, 1.0, Verdict.SAME)
-    assert ranks[-1].ratio == pytest.approx(math.exp(0.9), rel=0.02)
-    assert ranks[-1].verdict is Verdict.SLOWER
-
-
 @pytest.mark.parametrize(("step", "cut_off"), [(0.0, True), (0.5, False)])
 def test_the_half_width_is_of_the_interval_before_it_is_cut_off_at_1(step: float, cut_off: bool) -> None:
     levels = np.array([0.0, step]) + 0.01 * np.random.default_rng(4).standard_normal((5, 2))

@@ -16,7 +16,6 @@ from levelfield.statistics.student import (
     half_width,
     mean_of,
     trimmed,
-    two_sided_p,
 )
 
 MOST = 80
@@ -143,11 +142,3 @@ def test_a_launch_that_is_far_off_widens_no_trimmed_interval() -> None:
     assert mean_of(far).value == mean_of(values).value
     assert mean_of(far).half_width(0.95) == mean_of(values).half_width(0.95)
     assert mean_of(far, EndedBy.PRECISION).half_width(0.95) > 5 * mean_of(values, EndedBy.PRECISION).half_width(0.95)
-
-
-@pytest.mark.parametrize("ended", EndedBy)
-def test_p_value_and_interval_agree(ended: EndedBy) -> None:
-    for mean in (0.001, 0.01, 0.02, 0.03):
-        width = half_width(0.02, 6, confidence=0.95, ended=ended)
-        p = two_sided_p(mean, 0.02 / math.sqrt(6), 6, ended=ended)
-        assert (p < 0.05) == (mean > width)

@@ -37,12 +37,6 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
     assert now < 60 * MIB
 
 
-def test_the_peak_of_a_large_parent_is_not_inherited() -> None:
-    ballast = bytearray(b"x") * (256 * MIB)
-    peak = int(fresh("from levelfield.worker.probes import memory; print(memory().peak_rss_bytes)"))
-    assert len(ballast) > peak > 5 * MIB
-
-
 def test_only_what_matters_of_the_environment_is_reported() -> None:
     variables = environment(
         {
