@@ -38,7 +38,7 @@ class Service:
         Reports a failure in place of a thread that waits for a lost process, and ends this one.
     """
 
-    def __init__(self, fail_and_exit: Callable[[Failed], None] | None = None) -> None:
+    def __init__(self, fail_and_exit: Callable[[Failed], None] = lambda _: None) -> None:
         self._fail_and_exit = fail_and_exit
         self._replica: Replica | None = None
         """None: it trains alone, if at all."""
@@ -117,7 +117,7 @@ class Service:
         if task.processes > 1 and self._replica is None:
             from levelfield.worker.team import Team
 
-            self.team = Team(task.processes, self._fail_and_exit or _ignore)
+            self.team = Team(task.processes, self._fail_and_exit)
             self._replica = self.team.replica
         if self.team is not None:
             self.team.post(request)
@@ -181,10 +181,6 @@ class Service:
             memory = msgspec.structs.replace(probed.memory, device_bytes=self._session.device_bytes())
             probed = msgspec.structs.replace(probed, memory=memory)
         return probed if self.team is None else self.team.probe_all(probed)
-
-
-def _ignore(_: Failed) -> None:
-    """Do nothing: there is no supervisor."""
 
 
 def _use() -> messages.Used:
