@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from levelfield.worker import failures
-from levelfield.worker.failures import ReplyWriter
 from levelfield.worker.messages import Failed, Joined, Reply
+from levelfield.worker.server import ReplyWriter
 
 
 class OutOfMemoryError(RuntimeError):

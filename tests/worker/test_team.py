@@ -20,7 +20,7 @@ ROOT = Path(levelfield.__file__).parents[2]
 LEADER = """
 import os, sys, time
 from levelfield.worker.messages import Load, Loaded, Task
-from levelfield.worker.failures import ReplyWriter
+from levelfield.worker.server import ReplyWriter
 from levelfield.worker.team import Team
 from tests.commands import IMPORTS
 replies = ReplyWriter(os.fdopen(1, "wb", closefd=False))

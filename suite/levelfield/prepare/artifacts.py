@@ -255,12 +255,7 @@ class Artifacts:
 
         Raises LevelfieldError: the exporter fails, or reports other files than it wrote.
         """
-        made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
-        plugin = registry.plugins_of_images().get(file_format.image)
-        # What writes ONNX files is among the models' definitions; what a plug-in writes, its own code decides.
-        code = worker_code.digest(worker_code.package(plugin)) if plugin is not None else ""
-        key = hashlib.sha256(f"{made_by}\n{self._definition(name)}{code}".encode()).hexdigest()[:KEY_CHARS]
-        relative = f"{file_format.folder}/{name}-{precision}-b{batch}-{key}"
+        relative = self.export_folder(name, precision, batch, exporter, file_format)
         folder = self.root / relative
         manifest = _manifest(folder)
         if manifest is None:
@@ -278,6 +273,17 @@ class Artifacts:
                 made_by=manifest.versions | ({"opset": str(manifest.opset)} if manifest.opset else {}),
             ),
         )
+
+    def export_folder(
+        self, name: str, precision: str, batch: int, exporter: Image, file_format: FileFormat = ONNX
+    ) -> str:
+        """Return where a model's export by this exporter is kept under the artifacts folder; it may not exist."""
+        made_by = exporter.lock_sha256 or f"{exporter.tag} {exporter.python}"
+        plugin = registry.plugins_of_images().get(file_format.image)
+        # What writes ONNX files is among the models' definitions; what a plug-in writes, its own code decides.
+        code = worker_code.digest(worker_code.package(plugin)) if plugin is not None else ""
+        key = hashlib.sha256(f"{made_by}\n{self._definition(name)}{code}".encode()).hexdigest()[:KEY_CHARS]
+        return f"{file_format.folder}/{name}-{precision}-b{batch}-{key}"
 
     def _export(
         self,

@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import platform
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,7 @@ import msgspec
 
 from levelfield.record.measured import MachineProbe, Startup
 from levelfield.worker import messages
-from levelfield.worker.failures import ReplyWriter
-from levelfield.worker.messages import PROTOCOL, Failed, Task
+from levelfield.worker.messages import PROTOCOL, Failed, Reply, Task
 
 if TYPE_CHECKING:
     from levelfield.backends.parallel import Replica
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from levelfield.worker.team import Team
 
 _decoder = msgspec.json.Decoder(messages.Request)
+_encoder = msgspec.json.Encoder()
 
 
 class Service:
@@ -200,6 +201,45 @@ def _export(request: messages.Export) -> messages.Exported:
     exporter = importlib.import_module(request.module)
     made = exporter.export(model, parameters, request.batch, request.precision, Path(request.folder))
     return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
+
+
+class ReplyWriter:
+    """Writes all lines of a worker, from any thread.
+
+    Parameters
+    ----------
+    replies
+        Binary stream that the supervisor reads.
+    """
+
+    def __init__(self, replies: IO[bytes]) -> None:
+        self._replies = replies
+        self._lock = threading.Lock()
+        self._owed = False
+
+    def expect_one(self) -> None:
+        """Note that a reply is owed from now on."""
+        self._owed = True
+
+    def write(self, reply: Reply) -> None:
+        """Write a reply; none is owed any more."""
+        with self._lock:
+            self._write(reply)
+
+    def fail_and_exit(self, failed: Failed) -> None:
+        """Reply in place of the serving thread, which waits for a lost peer, and end the process.
+
+        Does nothing where no reply is owed.
+        """
+        with self._lock:
+            if self._owed:
+                self._write(failed)
+                os._exit(1)
+
+    def _write(self, reply: Reply) -> None:
+        self._owed = False
+        self._replies.write(_encoder.encode(reply) + b"\n")
+        self._replies.flush()
 
 
 def serve(requests: IO[bytes], output: IO[bytes]) -> None:
