@@ -23,11 +23,10 @@ from levelfield.plan import Plan, Selection, make
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, Fingerprint, Image, Warning_
 from levelfield.safety import terminals
-from levelfield.schedule import scratch
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import RunResources
+from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.version import __version__
 
 FOLDER = Path("reports/trials")
@@ -240,4 +239,4 @@ def prepared(
     try:
         yield plan, resources
     finally:
-        scratch.remove(resources.caches)
+        remove_caches(resources.caches)

@@ -19,7 +19,7 @@ from levelfield.images import base, catalogue
 from levelfield.images.build import build, recipe
 from levelfield.images.engine import BUILD
 from levelfield.paths import MARK, cache_root
-from levelfield.schedule import parallel
+from levelfield.schedule.outcomes import run_jobs
 from tests.commands import IMPORTS, Command, eventually
 from tests.engines import PrivateEngine
 from tests.launchers.scripts import gone
@@ -104,8 +104,8 @@ def test_versions_of_one_image_are_built_at_once_from_nothing(
     def one(version: str) -> None:
         made[version] = build("canary", "cpu", version, progress=steps.append)
 
-    other = Command("build", f"canary@{versions[0]}", folder=tmp_path)
-    parallel.run([partial(one, version) for version in versions], at_once=len(versions))
+    other = Command("images", "build", f"canary@{versions[0]}", folder=tmp_path)
+    run_jobs([partial(one, version) for version in versions], at_once=len(versions))
     other.wait()
     assert other.code == 0, other.err
     steps += other.out.splitlines()

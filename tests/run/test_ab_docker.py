@@ -93,17 +93,6 @@ def test_a_run_is_gone_on_with_by_the_same_arms_only(case: Case) -> None:
     one_clear_sentence(other, "holds onnxruntime@1.30.0 against onnxruntime, not onnxruntime@1.29.0 against")
 
 
-def test_versions_in_virtual_environments(case: Case) -> None:
-    command = case.ab(
-        "onnxruntime@1.30.0", "onnxruntime", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency",
-        "--launcher", "venv",
-    )  # fmt: skip
-    assert command.code == 3, command.err
-    images = {image.variant: image for image in case.record.images if image.name == "onnxruntime"}
-    assert images["cpu@1.30.0"].distributions["onnxruntime"] == "1.30.0"
-    assert images["cpu"].distributions["onnxruntime"] == catalogue.current_version("onnxruntime")
-
-
 def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> None:
     """The command of the documentation, cut down to a smoke run of one model."""
     page = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
@@ -191,13 +180,3 @@ def test_bisecting_names_the_distribution(case: Case) -> None:
     assert "cannot be installed together" in out, "1.22.1 cannot do without sympy"
     assert "onnxruntime makes the difference in mlp/memory/fp32/b1" in out
     assert "cannot be installed without it" in out
-
-
-def test_a_setting_of_openvino_reaches_it(case: Case) -> None:
-    command = case.ab(
-        "openvino", "openvino+hint=throughput", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency"
-    )
-    assert command.code == 3, command.err
-    said = {launch.arm: launch.settings for launch in case.record.blocks[0].generations[0].launches}
-    assert said["openvino"]["performance hint"] == "LATENCY"
-    assert said["openvino+hint=throughput"]["performance hint"] == "THROUGHPUT"

@@ -211,14 +211,6 @@ def test_an_interrupted_run_keeps_what_it_has(engine: docker.DockerClient, case:
     assert not list(case.temporary.iterdir())
 
 
-def test_an_interrupt_while_workers_load(engine: docker.DockerClient, case: Case) -> None:
-    command = case.start(*JAX, case.reports)
-    assert eventually(lambda: not command.running or bool(containers(engine, command.pid)))
-    command.send(signal.SIGINT)
-    one_clear_sentence(command.wait(), "Interrupted")
-    assert none_left(engine, command.pid)
-
-
 def test_a_worker_killed_in_the_middle(engine: docker.DockerClient, case: Case) -> None:
     command = case.start(*JAX, case.reports)
     case.until(command, TurnTaken, 1)
@@ -272,17 +264,3 @@ def test_a_disk_that_fills_up(engine: docker.DockerClient, case: Case, small_dis
     again = case.run("bench", "--resume", cut.id, "--reports", case.reports)
     assert again.code == 0, again.err
     complete(case.record())
-
-
-def test_a_reports_folder_that_is_taken_away(engine: docker.DockerClient, case: Case, small_disk: Path) -> None:
-    subprocess.run(["mount", "-o", "remount,size=8m", small_disk], check=True)
-    case.reports = small_disk
-    command = case.start(*JAX, case.reports)
-    case.until(command, TurnTaken, 1)
-    # A file system with an open file cannot be remounted read-only: the disk is detached instead.
-    subprocess.run(["umount", "--lazy", small_disk], check=True)
-    command.wait()
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", small_disk], check=True)
-    assert "Traceback" not in command.err
-    assert command.code == 2
-    assert none_left(engine, command.pid)

@@ -94,12 +94,3 @@ def test_eight_bits_from_one_file_for_both_who_read_it(engine: docker.DockerClie
     assert absent[0] is not None
     assert absent[0].kind == "unsupported"
     assert "JAX has no static quantisation" in page
-
-
-def test_what_nobody_computes_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    command = run("bench", "--precision", "tf32", "--variant", "cpu", folder=tmp_path)
-    assert command.code == 2
-    assert "Nobody here computes in tf32 on the CPU" in command.err
-    command = run("bench", "--threads", "1,1", folder=tmp_path)
-    assert command.code == 2
-    assert "names 1 twice" in command.err

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from levelfield.record.schema import Launch, Window
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.outcomes import end_workers
-from levelfield.schedule.rounds import INJECTION_CALLS, Pace, SupervisorClock, injected_ns, order, warm_up
+from levelfield.schedule.rounds import INJECTION_CALLS, Pace, injected_ns, order, warm_up
 from tests import canaries
-from tests.records_builder import make_noise
 
 
 def window(*samples_ns: int) -> Window:
@@ -32,15 +31,6 @@ def test_every_arm_takes_every_place_about_as_often() -> None:
     places = Counter((name, place) for seed in range(600) for place, name in enumerate(order("abc", seed, seed % 5)))
     assert len(places) == 9
     assert all(140 < count < 260 for count in places.values())  # 200 expected, standard deviation 11.5
-
-
-def test_the_supervisors_share() -> None:
-    clock = SupervisorClock()
-    assert clock.share == 0.0
-    noise = make_noise(100_000_000)
-    clock.add(noise)
-    clock.add(noise)
-    assert clock.share == pytest.approx(noise.supervisor_ns / noise.elapsed_ns)
 
 
 @pytest.mark.parametrize(

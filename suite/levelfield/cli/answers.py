@@ -31,8 +31,8 @@ from levelfield.plugins import Plugin
 from levelfield.record import files
 from levelfield.record.schema import Warning_
 from levelfield.report.export.tables import Value, rows
-from levelfield.run.explain import rows as operators
-from levelfield.run.explain.measure import Explained
+from levelfield.run import profile_tables as operators
+from levelfield.run.explain import Explained
 from levelfield.run.machine_check import MachineMeasured
 from levelfield.run.results import REPORT
 from levelfield.safety import terminals

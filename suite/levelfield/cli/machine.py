@@ -81,12 +81,12 @@ def _measured(seconds: float, launcher: str | None, base: "Source", console: Con
     """Measure the machine's states and print them."""
     from levelfield.launchers.needs import choose
     from levelfield.report.progress import opened
-    from levelfield.run import machine_check, machine_words
+    from levelfield.run import machine_check
 
     chosen, _ = choose(launcher, base=base)
     with opened(terminals.console(stderr=True)) as listener:
         found = machine_check.measure(chosen, listener, seconds)
-    for sentence in machine_words.in_words(found):
+    for sentence in machine_check.in_words(found):
         console.print(escape(sentence), highlight=False)
     return found
 

@@ -15,7 +15,7 @@ import requests.exceptions
 from docker.types import LogConfig, Mount
 
 from levelfield.backends import registry
-from levelfield.backends.replica import LOOPBACK
+from levelfield.backends.parallel import LOOPBACK
 from levelfield.images.base import Source
 from levelfield.images.build import build
 from levelfield.images.engine import USER_PROXIES, emulates, open_client

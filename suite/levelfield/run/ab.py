@@ -69,18 +69,19 @@ def conclude(folder: Path, gate: Gate) -> AbResult:
     Raises LevelfieldError: the journal cannot be read, or the record cannot be written.
     """
     run = journal.fold(journal.read(folder / files.JOURNAL))
-    record = files.write(run, folder)
-    return AbResult(folder, record, run, compare_arms(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+    return _compared(files.write(run, folder), run, gate)
 
 
 def of_record(path: Path) -> AbResult:
     """Compare the arms of a run that was made before, from its record alone."""
     record = files.file_of(path)
     run = files.read(record)
-    gate = Gate(margin=run.settings.margin)
-    return AbResult(
-        record.parent, record, run, compare_arms(run, gate, hashlib.sha256(record.read_bytes()).hexdigest())
-    )
+    return _compared(record, run, Gate(margin=run.settings.margin))
+
+
+def _compared(record: Path, run: Run, gate: Gate) -> AbResult:
+    found = compare_arms(run, gate, hashlib.sha256(record.read_bytes()).hexdigest())
+    return AbResult(record.parent, record, run, found)
 
 
 def _check_arms(run: Run, requested: plan.Plan) -> None:

@@ -25,9 +25,10 @@ from levelfield.run.first_ranking import needed
 from levelfield.run.options import Options
 from levelfield.run.results import show_result
 from levelfield.run.start import check_same, start_run
-from levelfield.schedule import data_sets, roofline, scratch
+from levelfield.schedule import data_sets, roofline
 from levelfield.schedule.launch_groups import remaining_passes
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
 from levelfield.schedule.run import RunInProgress, Undecided
 
 INCONCLUSIVE = 3
@@ -162,7 +163,7 @@ def conduct(
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:
-            scratch.remove(resources.caches)
+            remove_caches(resources.caches)
     return folder
 
 

@@ -173,15 +173,7 @@ def begin(
             tool_sha256=tool_sha256(),
             selections=selections,
             plans=tuple(map(_planned, plans)),
-            how=How(
-                launcher=launcher.kind,
-                base=options.base,
-                budget_seconds=options.budget_seconds,
-                precision_target=options.precision_target,
-                margin=options.margin,
-                identify=options.identify,
-                target=options.target,
-            ),
+            how=How(launcher.kind, *(getattr(options, name) for name in How.__struct_fields__[1:])),
             boots=boots,
             one_way=one_way,
             salt=secrets.token_hex(16),
@@ -254,18 +246,11 @@ def _count(run: str, reports: Path, written: AppendOnly[Event], console: Console
 
 
 def _options(begun: Begun, reports: Path) -> Options:
-    how = begun.how
     return Options(
         reports=reports,
-        launcher=how.launcher,
-        base=how.base,
-        budget_seconds=how.budget_seconds,
-        precision_target=how.precision_target,
-        margin=how.margin,
-        identify=how.identify,
         command=(*bench.OF_AN_UPGRADE, begun.name),
         go_on=f"levelfield upgrade next {begun.name}, in this boot",
-        target=how.target,
+        **msgspec.structs.asdict(begun.how),
     )
 
 

@@ -2,7 +2,7 @@
 
 from levelfield.backends.profiling.operators import Operator
 from levelfield.record.schema import Image
-from levelfield.run.explain.measure import Explained
+from levelfield.run.explain import Explained
 from levelfield.worker.messages import Profiled
 
 ID = "onnxruntime/mlp/latency/fp32/b1/t1/cpu"

@@ -1,12 +1,11 @@
 """Every way to read a dataset: the same batches, bit by bit, round and round."""
 
-import importlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from levelfield.backends.feeds.protocol import Feed, FeedRequest
+from levelfield.backends.feeds import Feed, FeedRequest, open_feed
 from levelfield.zoo import dataset, models
 
 ITEMS = 10
@@ -18,11 +17,6 @@ def feed_request(request: pytest.FixtureRequest, tmp_path: Path) -> FeedRequest:
     path = tmp_path / f"{model.name}.u8"
     dataset.save(model, path, ITEMS)
     return FeedRequest(path, dataset.tensor(model).name, batch=4, workers=1)
-
-
-def opened(feed: str, feed_request: FeedRequest) -> Feed:
-    found: Feed = importlib.import_module(f"levelfield.backends.feeds.{feed}").open_feed(feed_request)
-    return found
 
 
 def check(feed: Feed, feed_request: FeedRequest) -> None:
@@ -41,7 +35,7 @@ def check(feed: Feed, feed_request: FeedRequest) -> None:
 
 
 def test_a_thread_reads_it(feed_request: FeedRequest) -> None:
-    check(opened("prefetch", feed_request), feed_request)
+    check(open_feed("prefetch", feed_request), feed_request)
 
 
 def test_an_error_in_the_thread_reaches_whoever_takes(
@@ -51,7 +45,7 @@ def test_an_error_in_the_thread_reaches_whoever_takes(
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(dataset, "decode", broken)
-    feed = opened("prefetch", feed_request)
+    feed = open_feed("prefetch", feed_request)
     with pytest.raises(OSError, match="the disk is gone"):
         feed.take()
     feed.close()
