@@ -14,11 +14,13 @@ import msgspec
 from rich.markdown import Markdown
 from rich.markup import escape
 
+from levelfield.backends.protocol import Unsupported
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher, connect
 from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import Launcher
 from levelfield.launchers.venv import VenvLauncher
+from levelfield.launchers.worker import WorkerError
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.plan import Plan, Selection, make
 from levelfield.record.files import write_atomically
@@ -118,7 +120,7 @@ def read(path: Path, kind: type[_R]) -> _R:
     return record
 
 
-def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) -> None:
+def write(record: object, path: Path, markdown: str = "", *, indent: int = 1) -> None:
     """Write a record and its tables, each file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, msgspec.json.format(msgspec.json.encode(record), indent=indent) + b"\n")
@@ -128,6 +130,8 @@ def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) ->
 
 COULD_NOT_RUN = 2
 """Exit code."""
+REFUSED = (LevelfieldError, WorkerError, Unsupported)
+"""What ends a measurement, and is no mistake of ours."""
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 """Of every command."""
 
@@ -183,7 +187,7 @@ def terminal() -> Iterator[Terminal]:
     opened = Terminal()
     try:
         yield opened
-    except (LevelfieldError, OSError) as error:
+    except (*REFUSED, OSError) as error:
         opened.fail(str(error))
         sys.exit(COULD_NOT_RUN)
 
