@@ -20,7 +20,6 @@ from levelfield.launchers.docker import connect
 from levelfield.machine.signals import Signals
 from levelfield.plan.types import FileKey
 from levelfield.record.schema import Absent
-from levelfield.schedule.launches import LOAD_TIMEOUT_S
 from levelfield.schedule.output_verification import compare_outputs
 from levelfield.worker.messages import Verified
 from studies import commands
@@ -44,12 +43,7 @@ class _Process(InlineProcess):
         super().__init__(target, self.process)
         single = target.resources.files.get(FileKey(MODEL, target.case.precision, 1))
         single_onnx = f"/artifacts/{single.path}" if single is not None else None
-        try:
-            request = form_worker.FormsRequest(task=self.task, forms=names, single_onnx=single_onnx)
-            self.answers = self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
-        except BaseException:
-            self.close()
-            raise
+        self.answers = self.load(form_worker.FormsRequest(self.task, names, single_onnx))
 
 
 def run(

@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.proportions import proportion
 from levelfield.statistics.variance import split_variance
-from studies.rigor import ours, rules
+from studies.rigor import rules
 from studies.rigor.record import Finding, Outcome, Rule, Stream, Table, Tally, Variance
 from studies.rigor.rivals import RULES
 from studies.rigor.rules import Rules
@@ -16,7 +16,7 @@ from studies.rigor.rules import Rules
 
 def find(table: Table, frozen: Rules) -> tuple[Finding, ...]:
     """Apply every rule to a stream, without an effect and with each of them."""
-    return tuple(apply(rule, table, frozen.effects) for rule in (*ours.rules(table, frozen), *RULES))
+    return tuple(apply(rule, table, frozen.effects) for rule in (*rules.ours(table, frozen), *RULES))
 
 
 def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from studies.harness.record import Generation, Round, Window
+from studies.harness.findings import Generation, Round, Window
 from studies.published_comparison.findings import rows
 from studies.published_comparison.record import BATCH, FRAMEWORKS, AnswerCheck, Folklore
 from tests.records_builder import make_machine

@@ -8,7 +8,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from studies.commands import read
-from studies.harness.record import Generation, Interval, Round, Window
+from studies.harness.findings import Generation, Interval, Round, Window
 from studies.published_comparison.findings import markdown, rows
 from studies.published_comparison.record import AS_PUBLISHED, FAIRLY, FRAMEWORKS, Folklore, Row, path
 from studies.tests.published_comparison.records import EQUAL, TIMES_MS, measured, record

@@ -8,8 +8,8 @@ import pytest
 from levelfield.statistics.power import Design, power
 from studies.rigor import findings as rigor_findings
 from studies.rigor import rules as rigor_rules
-from studies.rigor.ours import generation_seconds, levels_of, rules
 from studies.rigor.record import Finding, Rule, Table, Tally
+from studies.rigor.rules import generation_seconds, levels_of, ours
 from studies.tests.rigor.streams import CALL_NS, LAUNCH_S, WINDOW_S, Machine, table
 
 SHARED = Machine(rounds=0.04, walk=0.02)
@@ -21,7 +21,7 @@ EFFECTS = FROZEN.effects
 
 
 def rule_of(seen: Table, name: str) -> Rule:
-    return next(rule for rule in rules(seen, FROZEN) if rule.name.startswith(name))
+    return next(rule for rule in ours(seen, FROZEN) if rule.name.startswith(name))
 
 
 def apply(rule: Rule, seen: Table) -> Finding:
