@@ -36,7 +36,6 @@ STUDIES = {
     "studies.regressions.trial": "Try `ab` on released versions that are known to differ, or not to: hours, quiet.",
     "studies.published_comparison.command": "Run a well-known comparison of five frameworks as published, and fairly.",
     "studies.reboots.command": "Try `upgrade` on a QEMU machine that reboots into another kernel: as root, 35 minutes.",
-    "studies.probe": "Measure how steady the machine's probe is, in NumPy and in C: needs gcc and a quiet machine.",
     "studies.simulation.command": "Simulate how often the rules err on a machine with two states: some minutes.",
     "studies.default_runs": "Add default runs, by their folders, to the record of runs at different hours.",
     "studies.streams": "Measure how often `ab` errs, on many pairs of arms at once: twenty minutes, quiet.",
