@@ -14,7 +14,14 @@ from studies.harness.findings import Generation, Interval, Round, Window
 from studies.published_comparison import command
 from studies.published_comparison.findings import markdown, rows
 from studies.published_comparison.record import (
-    AS_PUBLISHED, BATCH, FAIRLY, FRAMEWORKS, AnswerCheck, Folklore, Row, path,
+    AS_PUBLISHED,
+    BATCH,
+    FAIRLY,
+    FRAMEWORKS,
+    AnswerCheck,
+    Folklore,
+    Row,
+    path,
 )
 from tests.commands import ROOT
 from tests.records_builder import make_machine

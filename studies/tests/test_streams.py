@@ -86,19 +86,20 @@ def test_decisions_share_no_generation_and_the_last_may_be_cut_off() -> None:
     assert not streams.decisions(pair([*steady[:8]]), states=True)[1]
 
 
-def test_the_first_look_is_as_late_as_that_of_ab() -> None:
-    (decision, *_), _ = streams.decisions(pair([0.001, -0.001] * 8, seconds=4), states=True)
-    assert (decision.generations, decision.seconds) == (8, 32)
-
-
-def test_a_spent_budget_ends_a_decision_without_a_verdict() -> None:
-    (decision,), _ = streams.decisions(pair([0.5, -0.5] * (streams.BUDGET // 2)), states=True)
-    assert (decision.verdict, decision.generations) == (Verdict.INCONCLUSIVE, streams.BUDGET)
-
-
-def test_an_arm_without_calm_windows_is_judged_by_all() -> None:
-    (decision,), _ = streams.decisions(pair([None, None, 0.0, 0.0, None]), states=True)
-    assert decision.log_ratio == pytest.approx(0.2)
+@pytest.mark.parametrize(
+    ("stream", "verdict", "generations"),
+    [
+        (pair([0.001, -0.001] * 8, seconds=4), Verdict.SAME, 8),  # the first look is as late as that of `ab`
+        (pair([0.5, -0.5] * (streams.BUDGET // 2)), Verdict.INCONCLUSIVE, streams.BUDGET),
+        (pair([None, None, 0.0, 0.0, None]), None, None),  # an arm without calm windows is judged by all
+    ],
+)
+def test_when_a_decision_ends(stream: Pair, verdict: Verdict | None, generations: int | None) -> None:
+    (decision, *_), _ = streams.decisions(stream, states=True)
+    if verdict is None:
+        assert decision.log_ratio == pytest.approx(0.2)
+    else:
+        assert (decision.verdict, decision.generations) == (verdict, generations)
 
 
 @pytest.mark.parametrize(("effect", "false"), [(0.0, "slower faster"), (0.01, "faster"), (0.02, "same faster")])

@@ -37,10 +37,8 @@ def test_all_backends_of_a_model_are_judged_together() -> None:
     made = [cell("within"), bare_loops("jax"), bare_loops("torch")]
     found = pool(made)
     assert list(found) == ["bert"]  # of ResNet-50 there is one backend
-    between, inside = found["bert"]
-    assert (between.launches, inside.launches) == (12, 12)
-    assert between.verdict == inside.verdict == "within"
-    assert between.ratio.value == pytest.approx(1.002, abs=1e-4)
+    assert [(each.launches, each.verdict) for each in found["bert"]] == [(12, "within")] * 2
+    assert found["bert"][0].ratio.value == pytest.approx(1.002, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +106,5 @@ def test_the_quick_study_runs_every_tool_for_real(tmp_path: Path) -> None:
     app = trial.cells[1]
     assert "-hint latency -api sync -infer_precision f32" in app.notes["command"]
     assert app.notes["INFERENCE_NUM_THREADS"] == str(app.case.threads)
-    assert "float32" in app.notes["INFERENCE_PRECISION_HINT"]
     assert len(set(medians)) > len(medians) // 2  # made-up numbers repeat, measured ones hardly do
     assert "pyperf's supervisor took" in out.with_suffix(".md").read_text(encoding="utf-8")
