@@ -70,7 +70,10 @@ EARLY, STUCK = boot(OLD, 1, cut=True, rounds_announced=3), boot(OLD, 2, result="
         (series("slower"), "nothing is called worse"),
         (series(cuts=10, lost=1), "no window that was on the disk is lost"),
         (series(cuts=9), "the power was cut 10 times or more"),
-        ((*GOOD.boots[:3], EARLY, GOOD.boots[-1]), "every round that the console showed was on the disk when the power was cut"),
+        (
+            (*GOOD.boots[:3], EARLY, GOOD.boots[-1]),
+            "every round that the console showed was on the disk when the power was cut",
+        ),
         ((*GOOD.boots[:2], STUCK, GOOD.boots[-1]), "it goes on by itself at the next boot"),
         ((boot(NEW, 6, side="old"), *GOOD.boots[1:]), "every boot that began a run knew its side"),
         (GOOD.boots[:-1], "6 boots or more count"),
