@@ -89,14 +89,8 @@ _M = TypeVar("_M", bound=Measurement)
 def begin(kind: type[_M], resources: RunResources, **fields: Any) -> _M:  # noqa: ANN401  (fields of any type)
     """Return the record of a measurement that begins now."""
     now, load = utc_now(), os.getloadavg()
-    common: dict[str, Any] = {
-        "schema": kind.SCHEMA,
-        "started": now,
-        "finished": now,
-        "load_before": load,
-        "load_after": load,
-    }
-    return kind(**common, **site_facts(resources), **fields)
+    times: dict[str, Any] = {"started": now, "finished": now, "load_before": load, "load_after": load}
+    return kind(schema=kind.SCHEMA, **times, **site_facts(resources), **fields)
 
 
 _R = TypeVar("_R", bound=Record)
