@@ -160,11 +160,7 @@ class InlineProcess:
     """As in `Contestant`."""
 
     def __init__(
-        self,
-        target: Target,
-        name: str,
-        cache: Path | None = None,
-        folders: Mapping[str, tuple[Path, str]] = {},
+        self, target: Target, name: str, cache: Path | None = None, folders: Mapping[str, tuple[Path, str]] = {}
     ) -> None:
         self._name = name
         folders = {"/artifacts": (target.resources.artifacts.root, "ro"), **folders}

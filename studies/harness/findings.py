@@ -194,13 +194,7 @@ def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
     return _finding(contrast, first, second, typical=_median)
 
 
-def _finding(
-    contrast: Contrast,
-    first: Floats,
-    second: Floats,
-    *,
-    typical: Callable[..., Interval],
-) -> Finding:
+def _finding(contrast: Contrast, first: Floats, second: Floats, *, typical: Callable[..., Interval]) -> Finding:
     ratio = typical(first - second).map(math.exp)
     difference = typical(np.exp(first) - np.exp(second))
     return Finding(

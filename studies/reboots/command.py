@@ -34,10 +34,7 @@ PLAN = (
 
 def orders(boots: int, slowdown: float, cuts: int, seed: int) -> tuple[Order, ...]:
     """Return the series in their order."""
-    return (
-        Order("slowdown", boots, PLAN, slowdown=slowdown),
-        Order("power cuts", boots, PLAN, cuts=cuts, seed=seed),
-    )
+    return (Order("slowdown", boots, PLAN, slowdown=slowdown), Order("power cuts", boots, PLAN, cuts=cuts, seed=seed))
 
 
 def run(

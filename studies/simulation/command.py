@@ -127,12 +127,7 @@ class Simulated(commands.Record, frozen=True, kw_only=True):
 def simulate(seed: int, runs: int) -> Simulated:
     """Answer all questions."""
     return Simulated(
-        schema=Simulated.SCHEMA,
-        seed=seed,
-        runs=runs,
-        contention=contention(),
-        modes=modes(),
-        study=answer(seed, runs),
+        schema=Simulated.SCHEMA, seed=seed, runs=runs, contention=contention(), modes=modes(), study=answer(seed, runs)
     )
 
 

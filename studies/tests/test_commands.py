@@ -36,11 +36,6 @@ def test_an_error_is_a_message_and_a_code(error: Exception, capsys: pytest.Captu
     assert str(error).split(maxsplit=1)[0] in capsys.readouterr().out
 
 
-def test_a_mistake_of_ours_is_not_hidden() -> None:
-    with pytest.raises(ZeroDivisionError), terminal():
-        raise ZeroDivisionError
-
-
 def test_a_seed_is_drawn_unless_one_is_given() -> None:
     seeds: list[int] = []
 

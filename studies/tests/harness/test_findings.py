@@ -1,6 +1,7 @@
 """What a trial says of its windows."""
 
 import math
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -48,20 +49,9 @@ def bare_loops(backend: str, ratio: float = 1.002) -> Cell:
     return Cell(backend, Case("bert", "latency", "fp32", 1, 2), arms, taken, findings)
 
 
-EMPTY = Trial(
-    schema=2,
-    started="2026-01-01T00:00:00Z",
-    finished="2026-01-01T00:00:01Z",
-    tool_version="0",
-    seed=1,
-    settings={},
-    machine={},
-    images=(),
-    artifacts=(),
-    load_before=(0.0, 0.0, 0.0),
-    load_after=(0.0, 0.0, 0.0),
-    cells=(),
-)
+FACTS: dict[str, Any] = {"settings": {}, "machine": {}, "images": (), "artifacts": (), "cells": ()}
+TIMES: dict[str, Any] = {"started": "2026-01-01T00:00:00Z", "finished": "2026-01-01T00:00:01Z"}
+EMPTY = Trial(schema=2, tool_version="0", seed=1, load_before=(0.0,) * 3, load_after=(0.0,) * 3, **TIMES, **FACTS)
 
 
 ARMS = ("worker", "bare loop")
