@@ -47,7 +47,7 @@ def _session(module: str, purpose: str) -> None:
         study(session, module, *session.posargs)
 
     run.__doc__ = purpose
-    nox.session(run, name=module.split(".")[1])
+    nox.session(name=module.split(".")[1])(run)
 
 
 for _module, _purpose in STUDIES.items():

@@ -237,12 +237,13 @@ _COLUMNS = ("model", "backend", "first", "second", "first takes", "second takes"
 
 def summary(trial: Trial) -> str:
     """Say how many contrasts of each kind are within their limits, and which is the worst."""
-    return " ".join(
-        f"{title}: {', '.join(f'{count} {verdict}' for verdict, count in counts(found).items())}; farthest from the "
-        f"other {_worst(found)}."
-        for title, inside in (("In one process", True), ("Between two processes", False))
-        if (found := _with_bare_loop(trial, one_process=inside))
-    )
+    said = []
+    for title, inside in (("In one process", True), ("Between two processes", False)):
+        if found := _with_bare_loop(trial, one_process=inside):
+            counts = Counter(finding.verdict for finding in found.values())
+            text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            said.append(f"{title}: {text}; farthest from the other {_worst(found)}.")
+    return " ".join(said)
 
 
 def _with_bare_loop(trial: Trial, *, one_process: bool) -> dict[tuple[str, str], Finding]:
@@ -254,11 +255,6 @@ def _with_bare_loop(trial: Trial, *, one_process: bool) -> dict[tuple[str, str],
         if finding.contrast.second == "bare loop" and finding.verdict != "no limit"
         if finding.contrast.one_process is one_process
     }
-
-
-def counts(found: Mapping[tuple[str, str], Finding]) -> dict[str, int]:
-    """Count verdicts."""
-    return dict(Counter(finding.verdict for finding in found.values()))
 
 
 def _worst(found: Mapping[tuple[str, str], Finding]) -> str:
