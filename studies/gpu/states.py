@@ -35,6 +35,8 @@ CALM = 1.05
 """A window is calm where each probe before and after it took at most so many times its low mode."""
 LIMITS = (1.02, CALM, 1.10)
 """Also looked at, to see whether the limit matters."""
+_SHOWN = ("sm_clock_mhz", "memory_clock_mhz", "temperature_c", "power_mw", "throttled")
+"""What a window keeps of the device's use."""
 _LEAST = 3
 """Fewer windows of an arm in a launch give no level."""
 
@@ -249,20 +251,10 @@ def _launch(place: turns.Place, prober: _Prober, number: int, windows: int) -> l
         for outcome in (one for _ in range(windows) for one in order.sample(outcomes, len(outcomes))):
             before = prober.probe()
             samples, use = place.window(outcome, outcomes)
-            window = Window(
-                launch=number,
-                arm=outcome.launch.arm,
-                median_ns=statistics.median(samples),
-                calls=len(samples),
-                probed_before=before,
-                probed_after=prober.probe(),
-                sm_clock_mhz=use.sm_clock_mhz,
-                memory_clock_mhz=use.memory_clock_mhz,
-                temperature_c=use.temperature_c,
-                power_mw=use.power_mw,
-                throttled=use.throttled,
-            )
-            found.append(window)
+            shown = {name: getattr(use, name) for name in _SHOWN}
+            probes: dict[str, Any] = {"probed_before": before, "probed_after": prober.probe()}
+            median_ns, arm = statistics.median(samples), outcome.launch.arm
+            found.append(Window(launch=number, arm=arm, median_ns=median_ns, calls=len(samples), **probes, **shown))
     finally:
         end_workers(outcomes)
     return found

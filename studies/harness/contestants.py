@@ -230,11 +230,8 @@ class Loop:
 
     def __init__(self, process: InlineProcess, loop: str, form: str = form_worker.FAIRLY) -> None:
         self.notes: dict[str, str] = {}
-        self.inside = process
-        self.loop = loop
-        self.form = form
-        self.process = process.process
-        self.pid = process.pid
+        self.inside, self.loop, self.form = process, loop, form
+        self.process, self.pid = process.process, process.pid
 
     def window(self, pace: Pace) -> Reading:
         (taken,) = self.inside.windows([(self.form, self.loop)], pace, REWARM_NS)

@@ -66,10 +66,8 @@ def of(sha256: str) -> Rules:
     if not sha256:
         return next(iter(known.values()))
     if sha256 not in known:
-        raise LevelfieldError(
-            f"The rules {sha256[:12]} that the record was begun under are not in {FOLDER.name}/.",
-            fix="Analyse it with the version of Levelfield that took it, or a later one.",
-        )
+        what = f"The rules {sha256[:12]} that the record was begun under are not in {FOLDER.name}/."
+        raise LevelfieldError(what, fix="Analyse it with the version of Levelfield that took it, or a later one.")
     return known[sha256]
 
 

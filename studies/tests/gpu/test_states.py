@@ -15,19 +15,9 @@ QUIET = Probe(1_000, 500)
 
 
 def window(launch: int, arm: str, median_ns: float, before: Probe = QUIET, after: Probe = QUIET) -> Window:
-    absent = Absent("not asked")
+    absent = {name: Absent("not asked") for name in states._SHOWN}
     return Window(
-        launch=launch,
-        arm=arm,
-        median_ns=median_ns,
-        calls=10,
-        probed_before=before,
-        probed_after=after,
-        sm_clock_mhz=1980,
-        memory_clock_mhz=3201,
-        temperature_c=absent,
-        power_mw=absent,
-        throttled=(),
+        launch=launch, arm=arm, median_ns=median_ns, calls=10, probed_before=before, probed_after=after, **absent
     )
 
 

@@ -1,6 +1,7 @@
 """The frozen pairs are compared one after the other, and a record is added to; `ab` itself is not called."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,7 +9,6 @@ import pytest
 from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.errors import LevelfieldError
-from levelfield.machine.fingerprint import fingerprint
 from levelfield.run.ab import AbResult
 from levelfield.statistics.proportions import proportion
 from studies.commands import read
@@ -100,18 +100,15 @@ def test_every_verdict_is_counted_once() -> None:
 
 def test_it_says_how_many_were_found() -> None:
     outcomes = (outcome(Class.SLOWER, Verdict.SLOWER), outcome(Class.UNCHANGED, Verdict.SAME))
-    record = Record(
-        schema=Record.SCHEMA,
-        started="2026-11-24T00:00:00Z",
-        updated="2026-11-24T00:01:00Z",
-        tool_version="0",
-        settings={},
-        gate=Gate(),
-        machine=fingerprint((0,)),
-        classes_sha256="0" * 64,
-        outcomes=outcomes,
-        summary=summary(outcomes),
-    )
+    facts: dict[str, Any] = {
+        "tool_version": "0",
+        "settings": {},
+        "gate": Gate(),
+        "machine": {},
+        "classes_sha256": "0" * 64,
+    }
+    day = "2026-11-24T00:00:00Z"
+    record = Record(schema=1, started=day, updated=day, outcomes=outcomes, summary=summary(outcomes), **facts)
     text = markdown(record)
     assert "found, in the right direction: 1 of 1 (2.5 to 100.0 %)" in text
     assert "False alarms where nothing changed: 0 of 1 (0.0 to 97.5 %); shown to be same 1" in text
