@@ -21,8 +21,7 @@ from levelfield.report import loadgen, sentences, terminal, units
 from levelfield.run import ab
 from studies import commands, default_runs
 from studies.default_runs import Seen
-from studies.gpu import calm
-from studies.gpu.states import States
+from studies.gpu import states
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"
@@ -438,18 +437,18 @@ def _ab_on_gpu(path: Path) -> str:
 
 
 def _states_on_gpu(path: Path) -> str:
-    record = commands.read(path, States)
+    record = commands.read(path, states.States)
     texts = []
     for case in record.cases:
-        chosen = calm.calm(case.windows)
+        chosen = states.calm(case.windows)
         spreads = [
             f"windows {100 * found.window_sd:.2f} %, launches {100 * found.launch_sd:.2f} %"
-            for found in (calm.spread(case.windows), calm.spread(chosen))
+            for found in (states.spread(case.windows), states.spread(chosen))
             if found is not None
         ]
-        counted = f"{len(chosen)} of {len(case.windows)} windows within {calm.CALM:.2f}"
+        counted = f"{len(chosen)} of {len(case.windows)} windows within {states.CALM:.2f}"
         texts.append(
-            f"{case.model}: {counted}, correlation {calm.correlation(case.windows):.2f}; {'; those: '.join(spreads)}"
+            f"{case.model}: {counted}, correlation {states.correlation(case.windows):.2f}; {'; those: '.join(spreads)}"
         )
     return ". ".join(texts)
 

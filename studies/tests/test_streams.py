@@ -12,9 +12,9 @@ from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.schema import Run
 from levelfield.statistics.verdicts import Verdict
+from studies import streams
 from studies.commands import read
-from studies.streams import command, findings
-from studies.streams.record import Level, Pair, Streams, Taken, stream_of
+from studies.streams import Level, Pair, Streams, Taken, stream_of
 from tests.analysis.probed import probed
 from tests.commands import ROOT
 from tests.compare import pairs
@@ -49,7 +49,7 @@ def cut(run: Run, generations: int) -> Run:
 
 
 def test_every_slowdown_has_a_pair_of_its_own() -> None:
-    (block,) = command.planned("mlp").blocks
+    (block,) = streams.planned("mlp").blocks
     assert len({arm.id for arm in block.arms}) == len(block.arms) == 16
     assert [arm.inject for arm in block.arms[8:]] == ["", "", "", "1%", "", "2%", "", "5%"]
 
@@ -61,7 +61,7 @@ def test_a_decision_is_that_of_ab(factor: float) -> None:
     assert stream is not None
     for generations in range(4, 9):
         (row,) = judge_arms(cut(run, generations), pairs.A, pairs.B, Gate())
-        found = findings.decide(stream.pairs[0].generations[:generations], states=True)
+        found = streams.decide(stream.pairs[0].generations[:generations], states=True)
         assert (found.verdict if found else "undecided") == (
             row.outcome if row.outcome == "undecided" else row.verdict.value
         )
@@ -80,30 +80,31 @@ def test_without_states_contended_windows_count() -> None:
 
 def test_decisions_share_no_generation_and_the_last_may_be_cut_off() -> None:
     steady = [math.log(1.05) + 0.001 * (-1) ** number for number in range(10)]
-    made, cut_off = findings.decisions(pair([*steady]), states=True)
+    made, cut_off = streams.decisions(pair([*steady]), states=True)
     assert [(each.verdict, each.generations) for each in made] == [(Verdict.SLOWER, 4)] * 2
     assert cut_off
-    assert not findings.decisions(pair([*steady[:8]]), states=True)[1]
+    assert not streams.decisions(pair([*steady[:8]]), states=True)[1]
 
 
-def test_the_first_look_is_as_late_as_that_of_ab() -> None:
-    (decision, *_), _ = findings.decisions(pair([0.001, -0.001] * 8, seconds=4), states=True)
-    assert (decision.generations, decision.seconds) == (8, 32)
-
-
-def test_a_spent_budget_ends_a_decision_without_a_verdict() -> None:
-    (decision,), _ = findings.decisions(pair([0.5, -0.5] * (findings.BUDGET // 2)), states=True)
-    assert (decision.verdict, decision.generations) == (Verdict.INCONCLUSIVE, findings.BUDGET)
-
-
-def test_an_arm_without_calm_windows_is_judged_by_all() -> None:
-    (decision,), _ = findings.decisions(pair([None, None, 0.0, 0.0, None]), states=True)
-    assert decision.log_ratio == pytest.approx(0.2)
+@pytest.mark.parametrize(
+    ("stream", "verdict", "generations"),
+    [
+        (pair([0.001, -0.001] * 8, seconds=4), Verdict.SAME, 8),  # the first look is as late as that of `ab`
+        (pair([0.5, -0.5] * (streams.BUDGET // 2)), Verdict.INCONCLUSIVE, streams.BUDGET),
+        (pair([None, None, 0.0, 0.0, None]), None, None),  # an arm without calm windows is judged by all
+    ],
+)
+def test_when_a_decision_ends(stream: Pair, verdict: Verdict | None, generations: int | None) -> None:
+    (decision, *_), _ = streams.decisions(stream, states=True)
+    if verdict is None:
+        assert decision.log_ratio == pytest.approx(0.2)
+    else:
+        assert (decision.verdict, decision.generations) == (verdict, generations)
 
 
 @pytest.mark.parametrize(("effect", "false"), [(0.0, "slower faster"), (0.01, "faster"), (0.02, "same faster")])
 def test_what_is_wrong(effect: float, false: str) -> None:
-    assert {verdict for verdict in Verdict if findings.is_wrong(verdict, effect)} == set(false.split())
+    assert {verdict for verdict in Verdict if streams.is_wrong(verdict, effect)} == set(false.split())
 
 
 def test_complete_generations_of_a_run_that_was_cut_off_are_added_once(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_complete_generations_of_a_run_that_was_cut_off_are_added_once(tmp_path:
                 written.write(journal.TimeSpent({"preparing": 99.0, "windows": 10.0}))
                 if number < 2:
                     written.write(journal.GenerationDone(block.case.id, number))
-        record = command.collect(record, folder, out)
+        record = streams.collect(record, folder, out)
         assert not folder.exists()
         assert read(out, Streams) == record
     (stream,) = record.streams
@@ -133,4 +134,4 @@ def test_complete_generations_of_a_run_that_was_cut_off_are_added_once(tmp_path:
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
 def test_the_published_tables_are_those_of_the_record(path: Path) -> None:
-    assert path.with_suffix(".md").read_text(encoding="utf-8") == findings.markdown(read(path, Streams))
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == streams.markdown(read(path, Streams))

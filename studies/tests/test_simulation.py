@@ -1,13 +1,19 @@
-"""The world does what it says: states last as they should, and probes see them."""
+"""The world does what it says and has the effects of published records, and the published record is what it writes."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from levelfield.statistics.arrays import Floats
+from studies.commands import read
+from studies.simulation import command, world
+from studies.simulation.command import Simulated, markdown, simulate
 from studies.simulation.world import BUSY, FACTORS, LAUNCH_SD, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
+from tests.commands import ROOT
 
+PUBLISHED = sorted((ROOT / "reports" / "trials").glob("simulation-*.json"))
 PAIR = [Arm("onnxruntime"), Arm("openvino")]
 
 
@@ -65,6 +71,22 @@ def test_a_slow_mode_is_one_of_launches() -> None:
     assert float(slow[~np.isnan(found.levels[:, :, 0])].mean()) == pytest.approx(0.12, abs=0.03)
 
 
-def test_the_same_seed_gives_the_same_world() -> None:
-    first, second = (measured("by window", QUIET, runs=20).levels for _ in range(2))
-    np.testing.assert_array_equal(first, second)
+def test_effects_are_those_of_published_records() -> None:
+    found = {each.backend: each.factors for each in command.contention()}
+    assert found.keys() == world.FACTORS.keys()
+    for backend, factors in found.items():
+        assert len(factors) >= 5
+        assert max(factors) == pytest.approx(world.FACTORS[backend], abs=0.006)
+    modes = command.modes()
+    assert modes.slow / modes.launches == pytest.approx(world.SLOW_MODE_SHARE, abs=0.005)
+    assert modes.factor == pytest.approx(world.SLOW_MODE_FACTOR, abs=0.05)
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
+def test_the_published_tables_are_those_of_the_record(path: Path) -> None:
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == markdown(read(path, Simulated)) + "\n"
+
+
+@pytest.mark.extended
+def test_identical_commands_give_identical_records() -> None:
+    assert simulate(1, 100) == simulate(1, 100)
