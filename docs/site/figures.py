@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
