@@ -43,17 +43,16 @@ def printable(text: str) -> str:
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def one_line(text: str, longest: int = 200) -> str:
     """Return a text on one line, printable, and cut off with an ellipsis beyond so many characters."""
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return shortened(printable(" ".join(text.split())), longest)
 
 
 def clause(error: object, longest: int = 200) -> str:
     """Return what an error says as a part of a sentence: one short line without its full stop."""
     return one_line(str(error), longest).rstrip(".")
-
-
-def shortened(text: str, longest: int) -> str:
-    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

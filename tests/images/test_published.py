@@ -18,7 +18,7 @@ import pytest
 from docker.errors import ImageNotFound
 
 from levelfield import paths
-from levelfield.cli.answers import schemas
+from levelfield.cli.answers import schema_of
 from levelfield.errors import LevelfieldError
 from levelfield.images import engine, published, worker_code
 from levelfield.images.published import ImagesFile, Published, pull, push
@@ -213,7 +213,7 @@ def empty(client: docker.DockerClient, tag: str, labels: dict[str, str], user: s
 
 @pytest.mark.docker
 def test_the_answer_is_the_file(site: Site, client: docker.DockerClient) -> None:
-    jsonschema.validate(site.answer, schemas.of("push"))
+    jsonschema.validate(site.answer, schema_of("images push"))
     (one,) = site.file.images
     assert site.answer["images"] == json.loads(msgspec.json.encode([one]))
     assert one.reference.startswith(f"{site.registry.address}/levelfield/canary@sha256:")
