@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -113,11 +112,6 @@ def table(
     rows = [row for row in found if all(row[column] in values for column, values in only.items())]
     head = [column for column in rows[0] if column not in drop]
     show(head, ([row[column] for column in head] for row in rows))
-
-
-def paragraph(name: str, place: int = 1) -> None:
-    """Print one paragraph of a study's rendered record; the heading is the first."""
-    print(_section(name, "").split("\n\n")[place].strip())
 
 
 def items(name: str) -> None:
@@ -297,13 +291,6 @@ def explained() -> None:
     plain = units.digits(account["plain_us"])
     share = units.percent(total / account["plain_us"])
     print(f"\nOperators take {units.digits(total)} µs of a call: {share} of the plain median ({plain} µs).")
-
-
-def gate(lines: int = 10) -> None:
-    """Print the beginning of a case of the gate that was derived for real."""
-    text = (TRIALS / "gate-2026-11-25.toml").read_text(encoding="utf-8")
-    (case,) = re.findall(r'\[\[case\]\]\nid = "onnxruntime/mlp/latency.*?(?=\n\n|\Z)', text, re.DOTALL)
-    print("\n".join(["```toml", *case.splitlines()[:lines], "```"]))
 
 
 def attacks() -> None:

@@ -184,7 +184,7 @@ def test_an_honest_machine_is_called_slower_or_drifted_in_one_percent_of_upgrade
 
 @pytest.mark.parametrize(("boots", "about"), [(2, 0.135), (3, 0.036), (5, 0.022)])
 def test_boots_in_two_modes_are_called_different_as_often_as_is_said(boots: int, about: float) -> None:
-    """The figures of the module's docstring and of docs/upgrade-statistics.md; nearly all of them are *drifted*."""
+    """The figures of the module's docstring and of docs/upgrade.md; nearly all of them are *drifted*."""
     rng = np.random.default_rng(boots)
     upgrades = 20_000
     logs = 0.003 * rng.standard_normal((3, boots, upgrades, 1)) + math.log(1.05) * rng.integers(
