@@ -9,10 +9,10 @@ from rich.console import Console
 
 from levelfield import plan
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from levelfield.run.bench import conduct, finish
 from levelfield.run.options import Options
-from levelfield.run.results import REPORT
 from tests.reported import check_run
 
 

@@ -52,7 +52,7 @@ def test_over_ssh_every_host_is_measured_and_judged(tmp_path: Path) -> None:
     assert done.returncode in (1, 3), done.stdout + done.stderr
     assert "Of down no record can be read." in done.stdout
     assert "down ended with" in done.stderr
-    records = sorted((tmp_path / "fleet").glob("*/*/run.json"))
+    records = sorted((tmp_path / "fleet").glob("*/*/report.html"))
     assert [file.parent.parent.name for file in records] == ["host-1", "host-3", "user@host-2"]
     assert all((file.parent / "report.html").is_file() for file in records)
     assert (tmp_path / "calls").read_text(encoding="utf-8").count("--models it's; echo owned") == 3
@@ -73,7 +73,7 @@ def test_over_ssh_a_bundle_is_sent_first(tmp_path: Path) -> None:
         folder=tmp_path, SSH=str(ssh), REMOTE=str(remote), LEVELFIELD=str(tool), BUNDLE=str(tmp_path / "bundle"),
     )  # fmt: skip
     assert (tmp_path / "received").read_bytes() == b"\x00\xffimages", done.stderr
-    assert len(list((tmp_path / "fleet").glob("*/*/run.json"))) == 1
+    assert len(list((tmp_path / "fleet").glob("*/*/report.html"))) == 1
 
 
 @pytest.mark.parametrize("words", [(), ("fleet",), ("fleet", "-oProxyCommand=x"), ("fleet", "a b"), ("fleet", "$(x)")])
@@ -96,7 +96,11 @@ def test_in_slurm_every_node_is_measured_and_judged(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stdout + done.stderr
     assert "--nodes=3" in (tmp_path / "options").read_text(encoding="utf-8")
-    assert sorted(file.parent.parent.name for file in (tmp_path / "fleet").glob("*/*/run.json")) == ["n1", "n2", "n3"]
+    assert sorted(file.parent.parent.name for file in (tmp_path / "fleet").glob("*/*/report.html")) == [
+        "n1",
+        "n2",
+        "n3",
+    ]
     assert (tmp_path / "calls").read_text(encoding="utf-8").count("--models two words") == 3
     assert (tmp_path / "fleet" / "fleet.prom").is_file()
 

@@ -269,7 +269,7 @@ def test_a_night(engine: docker.DockerClient, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Runs so far: 1." in done.stdout
     assert (tmp_path / "site" / "index.html").is_file()
-    assert len(list((tmp_path / "reports").glob("*/run.json"))) == 1
+    assert len(list((tmp_path / "reports").glob("*/report.html"))) == 1
 
 
 def test_an_audit_asks_about_the_releases_of_all_locks_and_is_as_bad_as_the_worst(tmp_path: Path) -> None:

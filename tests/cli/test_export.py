@@ -8,8 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from levelfield.analysis import analyse
 from levelfield.record import files
 from levelfield.record.schema import Run
+from levelfield.report import html
 from levelfield.report.export.columns import COLUMNS
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
@@ -40,6 +42,14 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "reports" / "a-run").mkdir(parents=True)
     files.write(msgspec.structs.replace(record(), id="a-run"), tmp_path / "reports" / "a-run")
     return tmp_path
+
+
+def test_the_record_of_a_page_is_written_as_it_is_inside(place: Path) -> None:
+    run = msgspec.structs.replace(record(), id="a-page")
+    (place / "a-page.html").write_text(html.render(run, analyse(run)), encoding="utf-8")
+    assert call("export", "a-page.html", "--record", "record.json", folder=place).out == ""
+    assert (place / "record.json").read_bytes() == files.encode(run)
+    assert call("export", "record.json", folder=place).out == call("export", "a-page.html", folder=place).out
 
 
 @pytest.mark.parametrize("table", COLUMNS)

@@ -40,7 +40,7 @@ def runs_of(reports: Path, name: str) -> list[str]:
 
 
 def test_each_says_what_it_is_and_what_it_lacks(reports: Path) -> None:
-    assert len(list(reports.glob("*/run.json"))) == len(files())
+    assert len(list(reports.glob("*/report.html"))) == len(files())
     for page in reports.glob("*/report.html"):
         text = page.read_text(encoding="utf-8")
         assert "Levelfield measured none of it" in text

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from tests.commands import call, one_clear_sentence
 from tests.conftest import mounted
 from tests.records_builder import make_run

@@ -3,15 +3,14 @@
 import signal
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from levelfield.cli.verify import _at_most
 from levelfield.errors import LevelfieldError
-from levelfield.run.start import tool_sha256
+from levelfield.paths import tool_sha256
 from tests.commands import call, one_clear_sentence
 from tests.report.hostile import PAYLOAD
-from tests.share.evidence import TOOL_SHA256, key, leave, small
+from tests.share.evidence import key, leave, small
 
 
 def test_what_takes_too_long_is_ended() -> None:
@@ -25,14 +24,14 @@ def test_what_takes_too_long_is_ended() -> None:
 
 
 def test_the_command_names_a_changed_figure_and_ends_with_one(tmp_path: Path) -> None:
-    folder = leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), tmp_path / "run")
+    folder = leave(small(), tmp_path / "run")
     text = (folder / "report.html").read_text()
     (folder / "report.html").write_text(text.replace("All 2 answers", "All 3 answers"))
     done = call("verify", folder / "report.html", folder=tmp_path)
     assert done.code == 1
     assert done.out.startswith("Verification failed: run ")
-    assert "the page says “All 3 answers" in done.out
-    assert TOOL_SHA256 not in done.out
+    assert "All 3 answers" in done.out
+    assert tool_sha256() not in done.out
     assert PAYLOAD not in done.out
 
 
@@ -51,13 +50,13 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "other").mkdir()
     ada, signers = key(folder)
     _, strangers = key(folder / "other", "eve")
-    leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), folder / "run", ada)
+    leave(small(), folder / "run", ada)
     signers.rename(folder / "signers")
     strangers.rename(folder / "strangers")
     return folder
 
 
-@pytest.mark.parametrize("report", ["run", "run/report.html", "run/run.json"])
+@pytest.mark.parametrize("report", ["run", "run/report.html"])
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
@@ -80,12 +79,17 @@ def test_the_answer_is_the_first_line_and_the_exit_code(
 
 def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path) -> None:
     folder = leave(small(), tmp_path / "run")
-    text = (folder / "report.html").read_text(encoding="utf-8").replace("Skip to the verdict", "Skip")
-    (folder / "report.html").write_text(text, encoding="utf-8")
-    command = call("verify", folder / "report.html", folder=tmp_path)
+    text = (
+        (folder / "report.html")
+        .read_text(encoding="utf-8")
+        .replace(f'"tool_sha256":"{tool_sha256()}"', f'"tool_sha256":"{"0" * 64}"')
+    )
+    (folder / "report.html").write_text(text.replace("Skip to the verdict", "Skip"), encoding="utf-8")
+    command = call("verify", folder / "report.html", "--page", "fresh.html", folder=tmp_path)
     assert command.code == 3
     assert command.out.startswith("Not verified: run ")
-    assert "do not rely on its words" in command.out
+    assert "The record by itself: consistent, but unsigned." in command.out
+    assert call("verify", "fresh.html", folder=tmp_path).code == 0
 
 
 @pytest.mark.parametrize(

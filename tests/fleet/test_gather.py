@@ -6,10 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield.fleet import gather as gathering
 from levelfield.fleet.gather import NO_RECORD, gather, verdict
 from levelfield.fleet.types import NodeVerdict
-from levelfield.record import files
+from levelfield.record import files, page
 from tests.fleet.samples import copy, fill, place, small
 
 
@@ -19,9 +18,9 @@ def test_runs_are_collected_by_node_the_oldest_first(tmp_path: Path) -> None:
     place(late, tmp_path / "a" / "1")
     place(early, tmp_path / "a" / "2")
     place(small("other", 4), tmp_path / "b")
-    (tmp_path / "a" / "1" / gathering.REPORT).touch()
-    (tmp_path / "a" / "2" / gathering.REPORT).touch()
-    (tmp_path / "b" / gathering.REPORT).symlink_to("/etc/passwd")
+    (tmp_path / "a" / "1" / page.NAME).touch()
+    (tmp_path / "a" / "2" / page.NAME).touch()
+    (tmp_path / "b" / page.NAME).symlink_to("/etc/passwd")
     found = gather(tmp_path)
     assert {name: [run.facts.id for run in runs] for name, runs in found.nodes.items()} == {
         "a": ["early", "late"],
@@ -88,7 +87,7 @@ def test_a_node_without_a_record_is_never_fine(tmp_path: Path) -> None:
 
 def test_a_node_leads_to_its_report(tmp_path: Path) -> None:
     fill(tmp_path, 3)
-    (tmp_path / "node-1" / gathering.REPORT).touch()
+    (tmp_path / "node-1" / page.NAME).touch()
     found = verdict(gather(tmp_path), margin=0.02, level=0.01)
     assert {node.name: node.report for node in found.nodes} == {
         "node-0": "", "node-1": "node-1/report.html", "node-2": "",
@@ -97,7 +96,7 @@ def test_a_node_leads_to_its_report(tmp_path: Path) -> None:
 
 def test_a_report_whose_path_is_no_text_has_no_link(tmp_path: Path) -> None:
     fill(tmp_path, 1)
-    (tmp_path / "node-0" / gathering.REPORT).touch()
+    (tmp_path / "node-0" / page.NAME).touch()
     (tmp_path / "node-0").rename(tmp_path / os.fsdecode(b"node-\xff"))
     assert gather(tmp_path).reports == {}
 

@@ -11,15 +11,8 @@ from tests.history.many import small_run, write_run
 def test_a_run_is_summarised(tmp_path: Path) -> None:
     run = small_run()
     made = write_run(run, tmp_path / run.id, summarised=False)
-    assert entry.enter(tmp_path / run.id, run, analysis.analyse(run)) == ""
+    assert entry.enter(tmp_path / run.id, files.encode(run), run, analysis.analyse(run)) == ""
     assert summary.kept(tmp_path / run.id) == made
-
-
-def test_a_run_without_its_record_is_a_sentence(tmp_path: Path) -> None:
-    run = small_run()
-    (tmp_path / run.id).mkdir()
-    said = entry.enter(tmp_path / run.id, run, analysis.analyse(run))
-    assert said == "This run is not in the history yet: No such file or directory."
 
 
 def test_a_full_disk_is_a_sentence_too(small_disk: Path) -> None:
@@ -27,4 +20,4 @@ def test_a_full_disk_is_a_sentence_too(small_disk: Path) -> None:
     folder = small_disk / run.id
     folder.mkdir()
     (folder / files.NAME).write_bytes(b"x" * 60_000)
-    assert "is not in the history yet" in entry.enter(folder, run, analysis.analyse(run))
+    assert "is not in the history yet" in entry.enter(folder, files.encode(run), run, analysis.analyse(run))

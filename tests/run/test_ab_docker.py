@@ -9,8 +9,8 @@ from levelfield.compare.ab.comparison import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.images import catalogue
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
-from levelfield.run.results import REPORT
 from tests.commands import ROOT, Command, one_clear_sentence, run
 from tests.engines import none_left
 
@@ -30,7 +30,7 @@ class Case:
 
     @property
     def record(self) -> Run:
-        (path,) = self.reports.glob("*/run.json")
+        (path,) = self.reports.glob("*/report.html")
         return files.read(path)
 
 

@@ -14,9 +14,9 @@ from levelfield.images import catalogue
 from levelfield.record import files, journal
 from levelfield.record.append_only import Lost
 from levelfield.record.journal import Event, LaunchDone, RoundDone, Started, TurnTaken
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from levelfield.run.bench import turns
-from levelfield.run.results import REPORT
 from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import Cable, containers, none_left, nothing_runs
 
@@ -125,7 +125,7 @@ def test_a_whole_bench(engine: docker.DockerClient, case: Case) -> None:
     assert case.journal is not None
     page = (case.journal.parent / REPORT).read_text(encoding="utf-8")
     assert "onnxruntime" in page
-    assert str(case.folder) not in page + (case.journal.parent / "run.json").read_text(encoding="utf-8")
+    assert str(case.folder) not in page + files.content_of(case.journal.parent).decode()
     assert f"Report: {case.journal.parent / REPORT}" in command.out
     assert none_left(engine, command.pid)
     assert not list(case.temporary.iterdir())

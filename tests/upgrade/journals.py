@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from levelfield.paths import tool_sha256
 from levelfield.plan import Selection
-from levelfield.run.start import tool_sha256
 from levelfield.upgrade.events import FORMAT, Begun, Event, How, MeasurementBegun, MeasurementDone, Planned, Side
 from levelfield.upgrade.progress import State, fold
 from levelfield.version import __version__

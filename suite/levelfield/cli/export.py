@@ -9,7 +9,7 @@ import click
 from levelfield.cli import completion
 from levelfield.cli.options import CSV, REPORTS
 from levelfield.errors import printable
-from levelfield.record.files import write_atomically
+from levelfield.record.files import content_of, write_atomically
 from levelfield.report.export.columns import COLUMNS
 from levelfield.safety import terminals
 
@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 @click.option(
     "--openmetrics", metavar="FILE", help="Write results as OpenMetrics text to this file; - for the terminal."
 )
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the record of one run as JSON to this file.",
+)
 @REPORTS
 def export(
     runs: tuple[str, ...],
@@ -44,11 +50,12 @@ def export(
     csv_file: str | None,
     parquet: Path | None,
     openmetrics: str | None,
+    record: Path | None,
     reports: Path,
 ) -> None:
-    """Write runs as one table, in CSV or Parquet, or as metrics.
+    """Write runs as one table, in CSV or Parquet, or as metrics; or write the record of one as JSON.
 
-    A run is named by its id, its folder or its run.json. Without an option, CSV goes to the terminal.
+    A run is named by its id, its folder or its page. Without an option, CSV goes to the terminal.
     """
     from levelfield.compare import sides
     from levelfield.report.export import openmetrics as metrics
@@ -59,6 +66,10 @@ def export(
     if openmetrics == csv_file == "-":
         raise click.UsageError("Either CSV or OpenMetrics can go to the terminal, not both.")
     found = [sides.find(name, reports) for name in runs]
+    if record is not None:
+        if len(found) > 1:
+            raise click.UsageError("--record writes the record of one run.")
+        write_atomically(record, content_of(found[0]))
     columns = COLUMNS[table]
     if parquet is not None:
         _say(write_parquet(parquet, columns, _all(found, table)), parquet)
@@ -70,7 +81,7 @@ def export(
         else:
             write_atomically(Path(openmetrics), text.encode())
             _say(sum(not line.startswith("#") for line in lines), Path(openmetrics), "samples")
-    if csv_file == "-" or (csv_file is None and parquet is None and openmetrics is None):
+    if csv_file == "-" or not (csv_file or parquet or openmetrics or record):
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)

@@ -255,7 +255,7 @@ def report(
 ) -> None:
     """Render the report of a run again, and show its result.
 
-    RUN is a run's id, its folder or its run.json. With --price only the costs are shown, at that price: the record and
+    RUN is a run's id, its folder or its page. With --price only the costs are shown, at that price: the record and
     its page stay as they are.
     """
     from levelfield.analysis import guarded, money
@@ -312,7 +312,7 @@ def clean(*, yes: bool) -> None:
 @click.command()
 @click.argument("what", type=click.Choice(["run", *COMMANDS]), default="run")
 def schema(what: str) -> None:
-    """Print the JSON Schema of run.json, or of what a command prints with --json."""
+    """Print the JSON Schema of a record, or of what a command prints with --json."""
     from levelfield.cli.answers import schemas
     from levelfield.record import files
 

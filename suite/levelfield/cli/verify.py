@@ -16,7 +16,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
-    from levelfield.share.reading import State
+    from levelfield.share.attestation import State
     from levelfield.share.verify import Verdict
 
 LIMIT_S = 600
@@ -33,7 +33,7 @@ _MEANINGS: "dict[Verdict, tuple[str, str]]" = {
     "verification failed": ("bold red", "Do not rely on it: it was changed after it was made, or damaged."),
     "not verified": (
         "bold yellow",
-        "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words.",
+        "This version cannot check the page. The record by itself: {record}.",
     ),
     "consistent, but unsigned": ("bold", _CONSISTENT),
     "consistent, but signer unknown": ("bold", _CONSISTENT),
@@ -54,18 +54,25 @@ _SIGNS: "dict[State, str]" = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="File of known signers, one per line: NAME and public key (the allowed signers file of ssh-keygen).",
 )
+@click.option(
+    "--page",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the page that this version renders from the record to this file.",
+)
 @JSON
-def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
-    """Verify a report: its HTML file, a run's folder or its run.json.
+def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bool) -> None:
+    """Verify a report: its HTML file, or a run's folder.
 
-    Digests, statement and signature are checked, and every figure of the page is computed again from the samples.
+    Digests, statement and signature are checked, and the page is rendered again from its record and compared.
 
     Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
     of the --signers signed it.
     """
     from levelfield.cli.answers.checked import checked
-    from levelfield.run.start import tool_sha256
-    from levelfield.share.inputs import open_input
+    from levelfield.record.files import write_atomically
+    from levelfield.share.inputs import read
+    from levelfield.share.verify import render
     from levelfield.share.verify import verify as check
 
     if signers is not None and not signers.is_file():
@@ -73,7 +80,10 @@ def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
             f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
         )
     with _at_most(LIMIT_S):
-        found = check(open_input(report), tool_sha256=tool_sha256(), signers=signers)
+        given = read(report)
+        found = check(given, signers=signers)
+        if page is not None:
+            write_atomically(page, render(given).encode(errors="replace"))
     console = terminals.console(stderr=as_json)
     style, meaning = _MEANINGS[found.verdict]
     console.print(
@@ -89,7 +99,7 @@ def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
         )
         for named in each.named:
             console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
-    terminals.say(console, meaning)
+    terminals.say(console, meaning.format(record=found.record_verdict))
     if as_json:
         print_json(checked(found))
     sys.exit(found.exit_code)

@@ -17,6 +17,7 @@ from levelfield.compare import sides
 from levelfield.compare.reduction import Reduced
 from levelfield.errors import LevelfieldError
 from levelfield.fleet.folders import Place
+from levelfield.record import page
 from levelfield.safety import untrusted
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -66,7 +67,7 @@ def read(place: Place) -> Reduced | Unread:
     """Read one record; whatever is wrong with it is told in a sentence."""
     try:
         content = untrusted.read_plain(place.record, MOST_BYTES, follow_links=False)
-        return sides.from_content(content, place.name)
+        return sides.from_content(page.record_in(content, MOST_BYTES), place.name)
     except LevelfieldError as error:
         return Unread(error.message)
     except untrusted.TooLargeError:

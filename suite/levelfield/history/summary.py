@@ -8,7 +8,6 @@ record is analysed again.
 import hashlib
 import hmac
 import math
-import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +29,7 @@ from levelfield.analysis.types import (
 )
 from levelfield.errors import LevelfieldError
 from levelfield.history import environment
-from levelfield.record import files
+from levelfield.record import files, page
 from levelfield.record.schema import Arm, Case, ControlDraw, Run, Settings, elsewhere
 from levelfield.safety import untrusted
 
@@ -83,7 +82,7 @@ class Summary(msgspec.Struct, frozen=True):
     started: str
     """UTC, ISO 8601, always of the same form, so that texts sort as times do."""
     record_sha256: _Digest
-    record_bytes: Annotated[int, msgspec.Meta(gt=0, le=files.MAX_BYTES)]
+    record_bytes: Annotated[int, msgspec.Meta(gt=0, le=page.MAX_BYTES)]
     machine: _Name
     """Key of the hardware."""
     machine_title: _Name
@@ -160,23 +159,14 @@ def write(summary: Summary, folder: Path) -> None:
 def kept(folder: Path) -> Summary | None:
     """Return the summary beside the record in a run's folder, or None where there is none that fits."""
     try:
-        record = (folder / files.NAME).stat()
-        if not stat.S_ISREG(record.st_mode):
-            return None
         summary = _decoder.decode(untrusted.read_plain(folder / NAME, MAX_BYTES))
-    except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        if summary.schema != SCHEMA or not _is_utc(summary.started):
+            return None
+        content = files.content_of(folder)
+    except (OSError, LevelfieldError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
-    if summary.schema != SCHEMA or summary.record_bytes != record.st_size or not _is_utc(summary.started):
-        return None
-    if digest(folder / files.NAME) != (summary.record_sha256, summary.record_bytes):
-        return None
-    return summary
-
-
-def digest(record: Path) -> tuple[str, int]:
-    """Return the SHA-256 of a file, and its size in bytes."""
-    with untrusted.open_plain(record) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell()
+    fits = (summary.record_sha256, summary.record_bytes) == (hashlib.sha256(content).hexdigest(), len(content))
+    return summary if fits else None
 
 
 def _decode(content: bytes, name: str) -> Summary:

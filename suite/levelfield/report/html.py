@@ -15,21 +15,21 @@ from markupsafe import Markup
 
 from levelfield.analysis import all_reduce, device, disturbances, energy, precision, processor, scaling, time_spent
 from levelfield.analysis.types import Analysis
+from levelfield.record import files, page
 from levelfield.record.cpu_lists import as_text
+from levelfield.record.page import Evidence
 from levelfield.record.schema import Absent, Run
 from levelfield.report import (
     accuracy,
     charts,
     costs,
     curves,
-    embedded_record,
     insights,
     loadgen,
     machine,
     names,
     operators,
     overview,
-    page_script,
     pages,
     parity,
     rerun,
@@ -42,7 +42,6 @@ from levelfield.report import (
     units,
     xy_charts,
 )
-from levelfield.report.embedded_record import Evidence
 from levelfield.report.pages import TEMPLATES
 
 
@@ -59,23 +58,36 @@ def render(
 ) -> str:
     """Render a run as one self-contained HTML page.
 
-    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what travels inside
-    the page, where that was made before; None: the record, and no statement.
+    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what the page carries;
+    None: the record as it is written today, and no statement.
     """
     if evidence is None:
-        evidence = Evidence(embedded_record.carry(run, analysis))
+        evidence = page.pack(files.encode(run))
     return pages.render(
         _environment().get_template("page.html.j2"),
         style=style(),
-        script=page_script.script(),
+        script=script(),
         run=run,
         analysis=analysis,
         comparison=comparison,
         anchors=names.anchors(_case_ids(analysis)),
-        inside=evidence.inside.embedded,
-        embedded=pages.data_block(embedded_record.pack(evidence.inside)),
-        attested=pages.data_block(embedded_record.attest(evidence)),
+        record_sha256=evidence.sha256,
+        embedded=pages.data_block(evidence.block.encode()),
+        attested=pages.data_block(page.attest(evidence)),
     )
+
+
+def script() -> str:
+    """Return the page's own script, joined from small files, for a script element at the end of the page.
+
+    It builds elements and sets their text, and never makes markup out of a string.
+    """
+    parts = [(TEMPLATES / "script" / f"{name}.js").read_text(encoding="utf-8").strip() for name in _SCRIPTS]
+    return '"use strict";\n(() => {\n' + "\n\n".join(parts) + "\n})();"
+
+
+_SCRIPTS = ("elements", "numbers", "sorting", "scales", "choosing", "record", "pictures", "closer", "downloads")
+"""In the order in which they use one another."""
 
 
 def style() -> str:

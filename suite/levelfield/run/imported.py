@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from levelfield import analysis
 from levelfield.analysis import guarded
 from levelfield.errors import LevelfieldError
 from levelfield.imported import making, reading
-from levelfield.record import files
+from levelfield.paths import tool_sha256
+from levelfield.record import files, page
+from levelfield.record.schema import Run
 from levelfield.report import html, sentences, units
-from levelfield.run.results import REPORT
-from levelfield.run.start import tool_sha256
 from levelfield.safety import terminals
-from levelfield.share import run_evidence
 
 
 def import_files(paths: Sequence[Path], reports: Path, console: Console) -> None:
@@ -30,38 +29,33 @@ def import_files(paths: Sequence[Path], reports: Path, console: Console) -> None
     a folder cannot be made.
     """
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    made: dict[Path, bytes] = {}
+    made: dict[Path, Run] = {}
     for path in paths:
         found, sha256 = reading.read(path)
         run = making.make(
             found, sha256=sha256, now=now, tool_sha256=tool_sha256(), command=("levelfield", "import", path.name)
         )
-        content = msgspec.json.encode(run)
-        guarded.decode(content, f"What {path.name} says")
+        guarded.decode(files.encode(run), f"What {path.name} says")
         if reports / run.id in made or any(reports.glob(f"*-imported-{sha256[:8]}")):
             raise LevelfieldError(
                 f"{path} was imported before, or is given twice.", fix="Import every file once: a copy is no new run."
             )
-        made[reports / run.id] = content
-    for folder, content in made.items():
+        made[reports / run.id] = run
+    for folder, run in made.items():
         try:
             folder.mkdir(parents=True)
         except OSError as error:
             raise LevelfieldError(
                 f"The folder {folder} cannot be made: {error.strerror}.", fix="Choose another one with --reports."
             ) from error
-        files.write_atomically(folder / files.NAME, content + b"\n")
-        record = guarded.read(folder)
-        with guarded.computing(record.name):
-            _show(record, console)
+        with guarded.computing(run.id):
+            _show(folder / page.NAME, run, console)
 
 
-def _show(record: guarded.Record, console: Console) -> None:
+def _show(report: Path, run: Run, console: Console) -> None:
     """Write the page of a run, and print its results: each has one arm, so that a table of arms would say nothing."""
-    run, found = record.run, record.analysis
-    evidence, _ = run_evidence.read_evidence(record.file, run, found, None)
-    page = record.file.parent / REPORT
-    files.write_atomically(page, html.render(run, found, evidence=evidence).encode())
+    found = analysis.analyse(run)
+    files.write_atomically(report, html.render(run, found).encode())
     console.print(Text(f"\n{sentences.where_measured(run)}", "bold yellow"))
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("result", "in this file", "launches", "calls"):
@@ -76,8 +70,8 @@ def _show(record: guarded.Record, console: Console) -> None:
     console.print(drawn)
     if len(found.timed) > _MOST_SHOWN:
         terminals.say(console, f"And {len(found.timed) - _MOST_SHOWN} more, in the report.")
-    terminals.say(console, f"Run: {record.file.parent.name}")
-    terminals.say(console, f"Report: {page}")
+    terminals.say(console, f"Run: {report.parent.name}")
+    terminals.say(console, f"Report: {report}")
 
 
 _MOST_SHOWN = 20

@@ -12,6 +12,7 @@ from levelfield import plan
 from levelfield.analysis.status import SMOKE
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.choice import choose
+from levelfield.paths import tool_sha256
 from levelfield.plan import Plan, Selection
 from levelfield.plan.placement import AUTO
 from levelfield.prepare.own_model import store as own_files
@@ -21,7 +22,6 @@ from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Image
 from levelfield.run import bench
 from levelfield.run.options import Options
-from levelfield.run.start import tool_sha256
 from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
 from levelfield.statistics.bracketing import LEAST_BOOTS
@@ -142,8 +142,10 @@ def advance(name: str, reports: Path, console: Console, *, see: See = side.see) 
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a run measured all it should; its record may still be missing."""
+    """Return whether a run measured all it should; its page may still be missing."""
     try:
+        if not (folder / files.JOURNAL).is_file():
+            return files.read(folder).finished is not None
         return journal.fold(journal.read(folder / files.JOURNAL)).finished is not None
     except LevelfieldError:
         return False  # deleted or damaged: it is left
@@ -151,8 +153,9 @@ def _is_complete(folder: Path) -> bool:
 
 def _count(run: str, reports: Path, written: store.Journal, console: Console) -> None:
     """Write the record and the report of a complete run, and count it."""
-    bench.finish(reports / run, console)
-    written.write(MeasurementDone(utc_now(), run, records.digest(reports / run / files.NAME)))
+    if (reports / run / files.JOURNAL).is_file():  # killed after that: the page is there
+        bench.finish(reports / run, console)
+    written.write(MeasurementDone(utc_now(), run, records.digest(reports / run)))
 
 
 def _options(begun: Begun, reports: Path) -> Options:

@@ -10,7 +10,7 @@ from levelfield.upgrade.progress import Boot, State
 
 def path(boot: Boot, reports: Path) -> Path:
     """Return the file of a boot's record."""
-    return reports / boot.begun.run / files.NAME
+    return files.file_of(reports / boot.begun.run)
 
 
 def check(state: State, reports: Path) -> None:

@@ -4,15 +4,17 @@ from collections.abc import Iterable
 
 import msgspec
 
+from levelfield.analysis import analyse
 from levelfield.fleet.run.events import FORMAT, Begun, Event, NodeSeen
 from levelfield.fleet.run.images import Expected
 from levelfield.fleet.run.messages import Measured
 from levelfield.fleet.run.results import Asked
 from levelfield.fleet.run.state import State, fold
+from levelfield.paths import tool_sha256
 from levelfield.plan import Selection
-from levelfield.record import files
+from levelfield.record import page
 from levelfield.record.schema import Run
-from levelfield.run.start import tool_sha256
+from levelfield.report import html
 from levelfield.version import __version__
 from tests.records_builder import make_run
 
@@ -58,7 +60,7 @@ def record(**changes: object) -> Run:
 
 
 def measured(run: Run, **more: bytes) -> Measured:
-    return Measured(run.id, {files.NAME: msgspec.json.encode(run), **more})
+    return Measured(run.id, {page.NAME: html.render(run, analyse(run)).encode(), **more})
 
 
 def asked(**changes: object) -> Asked:

@@ -7,8 +7,8 @@ import pytest
 from levelfield.fleet.run import carrier, messages
 from levelfield.fleet.run.messages import Failed, Measure, Survey, Surveyed
 from levelfield.images import catalogue
+from levelfield.paths import tool_sha256
 from levelfield.plan import Selection
-from levelfield.run.start import tool_sha256
 from tests.commands import IMPORTS
 
 SELECTION = Selection(profile="smoke", models=("mlp",), backends=("onnxruntime",), scenarios=("latency",))

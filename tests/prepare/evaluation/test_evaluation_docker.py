@@ -19,7 +19,7 @@ from levelfield.prepare.evaluation.tasks import DataRequest
 from levelfield.prepare.own_weights import request as own_weights
 from levelfield.prepare.own_weights import store
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from levelfield.worker import items
 from levelfield.zoo import models, reference, weights
 from tests.commands import one_clear_sentence, run
@@ -139,7 +139,7 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
         "--variant", "cpu", "--data", f"imagenet={folder}", "--reports", reports, "--control", "none",
         folder=tmp_path,
     )  # fmt: skip
-    one = files.read(next(reports.glob("*/run.json")).parent)
+    one = files.read(next(reports.glob("*/report.html")).parent)
     (known,) = one.data_sets
     assert (known.available, known.labels) == (ITEMS, tuple(labels))
     (found,) = accuracy.summarise(one)
@@ -208,7 +208,7 @@ def test_weights_of_ones_own_answer_texts(
         "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    one = files.read(next((tmp_path / "reports").glob("*/run.json")).parent)
+    one = files.read(next((tmp_path / "reports").glob("*/report.html")).parent)
     (judged,) = accuracy.summarise(one)
     assert {row.arm for row in judged.rows} == set(backends)
     for row in judged.rows:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from levelfield.share.reading import Check
+from levelfield.share.attestation import Check
 from levelfield.share.verify import Verdict, Verified
 
 
@@ -11,6 +11,8 @@ class Checked(msgspec.Struct, frozen=True):
 
     format: int
     verdict: Verdict
+    record_verdict: Verdict
+    """Of the record and its statement, whatever the page shows."""
     exit_code: int
     """0: nothing is wrong; 1: verification failed; 3: undecided, or by none of the signers."""
     signer: str
@@ -25,6 +27,7 @@ def checked(found: Verified) -> Checked:
     return Checked(
         format=1,
         verdict=found.verdict,
+        record_verdict=found.record_verdict,
         exit_code=found.exit_code,
         signer=found.signer,
         run=found.run.id,

@@ -8,10 +8,9 @@ import msgspec
 from levelfield.analysis import guarded
 from levelfield.analysis.guarded import Record
 from levelfield.analysis.types import Status
-from levelfield.record import files
+from levelfield.record import page
 from levelfield.record.schema import Warning_
 from levelfield.report.export.tables import Value, rows
-from levelfield.run.results import REPORT
 
 
 class MeasuredRun(msgspec.Struct, frozen=True):
@@ -23,9 +22,9 @@ class MeasuredRun(msgspec.Struct, frozen=True):
     labels: tuple[str, ...]
     """Why it is no result: smoke, injected, demonstration; empty: it is one."""
     record: str
-    """Path of run.json."""
+    """Path of the record's file: the page, or the run.json of an earlier version."""
     report: str
-    """Path of the page beside it."""
+    """Path of the page."""
     exit_code: int
     status: Status
     warnings: tuple[Warning_, ...]
@@ -46,7 +45,7 @@ def measured(folders: Sequence[Path], exit_code: int) -> Measured:
 
     Raises LevelfieldError: a record cannot be read.
     """
-    return Measured(1, exit_code, tuple(run_of(guarded.read(folder / files.NAME)) for folder in folders))
+    return Measured(1, exit_code, tuple(run_of(guarded.read(folder)) for folder in folders))
 
 
 def run_of(record: Record) -> MeasuredRun:
@@ -60,7 +59,7 @@ def run_of(record: Record) -> MeasuredRun:
         finished=run.finished,
         labels=tuple(run.labels),
         record=str(record.file),
-        report=str(record.file.parent / REPORT),
+        report=str(record.file.parent / page.NAME),
         exit_code=analysis.exit_code,
         status=analysis.status,
         warnings=analysis.warnings,

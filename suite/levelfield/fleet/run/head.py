@@ -18,12 +18,12 @@ from levelfield.fleet.run.messages import Failed, Measure, Measured, Survey, Sur
 from levelfield.fleet.run.state import State, after
 from levelfield.fleet.run.waves import Seen
 from levelfield.launchers.choice import choose
+from levelfield.paths import tool_sha256
 from levelfield.plan.profiles import PROFILES
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
 from levelfield.report.units import plural
 from levelfield.run.options import Options
-from levelfield.run.start import tool_sha256
 from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
 from levelfield.version import __version__
@@ -298,8 +298,6 @@ class _Head:
         del self._running[name]
         of = f" ({len(self.state.nodes[name].runs)} of {begun.repeat})" if begun.repeat > 1 else ""
         self._say(f"{name}: done, {kept.run}{of}.")
-        for note in kept.notes:
-            self._say(note)
 
     def _fail(self, name: str, reason: str, *, final: bool = False) -> None:
         text = printable(reason)[:_REASON_CHARACTERS]

@@ -28,11 +28,10 @@ from levelfield.fleet.run.results import FILES
 from levelfield.images import catalogue, cost
 from levelfield.images.bundle import unpack
 from levelfield.launchers.choice import choose
-from levelfield.paths import cache_folder, disk_space, file_lock
+from levelfield.paths import cache_folder, disk_space, file_lock, tool_sha256
 from levelfield.record import files
 from levelfield.record.references import parse
 from levelfield.run.first_ranking import needed
-from levelfield.run.start import tool_sha256
 from levelfield.safety import untrusted
 from levelfield.version import __version__
 
