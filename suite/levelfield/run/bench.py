@@ -274,7 +274,7 @@ def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path |
     except KeyboardInterrupt:
         raise LevelfieldError(
             "Interrupted while the report was written; everything measured is kept.",
-            fix=f"Write the report with: levelfield bench --resume {folder.name}.",
+            fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} {folder.name}.",
         ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE

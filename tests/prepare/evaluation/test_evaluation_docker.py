@@ -22,6 +22,7 @@ from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from levelfield.worker import items
 from levelfield.zoo import models, reference, weights
+from tests.benches import cut_off
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.evaluation import sets
@@ -157,13 +158,10 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     assert f"{100 * (ITEMS - 1) / ITEMS:.1f}" in command.out
     text = (reports / one.id / REPORT).read_text(encoding="utf-8")
     assert "In fp32 all 2 arms gave the same answers to 24 pictures." in text
-    assert "Zoë" not in text + (reports / one.id / files.JOURNAL).read_text(encoding="utf-8")
+    assert "Zoë" not in text + files.content_of(reports / one.id).decode()
     assert none_left(engine, command.pid)
 
-    journal = reports / one.id / files.JOURNAL
-    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    first = next(number for number, line in enumerate(lines) if '"type":"accuracy"' in line)
-    journal.write_text("".join(lines[: first + 1]), encoding="utf-8")  # as if it was killed there
+    cut_off(reports / one.id)
     resume = ("bench", "--resume", one.id, "--reports", reports)
     one_clear_sentence(run(*resume, folder=tmp_path), "That run answers ImageNet too", "--data imagenet=PATH")
     (folder / "000.png").write_bytes(sets.png(sets.picture(99)))
