@@ -39,7 +39,7 @@ def once(selection: plan.Selection, reports: Path, launcher: str, **more: Any) -
 
 
 def cut_off(folder: Path) -> None:
-    """Let a run that has ended be as if it was killed before its first launch, after the first answers to a data set."""
+    """Let a run that has ended be as if it was killed before its first launch, after the first data set."""
     run = files.read(folder)
     blocks = tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks)
     with journal.Journal(folder / files.JOURNAL) as written:

@@ -247,10 +247,10 @@ def test_whatever_stands_anywhere_in_a_record_ends_in_a_verdict_or_a_sentence(
     held[place[-1]] = value
     content = msgspec.json.encode(record)
     page = page_with(content, tmp_path).read_bytes()
-    for given_ in (lambda: decode("x", page=page), lambda: decode("x", record=content)):
+    for read_it in (functools.partial(decode, "x", page=page), functools.partial(decode, "x", record=content)):
         said, verdict = "", ""
         try:
-            verdict = verify(given_()).verdict
+            verdict = verify(read_it()).verdict
         except LevelfieldError as error:
             said = str(error)
         known = {"verification failed", "consistent, but unsigned"}
