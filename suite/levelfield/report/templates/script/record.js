@@ -2,8 +2,9 @@
 let unpacked;
 const record = () => {
   unpacked ??= (async () => {
-    const { data } = JSON.parse(by("record").textContent);
-    const bytes = Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
+    const packed = atob(JSON.parse(by("record").textContent).data);
+    const bytes = new Uint8Array(packed.length); // a loop: Uint8Array.from takes ten times as long
+    for (let place = 0; place < packed.length; place += 1) bytes[place] = packed.charCodeAt(place);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const text = await new Response(stream).text();
     return { text, run: JSON.parse(text) };
