@@ -4,9 +4,8 @@
 #     recipes/fleet-ssh.sh FOLDER HOST... [-- options of `levelfield bench`]
 #
 # Every host has Levelfield and a container engine. Where $BUNDLE names a file that `levelfield bundle` wrote, it is sent
-# first, so that no host builds an image of its own. All hosts measure at once. Of a host only the
-# reports are fetched, as bytes. It ends as `levelfield fleet gather` does; a host that cannot be reached is a node without a
-# record.
+# first, so that no host builds an image of its own. All hosts measure at once. Of a host only the reports are fetched, as
+# bytes. It ends as `levelfield fleet gather` does; a host that cannot be reached is a node without a record.
 set -euf
 
 if [ "$#" -lt 2 ]; then
