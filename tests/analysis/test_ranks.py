@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from levelfield.analysis import analyse, timed_windows
 from levelfield.record.schema import Arm, Block, Case, Generation, Launch, Round, Turn, Window
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 from tests.analysis.changed import rows
 from tests.records_builder import make_noise, make_run
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from levelfield.analysis import analyse
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
@@ -24,7 +24,7 @@ from levelfield.share import statement
 from levelfield.share import verify as verifying
 from levelfield.share.inputs import decode, read
 from levelfield.share.verify import Verified, render, verify
-from tests.compare.ab import pairs
+from tests.compare import pairs
 from tests.share.evidence import broken, check, key, leave, small
 
 CONSISTENT = "consistent, but unsigned"

@@ -1,7 +1,7 @@
 """What could end the measurement of a run's blocks, from its settings."""
 
 from levelfield.record.schema import Case, Settings
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 
 def ended_by(settings: Settings, case: Case) -> EndedBy:

@@ -10,7 +10,7 @@ from levelfield.analysis import collect, estimates, groups
 from levelfield.analysis.groups import Member
 from levelfield.analysis.types import Analysis, Estimate, Row
 from levelfield.record.schema import Block, Case, Computed, Run
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 BASE = "fp32"
 

@@ -11,7 +11,7 @@ from levelfield.analysis.estimates import Levels
 from levelfield.analysis.types import Control, ConvergenceRow, Estimate, LoadGenRow, RankedRow, Row, Standing
 from levelfield.record.schema import Arm, Block
 from levelfield.statistics import ranking
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 Ranked = TypeVar("Ranked", Row, ConvergenceRow, LoadGenRow)
 

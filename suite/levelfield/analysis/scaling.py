@@ -20,7 +20,7 @@ from levelfield.analysis import estimates, groups
 from levelfield.analysis.groups import Member
 from levelfield.analysis.types import Analysis, Estimate, Row
 from levelfield.record.schema import Case, Run
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 Over: TypeAlias = Literal["threads", "processes"]
 """What there is more and less of."""

@@ -5,6 +5,7 @@ forbids itself frames, forms, requests and every script but its own (Content-Sec
 """
 
 import functools
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from markupsafe import Markup
 
 from levelfield.analysis import all_reduce, device, disturbances, energy, precision, processor, scaling, time_spent
 from levelfield.analysis.types import Analysis
+from levelfield.options import rerun
 from levelfield.record import files, page
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.page import Evidence
@@ -32,7 +34,6 @@ from levelfield.report import (
     overview,
     pages,
     parity,
-    rerun,
     saturation,
     sentences,
     separation,
@@ -118,6 +119,7 @@ def _environment() -> jinja2.Environment:
         "precision": precision,
         "processor": processor,
         "rerun": rerun,
+        "as_typed": shlex.join,
         "saturation": saturation,
         "scaling": scaling,
         "sentences": sentences,

@@ -254,7 +254,7 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
 
 def quantiles_absent(block: TimedBlock) -> str:
     """Say why rows of a block lack upper quantiles; empty where none does."""
-    calls = [row.counts.calls for row in block.rows if row.median_ns is not None]
+    calls = [row.counts.calls for row in block.rows if row.call_ns is not None]
     reason = windows.quantiles_absent(min(calls)) if calls else ""
     if not reason:
         return ""
@@ -300,11 +300,6 @@ def join(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def shortened(text: str, longest: int) -> str:
-    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def where_measured(run: Run) -> str:

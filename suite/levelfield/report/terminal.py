@@ -347,7 +347,7 @@ def _headings(block: TimedBlock) -> list[str]:
 
 
 def _median_call(row: Row) -> str:
-    return units.time(row.median_ns.value if row.median_ns else None)
+    return units.time(row.call_ns.value if row.call_ns else None)
 
 
 _EXTRAS: Mapping[str, Callable[[Row], str]] = MappingProxyType(

@@ -6,11 +6,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from levelfield.analysis import summaries
 from levelfield.analysis.types import Analysis
 from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Comparison
-from levelfield.history import entry
 from levelfield.record import files, page
 from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Run
@@ -70,6 +70,6 @@ def show_result(
     if measured:
         if comparison is None:
             terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
-        missing.append(entry.enter(record.parent, content, run, result))
+        missing.append(summaries.enter(record.parent, content, run, result))
     for text in filter(None, missing):
         terminals.say(console, text, "yellow")

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from levelfield.analysis import collect
+from levelfield.errors import shortened
 from levelfield.record.schema import Run, elsewhere
-from levelfield.report.sentences import shortened
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"

@@ -13,16 +13,16 @@ import msgspec
 from levelfield import analysis
 from levelfield.analysis import guarded
 from levelfield.analysis.types import Analysis
-from levelfield.compare.ab import comparison as pairs
+from levelfield.compare import ab as pairs
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, shortened
+from levelfield.options.values import parse_share
 from levelfield.paths import tool_sha256
 from levelfield.record import page as pages
 from levelfield.record.page import Evidence
 from levelfield.record.schema import Run
-from levelfield.report import html, units
-from levelfield.report.sentences import shortened
+from levelfield.report import html
 from levelfield.share import attestation
 from levelfield.share.attestation import Check
 from levelfield.share.inputs import Given
@@ -153,7 +153,7 @@ def _gates(run: Run) -> tuple[Gate | None, ...]:
         name, _, value = word.partition("=")
         if name == "--max-slowdown":
             text = value or "".join(run.command[index + 1 : index + 2])
-            share = units.parse_share(text)
+            share = parse_share(text)
             return (plain,) if share is None else (msgspec.structs.replace(plain, max_slowdown=share), plain)
     return (plain,)
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.analysis import guarded
+from levelfield.analysis import guarded, summary
+from levelfield.analysis.environment import machine_key, machine_title
+from levelfield.analysis.summary import Summary
 from levelfield.analysis.types import Analysis
 from levelfield.errors import LevelfieldError
-from levelfield.history import summary
-from levelfield.history.environment import machine_key, machine_title
-from levelfield.history.summary import Summary
 from levelfield.record import files
 from levelfield.record.schema import Run
 from levelfield.report import names, sentences
