@@ -8,7 +8,8 @@ from levelfield.compare.comparison import compare_runs
 from levelfield.history import environment
 from levelfield.machine.cpu import cpu
 from levelfield.record.schema import Absent, Fact, Fingerprint
-from levelfield.report import html, machine
+from levelfield.report import environment as shown
+from levelfield.report import html
 from tests.compare.runs import reduced, run, with_machine
 
 ZEN_4 = "avx avx2 avx512_bf16 avx512_vnni avx512f fma sse4_2"
@@ -50,7 +51,7 @@ def test_the_page_says_which_processor_it_was() -> None:
     record = with_machine(run("a"), cpu=epyc(26))
     page = html.render(record, analyse(record))
     assert "AMD EPYC (family 26, model 17, stepping 1; AVX-512 (bf16, VNNI))" in page
-    lines = {line.name: line.value for line in machine.essentials(record.machine)}
+    lines = {line.name: line.value for line in shown.essentials(record.machine)}
     assert lines["processor family"] == "family 26, model 17, stepping 1"
     assert lines["instruction set"] == "AVX-512 (bf16, VNNI)"
 

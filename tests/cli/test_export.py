@@ -10,7 +10,7 @@ import pytest
 
 from levelfield.record import files
 from levelfield.record.schema import Run
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import TABLES, columns_of
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 
@@ -42,12 +42,12 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("table", COLUMNS)
+@pytest.mark.parametrize("table", TABLES)
 def test_every_table_goes_to_the_terminal_unless_told_otherwise(place: Path, table: str) -> None:
     command = call("export", "a-run", "--table", table, folder=place)
     assert command.code == 0, command.err
     header, *rows = csv.reader(io.StringIO(command.out))
-    assert tuple(header) == COLUMNS[table]
+    assert tuple(header) == columns_of(table)
     assert rows
     assert command.err == "", "nothing but the table, for a pipe"
 

@@ -67,10 +67,10 @@ def test_the_page_has_them_with_their_numbers() -> None:
     found = analyse(run).insights
     for section in insights.sections(found):
         assert section.title in page
-        in_table = section.sweeps or section.paybacks or section.uses or section.headrooms
-        said = len(section.sentences) - len(section.notes) if in_table else len(section.sentences)
-        assert page.count("<tr" if in_table else "<li>", page.index(section.title)) >= said
-        assert all(escape(note) in page.replace("\u2060", "") for note in section.notes)
+        for part in section.shown:
+            assert all(escape(sentence) in page.replace("\u2060", "") for sentence in part.listed)
+            for table in part.tables:
+                assert page.count("<tr", page.index(table.title)) > len(table.lines)
     for use in found.resources:
         assert insights.asked(use) in page
         assert all(insights.others(arm) in page for arm in use.uses)

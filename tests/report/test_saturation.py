@@ -8,7 +8,7 @@ from selenium import webdriver
 from levelfield.analysis import analyse
 from levelfield.analysis.types import ArmSaturation, BatchRate, Estimate, Saturation
 from levelfield.record.schema import Case
-from levelfield.report import html, saturation, units
+from levelfield.report import html, insights, units
 from tests.browsers import show
 from tests.records_builder import make_run
 
@@ -44,14 +44,14 @@ def test_what_is_not_decided_is_said(
     saturates_at: int | None, allowed: tuple[int, ...], enough: str, besides: str
 ) -> None:
     arm = make({1: 10.0, 8: 14.0, 1000: 14.5}, saturates_at, allowed)
-    assert (plain(saturation.enough(arm)), plain(saturation.besides(arm))) == (enough, besides)
+    assert (plain(insights.enough(arm)), plain(insights.besides(arm))) == (enough, besides)
 
 
 def test_a_sentence_names_who_gains_and_who_does_not() -> None:
     case = Case("mlp", "throughput", "fp32", 1000, 2, "cuda")
     arms = (make({1: 10.0, 1000: 10.1}, 1, (1,)), make({1: 10.0, 1000: 20.0}, None, (1000,)))
     found = Saturation(case=case, batches=(1, 1000), arms=arms)
-    assert plain(saturation.sentence(found)) == (
+    assert plain(insights.sentence(found)) == (
         "MLP, fp32, 2 threads, cuda: batch 1 is enough for jax; still rising at 1 000: jax 2.00×."
     )
 
@@ -62,15 +62,15 @@ def test_every_arm_still_gains_only_where_no_interval_allows_anything_else() -> 
         make({1: 10.0, 8: 14.0, 1000: 20.0}, at, allowed)
         for at, allowed in ((None, (1000,)), (None, (8, 1000)), (8, ()))
     )
-    assert saturation.all_rise(Saturation(case, (1, 8, 1000), (gains, gains)))
-    assert not saturation.all_rise(Saturation(case, (1, 8, 1000), (gains, open_)))
-    assert not saturation.all_rise(Saturation(case, (1, 8, 1000), (gains, enough)))
+    assert insights.all_rise(Saturation(case, (1, 8, 1000), (gains, gains)))
+    assert not insights.all_rise(Saturation(case, (1, 8, 1000), (gains, open_)))
+    assert not insights.all_rise(Saturation(case, (1, 8, 1000), (gains, enough)))
 
 
 def test_the_unit_lies_between_the_least_and_the_most() -> None:
     case = Case("mlp", "throughput", "fp32", 1000, 2, "cpu")
-    assert saturation.scale(Saturation(case, (1, 1000), (make({1: 4e3, 1000: 2e6}, None, ()),))).unit == "k"
-    assert saturation.scale(Saturation(case, (1, 8), (make({1: 20.0, 8: 40.0}, None, ()),))).unit == ""
+    assert insights.scale(Saturation(case, (1, 1000), (make({1: 4e3, 1000: 2e6}, None, ()),))).unit == "k"
+    assert insights.scale(Saturation(case, (1, 8), (make({1: 20.0, 8: 40.0}, None, ()),))).unit == ""
 
 
 def test_the_page_has_a_row_for_every_arm_and_a_column_for_every_batch() -> None:

@@ -7,7 +7,7 @@ from html import escape as html_escape
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.report import html, page_script, pages
+from levelfield.report import html, pages
 from levelfield.share import active_content
 from levelfield.share.inputs import VerificationInput
 from levelfield.share.page import parse_page
@@ -48,10 +48,10 @@ def test_the_style_sheet_and_the_script_of_an_earlier_version_are_known(
     changed = page.replace("<style>", "<style>h1{color:red}", 1)
     style = changed[changed.index("<style>") + 7 : changed.index("</style>")]
     start = page.index("default-src &#39;")
-    policy = html_escape(pages.policy(style, script=page_script.script()), quote=True).replace("&#x27;", "&#39;")
+    policy = html_escape(pages.policy(style, script=pages.script()), quote=True).replace("&#x27;", "&#39;")
     changed = changed.replace(page[start : page.index('"', start)], policy, 1)
     assert found_in(changed)
-    digests = tuple(hashlib.sha256(text.encode()).hexdigest() for text in (style, page_script.script()))
+    digests = tuple(hashlib.sha256(text.encode()).hexdigest() for text in (style, pages.script()))
     monkeypatch.setattr(active_content, "EARLIER", (digests,))
     assert found_in(changed) == ()
     found = verify(VerificationInput(name="x", page=changed), tool_sha256=OTHER_VERSION)

@@ -1,12 +1,12 @@
 """Groups of cases that differ in one property alone: precisions of one question, or numbers of threads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from levelfield.analysis.launch_levels import launch_levels
-from levelfield.analysis.types import Analysis, Row, TimedBlock
+from levelfield.analysis.types import BlockAnalysis, Row, TimedBlock
 from levelfield.record.schema import Block, Case, Run
 
 
@@ -31,11 +31,11 @@ class Member(msgspec.Struct, frozen=True):
 
 
 def apart_in(
-    run: Run, analysis: Analysis, name: Literal["precision", "threads", "processes"]
+    run: Run, blocks: Sequence[BlockAnalysis], name: Literal["precision", "threads", "processes"]
 ) -> tuple[tuple[Member, ...], ...]:
     """Group the timed blocks of a run whose cases differ in one field alone."""
     groups: dict[tuple[object, ...], list[Member]] = {}
-    for block, found in zip(run.blocks, analysis.blocks, strict=True):
+    for block, found in zip(run.blocks, blocks, strict=True):
         if isinstance(found, TimedBlock):
             rest = tuple(value for field, value in msgspec.structs.asdict(block.case).items() if field != name)
             groups.setdefault(rest, []).append(Member(block, found))

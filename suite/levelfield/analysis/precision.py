@@ -4,11 +4,13 @@ Precisions are cases of their own, and no rank spans them: another precision is 
 is how much faster an arm is than itself in fp32, and how much further from the reference.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from levelfield.analysis import collect, estimates, groups
 from levelfield.analysis.groups import Member
-from levelfield.analysis.types import Analysis, Estimate, Row
+from levelfield.analysis.types import BlockAnalysis, Estimate, Row
 from levelfield.record.schema import Block, Case, Computed, Run
 from levelfield.statistics.ending import EndedBy
 
@@ -37,9 +39,9 @@ class Tradeoff(msgspec.Struct, frozen=True):
     """By precision, in the order of the run, and within it as the block ranks them."""
 
 
-def summarise(run: Run, analysis: Analysis) -> tuple[Tradeoff, ...]:
+def summarise(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Tradeoff, ...]:
     """Return every question that was measured in several precisions."""
-    return tuple(_tradeoff(group) for group in groups.apart_in(run, analysis, "precision"))
+    return tuple(_tradeoff(group) for group in groups.apart_in(run, blocks, "precision"))
 
 
 def _tradeoff(group: tuple[Member, ...]) -> Tradeoff:

@@ -12,13 +12,14 @@ References
 G. M. Amdahl (1967). Validity of the single processor approach to achieving large scale computing capabilities. AFIPS.
 """
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from levelfield.analysis import estimates, groups
 from levelfield.analysis.groups import Member
-from levelfield.analysis.types import Analysis, Estimate, Row
+from levelfield.analysis.types import BlockAnalysis, Estimate, Row
 from levelfield.record.schema import Case, Run
 from levelfield.statistics.ending import EndedBy
 
@@ -64,10 +65,10 @@ class Scaling(msgspec.Struct, frozen=True):
         return {"threads": "thread", "processes": "process"}[self.over]
 
 
-def summarise(run: Run, analysis: Analysis) -> tuple[Scaling, ...]:
+def summarise(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[Scaling, ...]:
     """Return the scaling of every question that was measured with several numbers of threads, or of processes."""
     counted: tuple[Over, ...] = "threads", "processes"
-    return tuple(_scaling(group, over) for over in counted for group in groups.apart_in(run, analysis, over))
+    return tuple(_scaling(group, over) for over in counted for group in groups.apart_in(run, blocks, over))
 
 
 def _scaling(group: tuple[Member, ...], over: Over) -> Scaling:

@@ -10,20 +10,20 @@ from levelfield.cli import completion
 from levelfield.cli.options import CSV, REPORTS
 from levelfield.errors import printable
 from levelfield.record.files import write_atomically
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import TABLES, columns_of
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from levelfield.report.export.tables import Value
+    from levelfield.report.tables import Value
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…", shell_complete=completion.runs)
 @click.option(
     "--table",
-    type=click.Choice(list(COLUMNS)),
+    type=click.Choice(TABLES),
     default="results",
     help="What each row is: a result, a launch, a window or a single timed call.",
 )
@@ -59,7 +59,7 @@ def export(
     if openmetrics == csv_file == "-":
         raise click.UsageError("Either CSV or OpenMetrics can go to the terminal, not both.")
     found = [sides.find(name, reports) for name in runs]
-    columns = COLUMNS[table]
+    columns = columns_of(table)
     if parquet is not None:
         _say(write_parquet(parquet, columns, _all(found, table)), parquet)
     if openmetrics is not None:

@@ -258,6 +258,8 @@ def report(
     RUN is a run's id, its folder or its run.json. With --price only the costs are shown, at that price: the record and
     its page stay as they are.
     """
+    import dataclasses
+
     from levelfield.analysis import guarded, money
     from levelfield.cli.answers.measured import Measured, run_of
     from levelfield.compare import sides
@@ -273,7 +275,7 @@ def report(
             priced = money.at(record.run, price)
             if as_json:
                 raise click.UsageError("Costs are shown as a table: leave --json out.")
-            for part in terminal.show_costs(priced, record.analysis):
+            for part in terminal.show_costs(priced, dataclasses.replace(record.analysis, run=priced)):
                 console.print(part, highlight=False, markup=False)
             return
         if comparison.LABEL in record.run.labels:

@@ -11,9 +11,8 @@ from typing import TypeAlias
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import collect, conditions, ranks
+from levelfield.analysis import Analysis, collect, conditions, ranks
 from levelfield.analysis.types import (
-    Analysis,
     AnyRow,
     Canary,
     ColdRow,

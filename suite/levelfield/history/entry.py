@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.history import summary
 from levelfield.paths import installation_key

@@ -19,8 +19,8 @@ from levelfield.history.summary import CANARY
 from levelfield.history.trend import Change, Point, Series, Trend
 from levelfield.record.schema import UNKNOWN
 from levelfield.report import units
-from levelfield.report.identifier import Identifier
 from levelfield.report.sentences import LABELS, shortened
+from levelfield.report.terminal_tables import Identifier
 
 _EIGHTHS = "▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"

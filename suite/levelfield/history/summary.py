@@ -16,9 +16,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from levelfield.analysis import guarded, identical_arms
+from levelfield.analysis import Analysis, guarded, identical_arms
 from levelfield.analysis.types import (
-    Analysis,
     AnyRow,
     ColdRow,
     ConvergenceRow,

@@ -12,7 +12,7 @@ import zlib
 
 import msgspec
 
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import bounds, files
 from levelfield.record.schema import INT_LIMIT, Run

@@ -1,12 +1,14 @@
 """Restore a record from the one inside a page: every figure of the whole record, from a part of its samples."""
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from functools import partial
 
 import msgspec
 
-from levelfield.analysis.types import Analysis, TimedBlock
+from levelfield.analysis import Analysis
+from levelfield.analysis.types import TimedBlock
 from levelfield.record.schema import Run, Window
 from levelfield.report import projections
 from levelfield.report.thinning import Embedded, WindowFacts, WindowKey, keyed_windows, replace_windows
@@ -64,7 +66,7 @@ def with_tails(analysis: Analysis, embedded: Embedded) -> Analysis:
         else block
         for block in analysis.blocks
     )
-    return msgspec.structs.replace(analysis, blocks=blocks)
+    return dataclasses.replace(analysis, blocks=blocks)
 
 
 def unsupported(embedded: Embedded) -> Iterator[str]:

@@ -13,7 +13,7 @@ import html
 import re
 
 from levelfield.report import html as report
-from levelfield.report import page_script, pages
+from levelfield.report import pages
 from levelfield.report.sentences import shortened
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -68,7 +68,7 @@ def unknown_content(page: str) -> tuple[str, ...]:
     reader.read(page)
     found = [*reader.found]
     styles, scripts = ([_digest(text) for text in texts] for texts in (reader.styles, reader.scripts))
-    known = [*EARLIER, (_digest(report.style()), _digest(page_script.script()))]
+    known = [*EARLIER, (_digest(report.style()), _digest(pages.script()))]
     if not any(styles == [style] and scripts == [script] for style, script in known):
         for what, texts, digests, index in (
             ("a style sheet", reader.styles, styles, 0),

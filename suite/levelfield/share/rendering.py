@@ -3,7 +3,7 @@
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis
 from levelfield.compare.ab import comparison as pairs
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run, elsewhere

@@ -2,10 +2,10 @@
 
 import pytest
 
-from levelfield.report.export.columns import COLUMNS, RUN
+from levelfield.report.export.tables import RUN, TABLES, columns_of
 
 
-@pytest.mark.parametrize("table", COLUMNS)
+@pytest.mark.parametrize("table", TABLES)
 def test_every_table_begins_with_what_names_the_run_and_the_arm(table: str) -> None:
-    assert COLUMNS[table][: len(RUN)] == RUN
-    assert len(set(COLUMNS[table])) == len(COLUMNS[table])
+    assert columns_of(table)[: len(RUN)] == RUN
+    assert len(set(columns_of(table))) == len(columns_of(table))

@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import TABLES
 from tests.report.export.written import record, table
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", TABLES)
 def test_every_table_names_what_each_row_is_of(name: str) -> None:
     made = record()
     found = table(name, made)

@@ -10,7 +10,8 @@ from levelfield.analysis.guarded import Record
 from levelfield.analysis.types import Status
 from levelfield.record import files
 from levelfield.record.schema import Warning_
-from levelfield.report.export.tables import Value, rows
+from levelfield.report.export.tables import rows
+from levelfield.report.tables import Value
 from levelfield.run.results import REPORT
 
 

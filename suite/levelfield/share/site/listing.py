@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.analysis import guarded
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis, guarded
 from levelfield.errors import LevelfieldError
 from levelfield.history import summary
 from levelfield.history.environment import machine_key, machine_title

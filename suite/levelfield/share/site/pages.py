@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis
 from levelfield.compare import sides
 from levelfield.compare.ab import comparison as ab
 from levelfield.compare.comparison import compare_runs
