@@ -7,7 +7,7 @@ from levelfield.compare.changes import hardware_differences, have_same_hardware
 from levelfield.compare.comparison import compare_runs
 from levelfield.history import environment
 from levelfield.machine.cpu import cpu
-from levelfield.record.schema import Absent, Fact, Fingerprint
+from levelfield.record.schema import Absent, Computed, Fact, Fingerprint, Launch
 from levelfield.report import environment as shown
 from levelfield.report import html
 from tests.compare.runs import reduced, run, with_machine
@@ -80,3 +80,24 @@ def test_this_machine_has_a_title() -> None:
     found: Fingerprint = {"cpu": cpu()}
     if isinstance(found["cpu"]["model"], str):
         assert processor.title(found).startswith(found["cpu"]["model"])
+
+
+KERNELS = {"oneDNN, jit:avx2": 1, "MKL, AVX2": 73}
+
+
+def launch(computed: Computed | None) -> Launch:
+    return Launch(arm="torch", started="", computed=computed)
+
+
+def test_most_products_come_first() -> None:
+    recorded = launch(Computed(products={}, source="", kernels=KERNELS, kernels_source="what they print"))
+    assert processor.kernels_in_words(recorded) == "MKL, AVX2 (73); oneDNN, jit:avx2 (1)"
+    assert processor.kernels_in_words(recorded, counted=False) == "MKL, AVX2; oneDNN, jit:avx2"
+
+
+def test_what_is_not_known_has_its_reason_and_what_nobody_asked_has_nothing() -> None:
+    assert processor.kernels_in_words(launch(Computed({}, "", kernels_source="nothing: it does not say"))) == (
+        "nothing: it does not say"
+    )
+    assert processor.kernels_in_words(launch(Computed({"fp32": 6}, "a graph"))) == ""
+    assert processor.kernels_in_words(launch(None)) == ""

@@ -6,7 +6,7 @@ import statistics
 import msgspec
 import pytest
 
-from levelfield.analysis import analyse, generation_time
+from levelfield.analysis import analyse, whole_launch
 from levelfield.analysis.states import State
 from levelfield.record.schema import Run
 from levelfield.report import embedded_record, restoring, thinning
@@ -79,7 +79,7 @@ def test_a_generation_takes_as_long_by_the_page_as_by_the_record() -> None:
     embedded = thinning.thin(run, "digest")
     assert embedded.thinned
     restored = restoring.restored(embedded)
-    assert generation_time.generation_seconds(restored.blocks[0]) == generation_time.generation_seconds(run.blocks[0])
+    assert whole_launch.generation_seconds(restored.blocks[0]) == whole_launch.generation_seconds(run.blocks[0])
 
 
 def test_a_record_that_travelled_whole_is_the_record_itself() -> None:

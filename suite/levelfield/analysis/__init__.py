@@ -5,24 +5,22 @@ from functools import cached_property
 
 from levelfield.analysis import (
     accuracy,
-    all_reduce,
     conditions,
     convergence,
-    device,
     driven,
-    eligibility,
-    energy,
+    hardware,
     identical_arms,
     insights,
     machine,
     money,
     precision,
+    ranks,
     scaling,
     time_spent,
     timed_windows,
     whole_launch,
 )
-from levelfield.analysis.ending import ended_by
+from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.status import derive, summarise
 from levelfield.analysis.time_spent import TimeSpent
 from levelfield.analysis.types import (
@@ -71,16 +69,16 @@ class Analysis:
         return scaling.summarise(self.run, self.blocks)
 
     @cached_property
-    def devices(self) -> tuple[device.DeviceBlock, ...]:
-        return device.summarise(self.run)
+    def devices(self) -> tuple[hardware.DeviceBlock, ...]:
+        return hardware.devices(self.run)
 
     @cached_property
-    def energies(self) -> tuple[energy.EnergyBlock, ...]:
-        return energy.summarise(self.run)
+    def energies(self) -> tuple[hardware.EnergyBlock, ...]:
+        return hardware.energies(self.run)
 
     @cached_property
-    def all_reduces(self) -> tuple[all_reduce.AllReduceBlock, ...]:
-        return all_reduce.summarise(self.run)
+    def all_reduces(self) -> tuple[scaling.AllReduceBlock, ...]:
+        return scaling.all_reduces(self.run)
 
     @cached_property
     def judgements(self) -> tuple[accuracy.Judgement, ...]:
@@ -139,7 +137,7 @@ def analyse(run: Run) -> Analysis:
 
 def analyse_blocks(run: Run) -> tuple[BlockAnalysis, ...]:
     """Compute the results of a run alone, one entry per block, without what they tell of the run as a whole."""
-    known = eligibility.parities(run)
+    known = ranks.parities(run)
     return tuple(_block(block, known, run.settings) for block in run.blocks)
 
 

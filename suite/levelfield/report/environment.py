@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from levelfield.analysis import collect, kernels, processor
+from levelfield.analysis import collect, processor
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.schema import Absent, Artifact, Fact, Fingerprint, Image, Launch, Library, OwnFile, OwnInput, Run
 from levelfield.report import names, sentences, tables, units
@@ -57,8 +57,8 @@ def _libraries(launch: Launch) -> dict[str, str]:
     for library in launch.libraries:
         kinds.setdefault(library.kind, []).append(_located(library))
     by_kind = {kind: ", ".join(sorted(set(found))) for kind, found in kinds.items()}
-    said = kernels.in_words(launch)
-    return by_kind | ({kernels.NAME: said} if said else {})
+    said = processor.kernels_in_words(launch)
+    return by_kind | ({processor.PRODUCTS: said} if said else {})
 
 
 def _located(library: Library) -> str:

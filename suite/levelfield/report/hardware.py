@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from levelfield.analysis.all_reduce import AllReduceBlock, AllReduceRow
-from levelfield.analysis.device import DeviceBlock, DeviceRow
-from levelfield.analysis.energy import EnergyBlock, EnergyRow
+from levelfield.analysis.hardware import DeviceBlock, DeviceRow, EnergyBlock, EnergyRow
+from levelfield.analysis.scaling import AllReduceBlock, AllReduceRow
 from levelfield.analysis.time_spent import Part, TimeSpent, largest
 from levelfield.record.schema import Absent, Case
 from levelfield.report import names, sentences, tables, units
@@ -26,7 +25,7 @@ def _joules(value: float | Absent) -> Absent | str:
 
 def _with_under(value: float | Absent, under: float | Absent, write: Callable[[Any], Absent | str] = _whole) -> Cell:
     first, second = (tables.cell(write(each)) for each in (value, under))
-    return Cell(first.text, under=second.text, reason=first.reason or second.reason)
+    return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
 
 
 def _size(value: float | Absent) -> Absent | str:
@@ -37,7 +36,7 @@ def _errors(row: DeviceRow) -> Cell:
     codes = row.xid_errors
     written = codes if isinstance(codes, Absent) else ", ".join(map(str, dict.fromkeys(codes))) or "none"
     first, second = tables.cell(_whole(row.ecc_errors)), tables.cell(written)
-    return Cell(first.text, under=second.text, reason=first.reason or second.reason)
+    return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
 
 
 def _throttled(row: DeviceRow) -> str:

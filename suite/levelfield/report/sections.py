@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from levelfield.analysis import Analysis
-from levelfield.analysis.disturbances import fate
+from levelfield.analysis.conditions import fate
 from levelfield.analysis.precision import Tradeoff
 from levelfield.analysis.scaling import Scaling
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock

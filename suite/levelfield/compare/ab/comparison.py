@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis.ending import ended_by
+from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.launch_levels import level_matrix
 from levelfield.analysis.status import SMOKE
 from levelfield.compare import changes, conclusion, drift, notes, phrases

@@ -7,9 +7,8 @@ unit of replication. All cases are judged together (`compare.verdicts`), correct
 import math
 
 from levelfield import analysis
-from levelfield.analysis import generation_time
-from levelfield.analysis.ending import ended_by
-from levelfield.analysis.estimates import matrix
+from levelfield.analysis import whole_launch
+from levelfield.analysis.estimates import ended_by, matrix
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.types import AnyRow, BlockAnalysis, Estimate
 from levelfield.compare.answers import CaseResults, verdict_without_costs
@@ -46,7 +45,7 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
     effect = from_pairs(mean_of(second - first, ended)) if found is None else None
     verdict, outcome, reason = found or (Verdict.INCONCLUSIVE, "undecided", "")
     further = fewest - len(common) if verdict is Verdict.UNDECIDABLE else None
-    seconds = generation_time.generation_seconds(block)
+    seconds = whole_launch.generation_seconds(block)
     row = Row(
         case=block.case,
         metric=block.case.scenario,
