@@ -158,11 +158,7 @@ TIMED: tuple[Column[Timed], ...] = (
         where=_per_item,
     ),
     Column(
-        "Geometric mean",
-        lambda it: it.row.median_ns,
-        "time",
-        interval="95 %",
-        where=lambda rows: not _per_item(rows),
+        "Geometric mean", lambda it: it.row.median_ns, "time", interval="95 %", where=lambda rows: not _per_item(rows)
     ),
     Column("Geometric mean", lambda it: it.row.median_ns, "time", interval="95 %", where=_per_item, wide=True),
     Column("p90", lambda it: it.row.p90_ns, "time", files=("p90_ns",), where=_has_quantiles, wide=True),
@@ -211,12 +207,7 @@ TRAINED: tuple[Column[Trained], ...] = (
     Column("Mean step", lambda it: units.time(it.row.step_ns), wide=True),
     Column("Load and compile", lambda it: units.time(it.row.load_ns), wide=True),
     Column("Peak memory", lambda it: units.size(it.row.peak_bytes), wide=True),
-    Column(
-        "First losses off by",
-        lambda it: parity.off_by(it.row.parity),
-        small="tolerance",
-        only="page",
-    ),
+    Column("First losses off by", lambda it: parity.off_by(it.row.parity), small="tolerance", only="page"),
     BEST_IS,
 )
 """Of trainings to a target accuracy."""

@@ -124,15 +124,10 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         yield Section(names.anchor("model", str(number)), title, title, entries=tuple(entries))
     if analysis.convergence:
         entries = (_trained(run, block, analysis.convergence) for block in analysis.convergence)
-        lead = _CONVERGENCE.format(
-            images=sentences.images(run) if run.settings.own_images is not None else "scikit-learn’s handwritten digits"
-        )
-        yield Section("convergence", "Time to accuracy", "Time to accuracy", lead, entries=tuple(entries))
+        yield Section("convergence", "Time to accuracy", "Time to accuracy", entries=tuple(entries))
     if analysis.loadgen:
         entries = (_driven(run, block, analysis.loadgen) for block in analysis.loadgen)
-        yield Section(
-            "loadgen", loadgen.TITLE, loadgen.TITLE, f"{loadgen.NOT_A_RESULT} {_LOADGEN}", entries=tuple(entries)
-        )
+        yield Section("loadgen", loadgen.TITLE, loadgen.TITLE, loadgen.NOT_A_RESULT, entries=tuple(entries))
     yield Section(
         "parity",
         "Do all arms compute the same?",
@@ -145,20 +140,16 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         yield Section("accuracy", accuracy.TITLE, accuracy.TITLE, accuracy.lead(run), tables=judged)
     if analysis.tradeoffs:
         entries = (_tradeoff(found) for found in analysis.tradeoffs)
-        yield Section("precision", "Speed and accuracy", "Precision", _PRECISION, entries=tuple(entries))
+        yield Section("precision", "Speed and accuracy", "Precision", entries=tuple(entries))
     for over in ("threads", "processes"):
         found = [each for each in analysis.scalings if each.over == over]
         if found:
-            lead = f"{_SCALING[over]} {_PAIRED.format(over=over)}"
-            yield Section(over, f"Scaling with {over}", over.capitalize(), lead, entries=tuple(map(_scaling, found)))
+            yield Section(over, f"Scaling with {over}", over.capitalize(), entries=tuple(map(_scaling, found)))
     yield from _whole_launches(analysis, anchors[len(analysis.timed) :])
     for section, tables in (
-        (Section("gpu", "GPU", "GPU", _GPU), map(hardware.gpu, analysis.devices)),
-        (
-            Section("all-reduce", "All-reduce", "All-reduce", _ALL_REDUCE),
-            map(hardware.all_reduce, analysis.all_reduces),
-        ),
-        (Section("energy", "CPU energy", "CPU energy", _ENERGY), map(hardware.energy, analysis.energies)),
+        (Section("gpu", "GPU", "GPU"), map(hardware.gpu, analysis.devices)),
+        (Section("all-reduce", "All-reduce", "All-reduce"), map(hardware.all_reduce, analysis.all_reduces)),
+        (Section("energy", "CPU energy", "CPU energy"), map(hardware.energy, analysis.energies)),
         (Section("cost", costs.TITLE, costs.TITLE, costs.lead(run)), costs.tables(run, analysis)),
     ):
         made = tuple(tables)
@@ -177,7 +168,6 @@ def _whole_launches(analysis: Analysis, anchors: Sequence[str]) -> Iterator[Sect
             "cold-start",
             "Cold start",
             "Cold start",
-            _COLD,
             special="whole_launches",
             entries=tuple(_bars(block, cold, anchor) for block, anchor in zip(cold, anchors, strict=False)),
             tables=tuple(results.cold(block, cold) for block in cold),
@@ -191,8 +181,6 @@ def _whole_launches(analysis: Analysis, anchors: Sequence[str]) -> Iterator[Sect
             "memory",
             "Peak memory",
             "Memory",
-            "Most resident memory of the worker in a launch of its own: median over launches, and their range as a "
-            "line.",
             special="whole_launches",
             entries=tuple(
                 _bars(block, peak, anchor) for block, anchor in zip(peak, anchors[len(cold) :], strict=False)
@@ -392,50 +380,4 @@ _LOAD = (
 _TRADEOFF = (
     "One mark an arm and precision; a line joins the precisions of one arm. Hollow marks are not equal to the "
     "reference."
-)
-_CONVERGENCE = (
-    "A small network of the model’s own layers is trained on real images ({images}) until it classifies the target’s "
-    "share of the test images correctly. Every seed gives all arms the same initial weights and the same batches in "
-    "the same order; the first ten losses are compared with a NumPy float64 reference. Time is that of training steps "
-    "alone: evaluations are not included, and loading and compiling have a column of their own."
-)
-_LOADGEN = (
-    "LoadGen ran inside each worker and called the loaded model, whose answers were compared with the reference as in "
-    "every other case. VALID and INVALID are its own verdicts on each test. Its logs are in the record, one summary of "
-    "each arm below."
-)
-_PRECISION = (
-    "Each precision is a case of its own and is never ranked against another. The precision of the products is read "
-    "from the framework and checked against the size of the error: an arm that computes in a lower or higher precision "
-    "than requested is not equal."
-)
-_SCALING = {
-    "threads": "Each number of threads is a case of its own, pinned to that many CPUs.",
-    "processes": (
-        "Processes train one model together, each framework’s with its own engine: every one has CPUs and threads of "
-        "its own and an equal share of the same batch, and gradients are averaged in every step. Before anything is "
-        "timed, the training in so many processes must follow the same float64 trajectory as in one."
-    ),
-}
-_PAIRED = (
-    "Speed-ups are paired by generation: launches of different numbers of {over} take turns from one generation to the "
-    "next, not within a round, so a change of the machine within a generation still affects them."
-)
-_COLD = (
-    "From asking for a worker to its first answer, with empty compile caches and a warm page cache, without making the "
-    "seeded weights. An arm compiles while it loads, or in its first call."
-)
-_GPU = (
-    "Read from NVML before and right after each window, outside the workers: energy and memory errors are over the "
-    "window, all other values are from its end. Energy is that of the whole GPU."
-)
-_ALL_REDUCE = (
-    "A float32 vector as long as all gradients together, summed over all processes by the engine that averages the "
-    "gradients, after the timed steps. Bus bandwidth is 2·(n − 1)/n times its length over the time: what each of n "
-    "processes sends if the vector goes round a ring. A training may send gradients in parts, while it still computes "
-    "others. It decides no rank."
-)
-_ENERGY = (
-    "Counted by the processor (RAPL) over each window, all packages together. It includes everything else that the "
-    "machine did in that time."
 )

@@ -12,15 +12,7 @@ import msgspec
 
 from levelfield.analysis import Analysis, collect
 from levelfield.analysis.states import State, judge, levels_of
-from levelfield.analysis.types import (
-    AnyRow,
-    ColdRow,
-    ConvergenceRow,
-    Estimate,
-    LoadGenRow,
-    MemoryRow,
-    Row,
-)
+from levelfield.analysis.types import AnyRow, ColdRow, ConvergenceRow, Estimate, LoadGenRow, MemoryRow, Row
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
 from levelfield.report import columns
 from levelfield.report.tables import Value
@@ -165,11 +157,7 @@ def _turns(run: Run) -> Iterator[tuple[int, Window, State | None, dict[str, Valu
         levels = levels_of(block)
         for generation in block.generations:
             for round_ in generation.rounds:
-                where = {
-                    "generation": generation.index,
-                    "round": round_.index,
-                    "disturbed": bool(round_.disturbed),
-                }
+                where = {"generation": generation.index, "round": round_.index, "disturbed": bool(round_.disturbed)}
                 for number, turn in enumerate(round_.turns, start=1):
                     if turn.window is not None and turn.arm in arms:
                         judged = judge(turn, levels)
