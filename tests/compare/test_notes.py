@@ -20,7 +20,7 @@ from tests.compare.runs import (
 )
 
 if TYPE_CHECKING:
-    from levelfield.analysis.states import State
+    from levelfield.record.states import State
 
 
 @pytest.mark.parametrize("slower", [1.0, 3.0])

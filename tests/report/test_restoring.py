@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from levelfield.analysis import analyse, whole_launch
-from levelfield.analysis.states import State
 from levelfield.record.schema import Run
+from levelfield.record.states import State
 from levelfield.report import embedded_record, restoring, thinning
 from levelfield.report.thinning import Embedded, WindowFacts
 from tests.analysis.probed import probed

@@ -4,7 +4,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from levelfield.analysis.states import Knowledge
 from levelfield.record.schema import (
     Absent,
     Case,
@@ -16,6 +15,7 @@ from levelfield.record.schema import (
     Startup,
     Work,
 )
+from levelfield.record.states import Knowledge
 from levelfield.statistics.proportions import Proportion
 from levelfield.statistics.verdicts import Verdict
 

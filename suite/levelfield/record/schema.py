@@ -546,7 +546,7 @@ class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By which signal the machine was not calm in a window, or disturbed a round."""
 
     signal: str
-    """A part of a probe (`analysis.states`), or an outside signal (`machine.disturbance`)."""
+    """A part of a probe (`record.states`), or an outside signal (`machine.disturbance`)."""
     value: float
     """Of a probe: its time over that of the low mode. Of an outside signal: a share of the CPU time, or a count."""
     limit: float
@@ -561,7 +561,7 @@ class MachineProbe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
 
 
 class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The low mode of each part of a probe (`analysis.states`), and how many probes lie in it."""
+    """The low mode of each part of a probe (`record.states`), and how many probes lie in it."""
 
     arithmetic_ns: int
     memory_ns: int

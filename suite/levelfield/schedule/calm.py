@@ -7,11 +7,11 @@ an arm.
 import time
 from collections.abc import Iterable
 
-from levelfield.analysis.states import Judgement, excess, is_calm, judge, knowledge, levels
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine import states
 from levelfield.record.schema import Absent, MachineLevels, MachineProbe, Turn
+from levelfield.record.states import Judgement, excess, is_calm, judge, knowledge, levels
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.worker.messages import MachineProbed, ProbeMachine
 

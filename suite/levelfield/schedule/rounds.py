@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from levelfield.analysis.states import Judgement
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine.device_use import Device, Reading
 from levelfield.machine.disturbance import disturbed, reasons
@@ -29,6 +28,7 @@ from levelfield.plan import CANARY
 from levelfield.record.files import MAX_ATTEMPTS
 from levelfield.record.journal import Journal, RoundDone, TurnTaken
 from levelfield.record.schema import Absent, DeviceUse, IdleWait, Launch, MachineProbe, Noise, Turn, Window
+from levelfield.record.states import Judgement
 from levelfield.schedule.calm import NO_CANARY, MachineStates
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers, failure

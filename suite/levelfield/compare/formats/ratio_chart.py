@@ -13,8 +13,7 @@ import msgspec
 from levelfield.compare import phrases
 from levelfield.compare.types import Outcome, Row
 from levelfield.report import units
-from levelfield.report.axes import Tick
-from levelfield.report.reach import reach
+from levelfield.report.axes import Tick, reach
 
 MOST_ROWS = 40
 """Rows that are drawn; the table below has all."""

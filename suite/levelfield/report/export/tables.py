@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from levelfield.analysis import Analysis, collect
-from levelfield.analysis.states import State, judge, levels_of
 from levelfield.analysis.types import AnyRow, ColdRow, ConvergenceRow, Estimate, LoadGenRow, MemoryRow, Row
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
+from levelfield.record.states import State, judge, levels_of
 from levelfield.report import columns
 from levelfield.report.tables import Value
 from levelfield.statistics.windows import quantiles_absent
