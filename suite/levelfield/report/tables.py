@@ -181,7 +181,7 @@ def _heading(column: Column[Row], rows: Sequence[Row], unit: Scale | None) -> st
     heading = column.heading if isinstance(column.heading, str) else column.heading(rows)
     if unit is None or not unit.unit:
         return heading
-    return f"{unit.unit} {heading}" if column.kind == "rate" else f"{heading}, {unit.unit}"
+    return f"{unit.unit} {heading}" if column.kind == "rate" else f"{heading},{units.NBSP}{unit.unit}"
 
 
 def marks_of(row: object) -> dict[str, Any]:
