@@ -15,7 +15,7 @@ help:
 	@echo 'make lint     check format, style, types and spelling'
 	@echo 'make build    build all images (bench builds what it needs by itself)'
 	@echo 'make lock     resolve all requirement sets again'
-	@echo 'make clean    remove the tool environments; `levelfield clean` gives images and caches back'
+	@echo 'make clean    remove the tool environments; `levelfield images clean` gives images and caches back'
 
 bench compare lint build lock: .venv/ready
 	$(NOX) -s $@ -- $(ARGS)

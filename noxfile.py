@@ -15,7 +15,7 @@ LOCKS = HERE / "images" / "tool"
 LOCKED = ("--only-binary", ":all:", "--require-hashes")
 """No source distribution: to build one runs its code."""
 PLUGINS = tuple(sorted(path.parent for path in (HERE / "plugins").glob("*/pyproject.toml")))
-"""Backends of this tree that are distributions of their own (docs/plugins.md)."""
+"""Plug-ins of this tree: distributions of their own (docs/plugins.md)."""
 EDITABLE = (
     *("--no-deps", "--no-build-isolation", "--no-index"),
     *(word for folder in (HERE, *PLUGINS) for word in ("--editable", str(folder))),
@@ -83,13 +83,13 @@ def publish(session: nox.Session) -> None:
 @nox.session(python=False)
 def build(session: nox.Session) -> None:
     """Build all images of the backends, or those that words after `--` name."""
-    levelfield(session, "build", *session.posargs)
+    levelfield(session, "images", "build", *session.posargs)
 
 
 @nox.session(python=False)
 def lock(session: nox.Session) -> None:
     """Resolve requirement sets, bases and the tool's own environment again; names after `--` choose images."""
-    levelfield(session, "lock", *session.posargs)
+    levelfield(session, "images", "lock", *session.posargs)
 
 
 @nox.session(python=False)
@@ -154,7 +154,7 @@ def part(words: Sequence[str]) -> list[str]:
     ValueError
         There is no such part.
     """
-    folders = (HERE / "tests", HERE / "studies" / "tests")
+    folders = (HERE / "tests", HERE / "studies" / "tests", *(plugin / "tests" for plugin in PLUGINS))
     files = sorted(str(path.relative_to(HERE)) for folder in folders for path in folder.rglob("test_*.py"))
     if not words:
         return files

@@ -3,7 +3,7 @@
 #
 #     recipes/fleet-ssh.sh FOLDER HOST... [-- options of `levelfield bench`]
 #
-# Every host has Levelfield and a container engine. Where $BUNDLE names a file that `levelfield bundle` wrote, it is sent
+# Every host has Levelfield and a container engine. Where $BUNDLE names a file that `levelfield images bundle` wrote, it is sent
 # first, so that no host builds an image of its own. All hosts measure at once. Of a host only run.json and report.html
 # are fetched, as bytes. It ends as `levelfield fleet gather` does; a host that cannot be reached is a node without a
 # record.
@@ -41,7 +41,7 @@ measure() { # HOST
     mkdir -p "$folder/$1"
     log=$folder/$1/bench.log
     if [ -n "${BUNDLE:-}" ]; then
-        on "$1" "mkdir -p $remote && cat >$remote/bundle && ${REMOTE:-levelfield} unbundle $remote/bundle" \
+        on "$1" "mkdir -p $remote && cat >$remote/bundle && ${REMOTE:-levelfield} images load $remote/bundle" \
             <"$BUNDLE" >"$log" 2>&1 || return 1
     fi
     code=0

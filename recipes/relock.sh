@@ -3,7 +3,7 @@
 #
 #     recipes/relock.sh IMAGE [options of `levelfield ab`]
 #
-# Run it in a checkout, on a branch of its own. Where `levelfield lock --check` finds newer releases of what
+# Run it in a checkout, on a branch of its own. Where `levelfield images lock --check` finds newer releases of what
 # images/IMAGE/requirements.in pins, these pins are moved, and all locks of the image are resolved again. The CPU's lock as
 # it was becomes images/IMAGE/cpu@before.lock, which is for the comparison and not to be committed. What is pinned in other
 # files stays. With nothing newer it ends with 0 and changes nothing; else as gate.sh, which leaves the comparison under
@@ -21,7 +21,7 @@ before=$(mktemp)
 trap 'rm -f "$found" "$before"' EXIT
 
 code=0
-${LEVELFIELD:-levelfield} lock "$image" --check --json >"$found" || code=$?
+${LEVELFIELD:-levelfield} images lock "$image" --check --json >"$found" || code=$?
 [ "$code" -le 1 ] || exit 2
 cp "images/$image/cpu.lock" "$before"
 
@@ -52,6 +52,6 @@ case $code in
     *) exit 2 ;;
 esac
 
-${LEVELFIELD:-levelfield} lock "$image" || exit 2
+${LEVELFIELD:-levelfield} images lock "$image" || exit 2
 cp "$before" "images/$image/cpu@before.lock"
 exec "$(dirname "$0")/gate.sh" "$image@before" "$image" "$@"

@@ -19,7 +19,7 @@ from levelfield.plan.cpu_pinning import counts, pool
 from levelfield.record.states import CALM_ARITHMETIC, LOW_PERCENTILE
 from levelfield.report.markdown import table
 from levelfield.schedule.roofline import array_bytes
-from levelfield.worker.machine_probe import MachineProbe
+from levelfield.worker.machine_probe import ProbeThreads
 from studies import commands
 
 PERCENTILES = (50, 75, 90, 95, 99)
@@ -39,16 +39,16 @@ def measure(seconds: float, pause_s: float) -> Mapping[str, np.ndarray]:
     """Take all probes in turns; return their times in nanoseconds by name."""
     places = pool((), topology.read())
     (threads,) = counts((), places)
-    numpy = MachineProbe(array_bytes(last_cache_bytes(places.cpus[:threads]), 1 << 34))
+    numpy = ProbeThreads(array_bytes(last_cache_bytes(places.cpus[:threads]), 1 << 34))
     with tempfile.TemporaryDirectory() as folder:
         compiled = in_c(Path(folder))
         times: list[tuple[int, ...]] = []
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             begin = time.perf_counter_ns()
-            found = numpy.probe(arithmetic_alone=False)
+            found = numpy.probe()
             whole_ns = time.perf_counter_ns() - begin
-            times.append((found.arithmetic_ns, found.memory_ns or 0, found.pages_ns or 0, whole_ns, compiled()))
+            times.append((found.arithmetic_ns, found.memory_ns, found.pages_ns, whole_ns, compiled()))
             time.sleep(pause_s)
     numpy.close()
     names = ("arithmetic", "memory", "pages", "all three, as asked for", "multiply-adds in C")

@@ -8,7 +8,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine.idle_wait import wait_until_idle
 from levelfield.machine.signals import Signals, difference
-from levelfield.record.schema import Arm, Case, IdleWait, Noise
+from levelfield.record.schema import Arm, Case, IdleWait, Noise, Window
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.preparation import canary_arm, canary_case
@@ -21,7 +21,7 @@ WINDOW_TIMEOUT_S = 300.0
 class Turn(NamedTuple):
     """One window of one worker, and what the machine did meanwhile."""
 
-    measured: Measured
+    window: Window
     noise: Noise
     settling: IdleWait
     """The wait before it."""
@@ -70,7 +70,7 @@ def take_turn(outcome: Outcome, request: Measure, signals: Signals, pids: Mappin
         raise LevelfieldError("The CPU clocks of the workers cannot be read here: turns cannot begin as in a run.")
     before = signals.snapshot(pids)
     start_ns = time.monotonic_ns()
-    measured = outcome.worker.ask(request, Measured, WINDOW_TIMEOUT_S)
+    window = outcome.worker.ask(request, Measured, WINDOW_TIMEOUT_S).window
     wall_ns = time.monotonic_ns() - start_ns
     noise = difference(before, signals.snapshot(pids), outcome.launch.arm)
-    return Turn(measured, noise, settling, start_ns, wall_ns)
+    return Turn(window, noise, settling, start_ns, wall_ns)

@@ -18,7 +18,7 @@ from levelfield.cli.main import main
 from tests.reported import check_reports
 
 ROOT = Path(levelfield.__file__).parents[2]
-IMPORTS = f"{ROOT / 'suite'}:{ROOT}"
+IMPORTS = f"{ROOT / 'suite'}:{ROOT}:{ROOT / 'plugins' / 'fleet'}"
 """PYTHONPATH of a program that imports the package and the tests of this checkout."""
 PATIENCE_S = 900.0
 """Of who waits for a command or for its deeds: images may have to be made first, on a busy machine."""

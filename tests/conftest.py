@@ -86,6 +86,20 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[webdriver.Chr
         yield driver
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _commands_of_plugins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let tests, and commands that they start, find the commands of this tree's plug-ins, installed or not."""
+    from tests import commands, plugged
+
+    folder = plugged.register(plugged.FLEET, tmp_path_factory.mktemp("plug-ins"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands, "IMPORTS", f"{commands.IMPORTS}:{folder}")
+        patch.setenv("PYTHONPATH", commands.IMPORTS)
+        patch.syspath_prepend(folder)
+        plugged.forget()
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _engine_for_marked_tests(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("docker"):

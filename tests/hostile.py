@@ -20,6 +20,7 @@ import zlib
 import msgspec
 
 import levelfield.backends.canary as module
+from levelfield.record import measured
 from levelfield.worker import messages
 
 DATA = bytes(1 << 20)
@@ -121,13 +122,13 @@ def lies(changed):
 def more_libraries(reply):
     if not isinstance(reply, messages.Probed):
         return reply
-    return msgspec.structs.replace(reply, libraries=(messages.Library("x", "/x", "y"),) * 400_000)
+    return msgspec.structs.replace(reply, libraries=(measured.Library("x", "/x", "y"),) * 400_000)
 
 
 def more_samples(reply):
     if not isinstance(reply, messages.Measured):
         return reply
-    return msgspec.structs.replace(reply, samples_ns=(1,) * 1_000_001)
+    return messages.Measured(msgspec.structs.replace(reply.window, samples_ns=(1,) * 1_000_001))
 
 
 def other_inputs(reply):

@@ -12,6 +12,7 @@ import pytest
 
 from levelfield import plugins
 from levelfield.backends import registry
+from levelfield.cli import from_plugins
 from levelfield.zoo import models
 from tests.commands import ROOT
 
@@ -20,10 +21,12 @@ LITERT = ROOT / "plugins" / "litert"
 TVM = ROOT / "plugins" / "tvm"
 MXNET = ROOT / "plugins" / "mxnet"
 NCNN = ROOT / "plugins" / "ncnn"
+FLEET = ROOT / "plugins" / "fleet"
 
 
 PACKAGES = ("levelfield_", "brings_")
 """How the packages of plug-ins begin, here and in tests."""
+CACHED = (plugins.installed, from_plugins._found, registry._from_plugins, models._from_plugins)
 
 
 def metadata(folder: Path, distribution: str, version: str, points: Mapping[str, Mapping[str, str]]) -> None:
@@ -43,18 +46,36 @@ def install(project: Path, folder: Path) -> Path:
     table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     for package in table["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
         shutil.copytree(project / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    metadata(folder, table["project"]["name"], table["project"]["version"], table["project"]["entry-points"])
+    return register(project, folder)
+
+
+def register(project: Path, folder: Path) -> Path:
+    """Put a project's metadata into a folder."""
+    table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    metadata(folder, table["name"], table["version"], table["entry-points"])
     return folder
+
+
+@contextmanager
+def on_path(folder: Path) -> Iterator[None]:
+    """Let this process find the entry points in a folder too, and keep every module that is imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        for cached in CACHED:
+            cached.cache_clear()
+        yield
+    for cached in CACHED:
+        cached.cache_clear()
 
 
 def forget() -> None:
     """Let plug-ins be looked for and imported again: others of the same names may be elsewhere."""
-    for name in [each for each in sys.modules if each.startswith(PACKAGES)]:
+    kept = tuple(plugin.package for plugin in plugins.installed(plugins.COMMANDS))  # their tests hold what they import
+    for name in [each for each in sys.modules if each.startswith(PACKAGES) and not each.startswith(kept)]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    plugins.installed.cache_clear()
-    registry._from_plugins.cache_clear()
-    models._from_plugins.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
 
 
 @contextmanager

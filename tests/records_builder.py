@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from levelfield.backends.precisions import why_not
+from levelfield.record.disturbance import Disturbed, Reason
 from levelfield.record.schema import (
     SCHEMA,
     Absent,
@@ -42,7 +43,6 @@ from levelfield.record.schema import (
     Turn,
     Warning_,
     Window,
-    Work,
 )
 from levelfield.scenarios import ScenarioName
 from levelfield.zoo import flops
@@ -246,10 +246,7 @@ def make_run(
         supervisor_window_share=supervisor_window_share,
         labels=labels,
         work=tuple(
-            Work(model=model, batch=batch, **msgspec.structs.asdict(flops.count(zoo.get(model), batch)))
-            for model in models
-            if model in MODELS
-            for batch in (1, BATCHES[model])
+            flops.count(zoo.get(model), batch) for model in models if model in MODELS for batch in (1, BATCHES[model])
         ),
         roofline=roofline,
         time_spent_s=_time_spent_s(blocks),
@@ -321,14 +318,14 @@ class _Maker:
         rounds: list[Round] = []
         for number in range(self.rounds):
             if number in self.disturbed:
-                rounds.append(self.round(len(rounds), level, factor=1.6, disturbed="steal: 9.2 % of the CPU time"))
+                rounds.append(self.round(len(rounds), level, factor=1.6, disturbed=(Reason("steal", 0.092, 0.02),)))
                 rounds.append(self.round(len(rounds), level, repeats=1))
             else:
                 rounds.append(self.round(len(rounds), level))
         return Generation(index=index, seed=index, launches=tuple(launches), rounds=tuple(rounds), complete=True)
 
     def round(
-        self, index: int, level: dict[str, float], *, factor: float = 1.0, disturbed: str = "", repeats: int = 0
+        self, index: int, level: dict[str, float], *, factor: float = 1.0, disturbed: Disturbed = (), repeats: int = 0
     ) -> Round:
         drift = self.jitter(DRIFT_SD) * factor
         order = [str(arm) for arm in self.rng.permutation(list(level))]

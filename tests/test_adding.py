@@ -96,9 +96,9 @@ def test_a_backend_is_one_file_and_one_edit(changes: dict[str, Change]) -> None:
     assert edited == {"suite/levelfield/backends/registry.py"}
 
 
-def test_a_scenario_is_three_files_at_most(changes: dict[str, Change]) -> None:
+def test_a_scenario_is_one_file(changes: dict[str, Change]) -> None:
     added, edited = changes["A scenario"]
-    assert len(added | edited) <= 3
+    assert len(added | edited) == 1
 
 
 def test_a_section_of_the_report_is_two_files(changes: dict[str, Change]) -> None:

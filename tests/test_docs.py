@@ -17,7 +17,7 @@ PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 PASTED = ("README.md", "install.md", "tutorial.md", "choose.md")
 """Pages that a newcomer pastes commands from, into an interactive zsh too."""
-CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify", "card", "publish", "report"}
+CHEAP = {"list", "schema", "export", "compare", "baseline", "history", "verify", "publish", "report"}
 """Commands that only read records."""
 
 

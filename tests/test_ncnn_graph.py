@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+
 from levelfield_ncnn.graph import FLOAT32, MAGIC, Graph, plain, typed
 
 

@@ -36,7 +36,7 @@ def test_only_folders_that_clean_knows_can_be_made() -> None:
 def test_a_full_disk_is_one_sentence_and_other_errors_stay() -> None:
     with pytest.raises(LevelfieldError, match=r"The disk is full \(/dev/full\)") as caught, paths.disk_space():
         raise OSError(errno.ENOSPC, "No space left on device", "/dev/full")
-    assert "levelfield clean" in caught.value.fix
+    assert "levelfield images clean" in caught.value.fix
     with pytest.raises(FileNotFoundError), paths.disk_space():
         raise FileNotFoundError(errno.ENOENT, "gone")
 

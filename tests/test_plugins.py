@@ -1,6 +1,5 @@
 """What installed distributions bring, and what becomes of those that are broken."""
 
-import io
 import re
 import sys
 from collections.abc import Iterator
@@ -8,19 +7,20 @@ from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from rich.console import Console
 
 from levelfield import plugins
 from levelfield.backends import registry
-from levelfield.cli import listing, tools
-from levelfield.cli.answers.listed import listed
+from levelfield.cli import from_plugins, machine
+from levelfield.cli import help as sections
+from levelfield.cli.answers import listed
+from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, worker_code
 from levelfield.plan import arms
-from levelfield.plugins import BACKENDS, MODELS
+from levelfield.plugins import BACKENDS, COMMANDS, MODELS
 from levelfield.run.contract import _lock
 from levelfield.zoo import models
-from tests import plugged
+from tests import commands, plugged
 
 _ENTRY = """
 from levelfield.backends.info import FP32, BackendInfo, FileFormat
@@ -243,13 +243,11 @@ def test_nothing_is_imported_to_list_entry_points(folder: Path) -> None:
 def test_list_and_doctor_say_what_is_there_and_what_is_broken(folder: Path) -> None:
     bring(folder / "first", "good")
     bring(folder / "second", "bad", code="import no_such_module\n")
-    out = io.StringIO()
     with plugged.seen(folder / "first", folder / "second"):
-        listing.show(Console(file=out, width=200))
+        shown = commands.call("plugins", "list", folder=folder).out
         (entry,) = [each for each in listed().backends if each.name == "good"]
-        finding, image = tools._broken_plugins()
-    shown = out.getvalue()
-    assert re.search(r"good +backend +brings-good 1\.0", shown)
+        finding, image = machine._broken_plugins()
+    assert "backend good: brings-good 1.0\n" in shown
     assert "The plug-in brings-bad 1.0 brings no backend bad: brings_bad:ENTRY cannot be imported" in shown
     assert entry.distribution == "brings-good 1.0"
     assert finding.state == "warn"
@@ -257,3 +255,46 @@ def test_list_and_doctor_say_what_is_there_and_what_is_broken(folder: Path) -> N
     assert finding.fix
     assert "has no image own" in image.message
     assert "has no image own" in shown
+
+
+_COMMAND = """
+import click
+
+@click.command(help="Brew coffee.")
+def brew():
+    print("brewed")
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "reason"),
+    [
+        (_COMMAND, "brew", ""),
+        ("import no_such_module", "brew", "cannot be imported (ModuleNotFoundError: No module named"),
+        ("brew = 3", "brew", "is a int and no Command"),
+        (_COMMAND, "bench", "a built-in command has this name"),
+    ],
+)
+def test_a_command_has_its_section_and_a_broken_one_says_why(folder: Path, code: str, name: str, reason: str) -> None:
+    (folder / "brings_command").mkdir()
+    (folder / "brings_command" / "__init__.py").write_text(code)
+    plugged.metadata(folder, "brings-command", "1.0", {COMMANDS: {name: "brings_command:brew"}})
+    environment = {"PYTHONPATH": f"{folder}:{commands.IMPORTS}"}
+    helped = commands.run("--help", folder=folder, environment=environment)
+    assert helped.code == 0, helped.err
+    if name == "brew":
+        assert "\n  brew " in helped.out.partition(f"{sections.PLUGINS}:")[2]
+        done = commands.run("brew", *(["--strong"] if reason else []), folder=folder, environment=environment)
+        if reason:
+            commands.one_clear_sentence(done, "brings no command brew", reason)
+        else:
+            assert done.out == "brewed\n"
+    with plugged.seen(folder):
+        assert [reason in each.sentence for each in from_plugins.broken()] == ([True] if reason else [])
+
+
+def test_a_command_that_is_not_installed_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(from_plugins, "_found", lambda: ({}, ()))
+    monkeypatch.delitem(cli.commands, "fleet", raising=False)
+    done = commands.call("fleet", "gather", "nodes", "--help", folder=tmp_path)
+    commands.one_clear_sentence(done, "comes with levelfield-fleet", "pip install levelfield-fleet")

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from levelfield.record import files
-from tests.commands import IMPORTS, PATIENCE_S, ROOT, run
+from tests.commands import PATIENCE_S, ROOT, run
 from tests.records_builder import make_run
 
 RECIPES = ROOT / "recipes"
@@ -24,7 +24,7 @@ def recipe(name: str, *words: str, folder: Path, **variables: str) -> subprocess
     return subprocess.run(
         ["sh", str(RECIPES / name), *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": IMPORTS, "LEVELFIELD": f"{sys.executable} -m levelfield.cli", **variables},
+        env={**os.environ, "LEVELFIELD": f"{sys.executable} -m levelfield.cli", **variables},
         capture_output=True,
         text=True,
         check=False,

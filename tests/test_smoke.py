@@ -41,7 +41,7 @@ def case(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("smoke")
     folder.chmod(0o755)
     reports = folder / "reports"
-    built = run("build", "canary", *BACKENDS, folder=folder)
+    built = run("images", "build", "canary", *BACKENDS, folder=folder)
     assert built.code == 0, built.err + built.out
     command = Command("bench", *SHORT, "--backends", ",".join(BACKENDS), "--reports", reports, folder=folder)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from levelfield.cli import help_sections
+from levelfield.cli import help as sections
 from levelfield.cli.main import cli
 
 FOLDER = "reference/cli"
@@ -16,7 +16,7 @@ def pages() -> Iterator[tuple[str, str]]:
     """Yield each page as its path and its Markdown: one of all commands, and one for each command."""
     context = click.Context(cli, info_name="levelfield")
     lines = ["# Command line", "", _prose(cli.help)]
-    for title, names in help_sections.sections_of(help_sections.COMMANDS, list(cli.commands)):
+    for title, names in sections.sections_of(cli.list_commands(context)):
         lines += ["", f"| {title} | |", "|---|---|"]
         for name in names:
             command = cli.commands[name]
@@ -38,16 +38,9 @@ def _command(command: click.Command, context: click.Context, mark: str) -> Itera
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    records = {each.name or "": each.get_help_record(context) for each in command.get_params(context)}
-    rows = {
-        name: record for name, record in records.items() if record is not None and record[1]
-    }  # arguments may have none
-    sectioned = isinstance(command, help_sections.SectionedCommand)
-    sections = help_sections.sections_of(help_sections.OPTIONS, list(rows)) if sectioned else [("option", list(rows))]
-    for title, names in sections:
-        if names:
-            yield from ("", f"| {title} | |", "|---|---|")
-            yield from (f"| {_code(rows[name][0])} | {_cell(rows[name][1])} |" for name in names)
+    for title, rows in sections.option_rows(command, context):
+        yield from ("", f"| {title} | |", "|---|---|")
+        yield from (f"| {_code(name)} | {_cell(text)} |" for name, text in rows)
 
 
 def _prose(text: str | None) -> str:

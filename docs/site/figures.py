@@ -460,9 +460,9 @@ def _decoder_on_gpu(path: Path) -> str:
     works = {one.question: one for one in run.work}
 
     def one(case: Case, row: Row) -> str:
-        if row.median_ns is None:
+        if row.call_ns is None:
             return ""
-        calls_per_s = 1e9 / row.median_ns.value
+        calls_per_s = 1e9 / row.call_ns.value
         if case.scenario == "prefill":
             return f"{units.rate(calls_per_s * case.depth)} tokens/s"
         moved_bytes = works[case.question].weight_bytes + works[case.question].activation_bytes

@@ -6,7 +6,7 @@ import pkgutil
 from collections.abc import Iterator
 
 FOLDER = "reference/python"
-PACKAGES = ("statistics", "record", "analysis", "compare", "history")
+PACKAGES = ("statistics", "record", "analysis", "compare")
 """They measure nothing, so programs may use them on records from anywhere."""
 
 _FOUND_LAST = "---\nsearch:\n  boost: 0.3\n---\n\n"

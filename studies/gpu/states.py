@@ -162,7 +162,7 @@ def _window(
     turn = take_turn(outcome, request, signals, pids)
     use: DeviceUse = device.use(reading, pids, outcome.launch.arm)
     after = prober.probe()
-    samples = turn.measured.samples_ns
+    samples = turn.window.samples_ns
     return Window(
         launch=number,
         arm=outcome.launch.arm,

@@ -149,7 +149,7 @@ def _window(
     request = Measure(window_ns=length_ns, min_calls=3, rewarm_ns=REWARM_NS)
     before = device.read()
     turn = take_turn(outcome, request, signals, pids)
-    samples = turn.measured.samples_ns
+    samples = turn.window.samples_ns
     return Window(phase, statistics.median(samples), len(samples), device.use(before, pids, outcome.launch.arm))
 
 

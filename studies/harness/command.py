@@ -10,13 +10,13 @@ import click
 import msgspec
 
 from levelfield.backends import registry
-from levelfield.cli.options import NAMES
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue
 from levelfield.images.build import build
 from levelfield.launchers.docker import connect
 from levelfield.launchers.worker import WorkerError
 from levelfield.names import unknown
+from levelfield.options.values import NAMES
 from levelfield.plan import cpu_pinning
 from levelfield.record.schema import Block
 from levelfield.schedule.resources import RunResources

@@ -105,7 +105,7 @@ class Harness:
         request = Measure(window_ns=pace.window_ns, min_calls=pace.min_calls, rewarm_ns=REWARM_NS)
         if self._worker is None:
             raise LevelfieldError("The worker has ended.")
-        return reading(self._worker.ask(request, Measured, WINDOW_TIMEOUT_S).samples_ns)
+        return reading(self._worker.ask(request, Measured, WINDOW_TIMEOUT_S).window.samples_ns)
 
     def close(self) -> None:
         end_workers([self._outcome])

@@ -14,8 +14,7 @@ import numpy as np
 import scipy
 
 from levelfield.report.markdown import interval, table
-from levelfield.statistics.arrays import Floats
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.levels import levels_of_windows
 from levelfield.statistics.medians import median_interval
 from levelfield.statistics.student import MIN_LAUNCHES, spread_of

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import msgspec
 
-from levelfield.machine.disturbance import disturbed
+from levelfield.machine.disturbance import reasons
 from levelfield.machine.idle_wait import wait_until_idle
 from levelfield.machine.signals import Signals, difference
+from levelfield.record.disturbance import sentence
 from studies.harness.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
 from studies.harness.findings import find
 from studies.harness.form_worker import FAIRLY
@@ -104,7 +105,7 @@ def await_quiet(
     while time.monotonic() < end:
         time.sleep(quiet_s)
         after = signals.snapshot(pids)
-        if not disturbed([difference(before, after, None)], len(signals.cpus)):
+        if not reasons([difference(before, after, None)], len(signals.cpus)):
             return True
         before = after
     return False
@@ -122,7 +123,7 @@ def _turns(arms: Mapping[str, Contestant], effort: Effort, order: random.Random,
     turns = turn_order(sorted(names), effort.turns, order)
     before = signals.snapshot(pids)
     readings = process.windows([(FAIRLY, loop) for loop in turns], effort.turn, TURN_REWARM_NS)
-    why = disturbed([difference(before, signals.snapshot(pids), process.process)], len(signals.cpus))
+    why = sentence(reasons([difference(before, signals.snapshot(pids), process.process)], len(signals.cpus)))
     windows = [Window(names[loop], *taken) for loop, taken in zip(turns, readings, strict=True)]
     return tuple(Round(both, disturbed=why) for both in zip(windows[::2], windows[1::2], strict=True))
 
@@ -146,7 +147,7 @@ def _round(arms: Mapping[str, Contestant], pace: Pace, order: random.Random, sig
         reading = arms[name].window(pace)
         noises.append(difference(before, signals.snapshot(pids), arms[name].process))
         windows.append(Window(name, *reading))
-    return Round(tuple(windows), disturbed=disturbed(noises, len(signals.cpus)) if known else "")
+    return Round(tuple(windows), disturbed=sentence(reasons(noises, len(signals.cpus))) if known else "")
 
 
 def _summary(findings: Sequence[Finding]) -> str:

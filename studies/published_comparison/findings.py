@@ -12,8 +12,7 @@ from levelfield.report.markdown import interval, table
 from levelfield.report.sentences import join
 from levelfield.report.separation import IN_THESE_MINUTES
 from levelfield.statistics import ranking
-from levelfield.statistics.arrays import Floats
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.ratios import level_interval
 from studies.harness.findings import launch_levels
 from studies.harness.record import Generation, Interval

@@ -16,8 +16,8 @@ from typing import Any
 import click
 import msgspec
 
-from levelfield.cli.options import PERCENT
 from levelfield.machine.fingerprint import fingerprint
+from levelfield.options.values import PERCENT
 from levelfield.schedule.outcomes import utc_now
 from levelfield.version import __version__
 from studies import commands

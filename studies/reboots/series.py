@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 from levelfield.analysis.launch_levels import launch_levels
+from levelfield.compare.upgrade import judge
 from levelfield.errors import LevelfieldError
 from levelfield.record import files, journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import RoundDone, TurnTaken
-from levelfield.upgrade import records, store, verdict
-from levelfield.upgrade.events import MeasurementBegun
-from levelfield.upgrade.progress import Phase, State
+from levelfield.run.upgrade import store
+from levelfield.run.upgrade.progress import MeasurementBegun, Phase, State
 from studies.reboots import machine, system
 from studies.reboots.record import Boot, Case, Level, Series
 
@@ -88,7 +88,7 @@ def run(order: Order, image: Path, kernels: Path, work: Path, say: Callable[[str
         raise LevelfieldError("The upgrade was not begun.", fix=f"See the consoles in {work}.")
     lost = sum(missing(each, now.held) for each in snapshots)
     kept = sum(len(each.windows) for each in _last(snapshots).values()) - lost
-    judged = verdict.judge(now.state.begun, verdict.load(now.state, now.reports))
+    judged = judge(now.state.design, store.load_phases(now.state, now.reports))
     return Series(
         name=order.name,
         slowdown=order.slowdown,
@@ -217,7 +217,7 @@ def _begun(state: State | None) -> Iterator[MeasurementBegun]:
 
 def _levels(now: _Situation) -> Iterator[Level]:
     for boot in now.state.boots if now.state is not None else ():
-        run = files.read(records.path(boot, now.reports))
+        run = files.read(store.record_of(boot, now.reports))
         values = [ns for block in run.blocks for each in launch_levels(block).values() for ns in each.values()]
         release = str(run.machine["kernel"]["release"])
         yield Level(str(boot.phase), boot.begun.run, release, statistics.geometric_mean(values))

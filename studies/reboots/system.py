@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import debian, debian_archives, registries
+from levelfield.images import debian, registries
 from levelfield.images.wheels import Progress
 from levelfield.launchers.choice import choose
 from levelfield.launchers.host import HostLauncher
@@ -104,7 +104,7 @@ def _identity() -> str:
 
 
 def _debian(root: Path) -> None:
-    mirrors = {archive: addresses[0] for archive, addresses in debian_archives.mirrors().items()}
+    mirrors = {archive: addresses[0] for archive, addresses in debian.mirrors().items()}
     suites = (
         (mirrors["debian"], debian.RELEASE),
         (mirrors["debian"], f"{debian.RELEASE}-updates"),

@@ -14,13 +14,13 @@ import msgspec
 import numpy as np
 from rich.console import Console
 
-from levelfield.cli.options import DURATION, NAMES, PERCENT
 from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
 from levelfield.images.build import build
 from levelfield.images.wheels import Progress
 from levelfield.launchers.docker import DockerLauncher, connect
 from levelfield.machine.fingerprint import fingerprint, same_machine
+from levelfield.options.values import DURATION, NAMES, PERCENT
 from levelfield.plan import EXPORTER, Selection
 from levelfield.prepare.artifacts import Artifacts
 from levelfield.prepare.own_model import store

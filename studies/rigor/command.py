@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from levelfield.cli.options import DURATION
 from levelfield.errors import LevelfieldError
+from levelfield.options.values import DURATION
 from levelfield.plan import make
 from levelfield.run.start import check_same
 from levelfield.schedule.outcomes import utc_now

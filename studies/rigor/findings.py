@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.special import betaincinv
 
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.proportions import proportion
 from levelfield.statistics.variance import split_variance
 from studies.rigor import ours, rules

@@ -12,8 +12,9 @@ import numpy as np
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import WorkerError
-from levelfield.machine.disturbance import disturbed
+from levelfield.machine.disturbance import reasons
 from levelfield.machine.signals import Signals
+from levelfield.record.disturbance import sentence
 from levelfield.record.schema import Absent, Arm, Noise
 from levelfield.schedule.outcomes import Outcome, end_workers, utc_now
 from levelfield.schedule.resources import RunResources
@@ -135,7 +136,7 @@ class _Turns:
             order.shuffle(both)
             (first, before), (second, after) = (self._turn(arm) for arm in both)
             noises = [before, after]
-            reason = disturbed(noises, len(self._signals.cpus))
+            reason = sentence(reasons(noises, len(self._signals.cpus)))
             pairs.append(Pair(lane, (first, second), _sum(noises), reason))
         return Round(tuple(pairs), canary)
 
@@ -147,7 +148,7 @@ class _Turns:
             rewarm_calls=WARM_CALLS,
         )
         turn = take_turn(self._living[arm], request, self._signals, self._pids)
-        window = summarise(arm, turn.start_ns + self._clock.offset_ns, turn.wall_ns, turn.measured.samples_ns)
+        window = summarise(arm, turn.start_ns + self._clock.offset_ns, turn.wall_ns, turn.window.samples_ns)
         return window, turn.noise
 
 

@@ -5,6 +5,7 @@ the drift of the pair's rounds removed, and what `bench` says of an interval. `a
 """
 
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -36,8 +37,7 @@ def rules(table: Table, frozen: Rules) -> list[Rule]:
 def as_bench(levels: Floats, frozen: Rules) -> Answer:
     """Return what `bench` says of an arm that stands beside another, from launch levels, shape (generations, 2)."""
     interval = ratio_interval(levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence)
-    answer: Answer = verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value
-    return answer
+    return cast("Answer", verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value)
 
 
 def generation_seconds(table: Table) -> Floats:

@@ -7,18 +7,17 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
+from levelfield.analysis.summary import Answer
+from levelfield.compare import upgrade
 from levelfield.compare.effects import from_pairs
-from levelfield.compare.reduction import Answer
+from levelfield.compare.policy import change_policy, judge
 from levelfield.compare.types import Gate
-from levelfield.compare.verdicts import change_policy, judge
 from levelfield.statistics import bracket
 from levelfield.statistics.arrays import Floats, without_missing
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.ranking import rank
 from levelfield.statistics.student import FIRST_LOOK as FEWEST
-from levelfield.statistics.student import MIN_LAUNCHES, mean_of
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy, mean_of
 from levelfield.statistics.verdicts import Verdict
-from levelfield.upgrade import judging
 from studies.simulation.world import BUSY, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
 
 HOURS = {"quiet": QUIET, "busy": BUSY}
@@ -367,7 +366,7 @@ def _of_upgrade(levels: Floats, calm: Flags, slowdown: float) -> str:
         ]
         for *runs, factor in zip(levels, calm, (1.0, slowdown, 1.0), strict=True)
     ]
-    (found,) = bracket.judge([judging.costs(*phases)])
+    (found,) = bracket.judge([upgrade.costs(*phases)])
     return found.verdict.value
 
 

@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from levelfield.compare.effects import from_pairs
+from levelfield.compare.policy import change_policy, judge
 from levelfield.compare.types import Gate
-from levelfield.compare.verdicts import change_policy, judge
 from levelfield.report.markdown import table
-from levelfield.schedule.passes import FIRST_LOOK_S
-from levelfield.statistics.ending import EndedBy
+from levelfield.schedule.pacing import FIRST_LOOK_S
 from levelfield.statistics.proportions import proportion
-from levelfield.statistics.student import FIRST_LOOK, MIN_LAUNCHES, mean_of
+from levelfield.statistics.student import FIRST_LOOK, MIN_LAUNCHES, EndedBy, mean_of
 from levelfield.statistics.verdicts import Verdict
 from studies.streams.record import Level, Pair, Streams, Taken
 

@@ -2,7 +2,7 @@
 
 import re
 
-_UNPRINTABLE = re.compile(
+UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline: escape sequences begin with one
     r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks of direction (Unicode Bidirectional Algorithm, UAX #9)
     r"\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]"  # separators of lines, and what no encoding or XML holds
@@ -40,4 +40,19 @@ def _shortened(text: str) -> str:
 
 def printable(text: str) -> str:
     """Return a text whose control characters and marks of direction are replaced, so that a terminal only shows it."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def one_line(text: str, longest: int = 200) -> str:
+    """Return a text on one line, printable, and cut off with an ellipsis beyond so many characters."""
+    return shortened(printable(" ".join(text.split())), longest)
+
+
+def clause(error: object, longest: int = 200) -> str:
+    """Return what an error says as a part of a sentence: one short line without its full stop."""
+    return one_line(str(error), longest).rstrip(".")

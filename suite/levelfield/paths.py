@@ -34,7 +34,7 @@ CACHE_FOLDERS = (
     ),
     "worker",
 )
-"""All folders of the cache, which `levelfield clean` deletes."""
+"""All folders of the cache, which `levelfield images clean` deletes."""
 
 
 def package_root() -> Path:
@@ -191,7 +191,7 @@ def disk_space() -> Iterator[None]:
 def full(path: Path) -> LevelfieldError:
     """Return the error of a disk without space, or without a free inode, for a file that could not be written there."""
     place = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
-    fix = "`levelfield clean` deletes images and caches; LEVELFIELD_CACHE names another folder."
+    fix = "`levelfield images clean` deletes images and caches; LEVELFIELD_CACHE names another folder."
     there = os.statvfs(place)
     # A program that failed has removed its own files meanwhile: what there is less of ran out.
     if there.f_favail * 2 < there.f_files and there.f_favail * there.f_blocks < there.f_bavail * there.f_files:

@@ -1,4 +1,4 @@
-"""What installed distributions bring: backends and models, each under an entry point (docs/plugins.md).
+"""What installed distributions bring, each under an entry point: backends, models, scenarios, data sets, commands.
 
 Nothing of a plug-in is imported before it is asked for, and one that cannot be loaded takes no other down. Inside
 images the same entry points are found: `images.worker_code` puts them beside a plug-in's code.
@@ -16,6 +16,9 @@ import msgspec
 
 BACKENDS = "levelfield.backends"
 MODELS = "levelfield.models"
+COMMANDS = "levelfield.commands"
+SCENARIOS = "levelfield.scenarios"
+DATA_SETS = "levelfield.datasets"
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 """What a name must be: it becomes part of file names, of arms and of tables."""
@@ -28,7 +31,7 @@ class Plugin(msgspec.Struct, frozen=True):
 
     group: str
     name: str
-    """Of the backend or model, as people type it."""
+    """Of what it brings, as people type it."""
     value: str
     """Where it is: `package.module:ATTRIBUTE`."""
     distribution: str
@@ -73,7 +76,7 @@ class Broken(msgspec.Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What happened, for people."""
-        kind = "backend" if self.plugin.group == BACKENDS else "model"
+        kind = self.plugin.group.removeprefix("levelfield.").removesuffix("s")
         return f"The plug-in {self.plugin.label} brings no {kind} {self.plugin.name}: {self.reason}."
 
 
@@ -88,7 +91,7 @@ def installed(group: str) -> tuple[Plugin, ...]:
     Parameters
     ----------
     group
-        `BACKENDS` or `MODELS`.
+        `BACKENDS`, `MODELS`, `SCENARIOS`, `DATA_SETS` or `COMMANDS`.
     """
     found = {
         Plugin(group, entry.name, entry.value, _normal(entry.dist.metadata["Name"]), entry.dist.version)
@@ -101,6 +104,18 @@ def installed(group: str) -> tuple[Plugin, ...]:
 def _normal(distribution: str) -> str:
     """Spell a distribution as package indexes do (PEP 503)."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def brought(group: str, kind: type[_T]) -> tuple[dict[str, _T], tuple[Broken, ...]]:
+    """Return what entry points of a group name, and those that name nothing; of two with one name the first counts."""
+    values: dict[str, _T] = {}
+    broken = []
+    for plugin in installed(group):
+        try:
+            values.setdefault(plugin.name, load(plugin, kind))
+        except PluginError as error:
+            broken.append(Broken(plugin, str(error)))
+    return values, tuple(broken)
 
 
 def load(plugin: Plugin, kind: type[_T]) -> _T:

@@ -3,8 +3,7 @@ import pytest
 
 from levelfield.analysis import accuracy
 from levelfield.record.schema import Accuracy, DataSet, MetricName, Run
-from levelfield.statistics.paired_shares import compare
-from levelfield.statistics.proportions import proportion
+from levelfield.statistics.proportions import compare, proportion
 from tests.judged import ITEMS, judged_run
 
 

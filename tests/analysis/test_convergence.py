@@ -9,9 +9,9 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.analysis.launch_levels import launch_levels
+from levelfield.analysis.summary import reduce
 from levelfield.analysis.types import ConvergenceBlock, ConvergenceRow
-from levelfield.compare.ab.rows import judge_arms
-from levelfield.compare.reduction import reduce
+from levelfield.compare.ab import judge_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.record.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
 from levelfield.report.export.tables import rows as table_rows

@@ -8,7 +8,7 @@ from levelfield.analysis import driven, loadgen
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.analysis.types import LoadGenBlock, LoadGenRow
 from levelfield.record.schema import Absent, Block, LoadGenLaunch, Run
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 from tests.records_builder import make_run
 
 

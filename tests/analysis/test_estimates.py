@@ -7,8 +7,7 @@ import pytest
 
 from levelfield.analysis import estimates
 from levelfield.analysis.types import Estimate
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.student import MIN_LAUNCHES
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 
 VALUES = [10.0, 11.0, 9.0, 10.5, 9.5]
 

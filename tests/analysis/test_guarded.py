@@ -15,7 +15,7 @@ from levelfield.cli.main import cli
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.share import statement
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from tests.share.evidence import leave, small
 
 FAILURES = (
@@ -76,7 +76,8 @@ def test_a_defect_of_ours_is_not_blamed_on_the_record() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("report", "RUN"), ("card", "RUN"), ("export", "RUN"), ("verify", "RUN"), ("reproduce", "RUN", "--dry-run"),
+        ("report", "RUN"), ("report", "RUN", "--card", "cards"), ("export", "RUN"), ("verify", "RUN"),
+        ("reproduce", "RUN", "--dry-run"),
         ("compare", "RUN", "OTHER"),
     ],
     ids=lambda words: words[0],

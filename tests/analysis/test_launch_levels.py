@@ -8,16 +8,16 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
-from levelfield.compare.ab.comparison import compare_arms
-from levelfield.compare.ab.rows import judge_arms
+from levelfield.compare.ab import compare_arms, judge_arms
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.types import Gate
+from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Generation, Round, Run, Turn
 from levelfield.report import sentences
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.stopping import decide
-from tests.compare.ab import pairs
+from levelfield.statistics.student import EndedBy
+from tests.compare import pairs
 from tests.records_builder import make_run
 
 TARGET = 0.01
@@ -156,7 +156,9 @@ def test_a_generation_of_which_nothing_counts_is_no_dead_arm() -> None:
     loud = [
         msgspec.structs.replace(
             generation,
-            rounds=tuple(msgspec.structs.replace(each, disturbed="steal") for each in generation.rounds),
+            rounds=tuple(
+                msgspec.structs.replace(each, disturbed=(Reason("steal", 0.09),)) for each in generation.rounds
+            ),
         )
         if place >= 5
         else generation

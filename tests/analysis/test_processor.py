@@ -2,10 +2,9 @@
 
 import pytest
 
-from levelfield.analysis import analyse, processor
+from levelfield.analysis import analyse, environment, processor
 from levelfield.compare.changes import hardware_differences, have_same_hardware
 from levelfield.compare.comparison import compare_runs
-from levelfield.history import environment
 from levelfield.machine.cpu import cpu
 from levelfield.record.schema import Absent, Computed, Fact, Fingerprint, Launch
 from levelfield.report import environment as shown

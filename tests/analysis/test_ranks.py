@@ -9,8 +9,7 @@ from scipy.stats import binom
 
 from levelfield.analysis import analyse, timed_windows
 from levelfield.record.schema import Arm, Block, Case, Generation, Launch, Round, Turn, Window
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.student import MIN_LAUNCHES
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 from tests.analysis.changed import CRASHED, UNSUPPORTED, exact, replace_launches, rows
 from tests.records_builder import BACKENDS, make_noise, make_run
 
@@ -141,8 +140,8 @@ def test_too_few_launches_show_numbers_and_never_rank(launches: int) -> None:
         assert row.standing == "shown"
         assert row.rank is None
         assert row.ratio is None
-        assert row.median_ns is not None
-        assert row.median_ns.low is None
+        assert row.call_ns is not None
+        assert row.call_ns.low is None
         assert len(row.launch_medians_ns) == launches
 
 
@@ -152,7 +151,7 @@ def test_an_unequal_result_is_shown_as_such_and_never_ranked() -> None:
     assert row.standing == "unequal"
     assert row.rank is None
     assert row.ratio is None
-    assert row.median_ns is not None
+    assert row.call_ns is not None
     assert analysis.timed[0].best == "onnxruntime"
     assert analysis.exit_code == 1
     assert len(analysis.status.unequal) == 4  # latency, throughput, cold start, memory
@@ -190,7 +189,7 @@ def test_a_crash_costs_its_own_case_only() -> None:
     assert analysis.exit_code == 1
     assert {name.split("/")[1] for name in analysis.status.failed} == {"mlp"}
     failed, fine = (rows(analysis, place)["jax"] for place in (0, 2))
-    assert (failed.standing, failed.reason, failed.median_ns) == ("failed", CRASHED.message, None)
+    assert (failed.standing, failed.reason, failed.call_ns) == ("failed", CRASHED.message, None)
     assert fine.standing == "ranked"
     assert {row.standing for row in analysis.timed[0].rows} == {"ranked", "failed"}
 

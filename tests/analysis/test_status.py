@@ -59,7 +59,7 @@ def all_disturbed(run: Run) -> Run:
     found = msgspec.to_builtins(run)
     for generation in (each for block in found["blocks"] for each in block["generations"]):
         for round_ in generation["rounds"]:
-            round_["disturbed"] = "steal: 9.2 % of the CPU time"
+            round_["disturbed"] = "the hypervisor took 9.2% of the CPU time"
     return msgspec.convert(found, Run)
 
 

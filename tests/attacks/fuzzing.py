@@ -106,8 +106,8 @@ class Trial:
 
     def found(self) -> Found:
         """Return what came of all cases so far."""
-        _, peak_bytes, _ = memory()
-        grown = peak_bytes - self._before_bytes
+        peak_bytes = memory().peak_rss_bytes
+        grown = (peak_bytes if isinstance(peak_bytes, int) else 0) - self._before_bytes
         return Found(
             dict(self._accepted),
             dict(self._refused),

@@ -18,11 +18,10 @@ import numpy as np
 from rich.console import Console
 
 from levelfield import analysis
-from levelfield.analysis import guarded
+from levelfield.analysis import guarded, summaries, summary
+from levelfield.analysis.summary import reduce
 from levelfield.compare import baselines
-from levelfield.compare.reduction import reduce
 from levelfield.errors import LevelfieldError
-from levelfield.history import summary
 from levelfield.images import published
 from levelfield.images.bundle import unpack
 from levelfield.launchers import credible
@@ -34,7 +33,7 @@ from levelfield.record.schema import Run
 from levelfield.report import embedded_record, html, terminal
 from levelfield.report.export import tables
 from levelfield.report.export.tables import TABLES
-from levelfield.run.reproduce import intent
+from levelfield.run import reproduce
 from levelfield.share import card, statement
 from levelfield.share.inputs import VerificationInput, open_input
 from levelfield.share.verify import verify
@@ -86,7 +85,7 @@ def plan(content: bytes, folder: Path) -> None:
     """What a record would have `reproduce` run."""
     del folder
     run = guarded.decode(content, files.NAME)
-    intent.foreign(run, make(intent.read(run).selection, available=[0, 1]))
+    reproduce.foreign(run, make(reproduce.intent(run).selection, available=[0, 1]))
 
 
 def page(content: bytes, folder: Path) -> None:
@@ -131,11 +130,11 @@ def bundle(content: bytes, folder: Path) -> None:
 
 
 def summary_of_run(content: bytes, folder: Path) -> None:
-    (folder / summary.NAME).write_bytes(content)
+    (folder / summaries.NAME).write_bytes(content)
     (folder / files.NAME).write_bytes(bytes(1000))
-    kept = summary.kept(folder)
+    kept = summaries.kept(folder)
     if kept is not None:
-        summary.is_own(kept, b"a key")
+        summaries.is_own(kept, b"a key")
 
 
 def signed_statement(content: bytes, folder: Path) -> None:

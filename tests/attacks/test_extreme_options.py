@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from levelfield.cli.main import cli
-from levelfield.cli.options import LARGEST_NUMBER
 from levelfield.errors import LevelfieldError
+from levelfield.options.values import LARGEST_NUMBER
 from levelfield.record import files
 from levelfield.record.bounds import LONGEST_S, SEED_BITS
 from levelfield.run import bench as steps
@@ -20,11 +20,8 @@ LONG = "x" * 5_000
 EXTREMES: dict[str, tuple[str, ...]] = {
     "--profile": ("smoke", "full", LONG),
     "--models": ("mlp", "mlp,mlp", "mlp," + LONG),
-    "--model": (LONG, "\x1b[31m.onnx"),
-    "--module": (LONG, "/dev/null:build", "\x1b[31m.py:build", "x.py:"),
-    "--weights": (LONG, "/dev/null", "\x1b[31m"),
-    "--dim": ("n=999999999", f"{LONG}=1"),
-    "--input": (f"{LONG}=x.npy",),
+    "--model": (LONG, "\x1b[31m.onnx", "/dev/null", "\x1b[31m.py:build", "x.py:", f"{LONG}/", "/dev/"),
+    "--input": (f"{LONG}=x.npy", "n=999999999", f"{LONG}=1"),
     "--backends": ("openvino", "onnxruntime,openvino", ",".join(["onnxruntime"] * 300), "onnxruntime@" + LONG),
     "--scenarios": ("latency", "latency,throughput,training,cold-start,memory", LONG),
     "--precision": ("fp32", "fp32,fp32", LONG),
@@ -47,8 +44,6 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "--base": ("debian", "registry", LONG),
     "--reports": (LONG, "/proc/levelfield", "/dev/null"),
     "--resume": (LONG, "../../etc", "\x1b]0;x\x07"),
-    "--repeat": ("0", "1", "2", "101", "9" * 400),
-    "--alternate": (LONG,),
     "--seed": ("-1", "0", str(2**SEED_BITS - 1), str(2**SEED_BITS), "9" * 400),
     "--strict": ("",),
     "--identify": ("",),
@@ -60,13 +55,15 @@ EXTREMES: dict[str, tuple[str, ...]] = {
         f"{LONG}=x",
         "squad=/dev/null",
         "glue-sst2=/dev/null",
+        *(f"squad:{count}=/dev/null" for count in ("0", "1", "all", "1000001", "9" * 400, LONG)),
     ),
     "--json": ("",),
-    "--data-items": ("0", "1", "all", str(LARGEST_NUMBER + 1), "9" * 400, LONG),
     "--target": ("1e-300", "99.999999%"),
-    "--latency-target": ("0.001ms", "0.0001ms", "3600s", "3601s", "-1ms", "9" * 400 + "ms", "nan", LONG),
-    "--loadgen-test": ("0.0001s", f"{LONGEST_S:.0f}s", f"{LONGEST_S + 1:.0f}s", "9" * 400),
-    "--sign": (LONG, "/dev/null"),
+    "--loadgen": (
+        *(f"latency={value}" for value in ("0.001ms", "0.0001ms", "3600s", "3601s", "-1ms", "9" * 400 + "ms", "nan")),
+        *(f"test={value}" for value in ("0.0001s", f"{LONGEST_S:.0f}s", f"{LONGEST_S + 1:.0f}s", "9" * 400)),
+        *("latency=50ms,test=10m", "test=1s,test=2s", "latency", LONG),
+    ),
     "--price": (
         "1.20/h",
         "0/h",

@@ -20,7 +20,7 @@ PLACES = (
 COMMANDS = (
     "report a-run", "verify reports/a-run", "reproduce reports/a-run --dry-run", "export a-run", "card a-run",
     "compare a-run b-run", "compare --baseline good a-run", "baseline list", "baseline set other a-run", "history",
-    "history mlp --json", "publish", "fleet gather reports", "unbundle reports/bundle", "bench --resume a-run",
+    "history mlp --json", "publish", "unbundle reports/bundle", "bench --resume a-run",
 )  # fmt: skip
 PATIENCE_S = 300.0
 CALLS = """

@@ -17,7 +17,8 @@ TURNS = "\u202e\u2066\u200f\u061c"
 MARKUP = "[/b][bold red]x[/]"
 NAME = f"run {ESCAPES}{TURNS}{MARKUP}"
 COMMANDS = (
-    ("report", "RUN"), ("export", "RUN"), ("card", "RUN"), ("verify", "RUN"), ("reproduce", "RUN", "--dry-run"),
+    ("report", "RUN"), ("export", "RUN"), ("report", "RUN", "--card", "cards"), ("verify", "RUN"),
+    ("reproduce", "RUN", "--dry-run"),
     ("compare", "RUN", "RUN"), ("baseline", "set", "good", "RUN"), ("history",), ("publish",),
 )  # fmt: skip
 

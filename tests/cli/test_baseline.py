@@ -8,7 +8,7 @@ import pytest
 
 from tests import commands
 from tests.commands import one_clear_sentence
-from tests.compare.noise_gate import gates
+from tests.compare import gates
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def completed(line: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "names"),
     [
-        ("levelfield fl", ["fleet"]),
+        ("levelfield expo", ["export"]),
         ("levelfield ab onnxruntime@1.30", ["1.30.0"]),  # bash itself splits a word at its @
         ("levelfield bench --models=mlp,res", ["mlp,resnet50"]),
     ],
@@ -54,8 +54,12 @@ def test_fish_is_told_to_keep_the_commas_of_a_value() -> None:
 
 
 def values(command: str, parameter: str, incomplete: str, **given: object) -> list[str]:
-    found = next(each for each in cli.commands[command].params if each.name == parameter)
-    context = click.Context(cli.commands[command])
+    typed: click.Command = cli
+    for word in command.split():
+        assert isinstance(typed, click.Group)
+        typed = typed.commands[word]
+    found = next(each for each in typed.params if each.name == parameter)
+    context = click.Context(typed)
     context.params.update(given)
     return [each.value for each in found.shell_complete(context, incomplete)]
 
@@ -67,7 +71,7 @@ def test_names_are_completed_where_they_are_asked_for() -> None:
     assert values("bench", "backends", "openvino,openv") == []
     assert "onnxruntime,openvino@2026.4.1" in values("bench", "backends", "onnxruntime,openvino@")
     assert values("ab", "a", "torch-c") == ["torch-compile"]
-    assert values("build", "images", "onnxruntime-") == ["onnxruntime-tensorrt-rtx"]
+    assert values("images build", "images", "onnxruntime-") == ["onnxruntime-tensorrt-rtx"]
 
 
 def test_runs_are_those_of_the_folder_of_reports_the_newest_first(tmp_path: Path) -> None:
@@ -76,7 +80,7 @@ def test_runs_are_those_of_the_folder_of_reports_the_newest_first(tmp_path: Path
         (tmp_path / name / file).touch()
     assert values("compare", "runs", "2026", reports=tmp_path) == ["20260102-b", "20260101-a"]
     assert values("bench", "resume", "20260102", reports=tmp_path) == ["20260102-b"]
-    assert values("card", "run", "", reports=tmp_path / "nowhere") == []
+    assert values("report", "run", "", reports=tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

@@ -29,7 +29,7 @@ def test_defaults_of_the_file_are_used_and_what_is_typed_wins(tmp_path: Path) ->
 def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
     path = tmp_path / "any.toml"
     path.write_text(
-        'threads = [1, 2]\nmargin = "1%"\n[bench]\nmodels = ["mlp", "bert"]\nrepeat = 3\nstrict = true\n'
+        'threads = [1, 2]\nmargin = "1%"\n[bench]\nmodels = ["mlp", "bert"]\nseed = 3\nstrict = true\n'
         '[upgrade.next]\nreports = "there"\n',
         encoding="utf-8",
     )
@@ -38,11 +38,11 @@ def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
     assert bench.params["models"] == ("mlp", "bert")
     assert bench.params["threads"] == (1, 2)
     assert bench.params["margin"] == pytest.approx(0.01)
-    assert (bench.params["repeat"], bench.params["strict"]) == (3, True)
+    assert (bench.params["seed"], bench.params["strict"]) == (3, True)
     ab = cli.commands["ab"].make_context("ab", ["jax", "torch"], default_map=found.values["ab"])
     assert ab.params["threads"] == (1, 2)
     assert found.values["upgrade"]["next"] == {"reports": "there"}
-    assert set(found.given) == {"threads", "margin", "bench.models", "bench.repeat", "bench.strict",
+    assert set(found.given) == {"threads", "margin", "bench.models", "bench.seed", "bench.strict",
                                 "upgrade.next.reports"}  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def test_values_have_the_types_that_options_have(tmp_path: Path) -> None:
         ("[bensh]\n", ["There is no command called 'bensh'", "bench"]),
         ("[bench]\nmodel_ = 1\n", ["There is no option of bench called 'model_'", "model"]),
         ("modles = 1\n", ["There is no command's option called 'modles'", "models"]),
-        ("[clean]\nyes = true\n", ["yes cannot be a default"]),
+        ("[images.clean]\nyes = true\n", ["yes cannot be a default"]),
         ("yes = true\n", ["yes cannot be a default"]),
         ("[bench]\nstrict = 1\n", ["strict is a switch"]),
         ("[bench]\nmodels = { a = 1 }\n", ["models has a value that cannot be typed"]),

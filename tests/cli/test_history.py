@@ -1,18 +1,13 @@
 """The command as people type it."""
 
-import io
 from pathlib import Path
 
 import msgspec
 import pytest
-from rich.console import Console
 
-from levelfield.history import folders, show
-from levelfield.history.queries import in_order, series
-from levelfield.history.trend import trend
 from levelfield.record import files
+from tests.analysis.many import LATENCY, name, small_run, summaries, write_run, write_summaries
 from tests.commands import call, one_clear_sentence
-from tests.history.many import LATENCY, name, small_run, summaries, write_run, write_summaries
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +30,6 @@ def test_a_trend_with_its_change_and_what_changed(tmp_path: Path, year: Path) ->
     assert "is 1.41" in command.out
     assert name(39) in command.out
     assert "changes under 2.0\u00a0% are not called" in command.out
-
-
-def test_what_went_down_is_said_in_the_metrics_own_words(tmp_path: Path, year: Path) -> None:
-    words = ("history", "openvino/mlp/latency", "--reports", year)
-    assert "one level over 40 runs" in call(*words, folder=tmp_path).out
-    assert "% faster since" in call("history", "onnxruntime/mlp/throughput", "--reports", year, folder=tmp_path).out
-    assert "% larger since" in call("history", "onnxruntime/mlp/memory", "--reports", year, folder=tmp_path).out
 
 
 def test_the_list_of_all_there_is(tmp_path: Path, year: Path) -> None:
@@ -114,27 +102,3 @@ def test_texts_of_strangers_are_printed_as_they_stand(tmp_path: Path) -> None:
 
 
 # ---- bars and lines --------------------------------------------------------------------------------------------------
-
-
-def test_bars_and_sparklines() -> None:
-    values = [1.0, 2.0, 3.0]
-    assert show.bar(3.0, values) == "█" * 12
-    assert show.bar(2.0, values) == "█" * 6
-    assert show.bar(1.0, values) == "▏"
-    assert show.bar(None, values) == ""
-    assert show.bar(1.0, [1.0]) == ""
-    assert show.sparkline(values) == "▁▅█"
-    assert show.sparkline([5.0, 5.0]) == "▄▄"
-    assert show.sparkline([]) == ""
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_nothing_is_cut_off(year: Path, width: int) -> None:
-    (one,) = series(in_order(folders.read(year, print)[0]), [LATENCY], labelled=False)
-    console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    judged = trend(one, margin=0.02)
-    show.print_parts(console, [*show.heading(one, judged), show.table(one, judged, last=30)])
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
-    assert "…" not in text
-    assert text.count("µs") >= 30

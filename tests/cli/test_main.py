@@ -12,6 +12,7 @@ import pytest
 
 from levelfield.record import files
 from levelfield.run.results import REPORT
+from levelfield.version import __version__
 from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
 from tests.records_builder import make_run
 
@@ -34,10 +35,6 @@ JAX = ("bench", "--profile", "smoke", "--models", "mlp", "--backends", "jax", "-
         (["--processes", "1,2"], ["Only training is divided among processes", "--scenarios training"]),
         (["--control", "tensorrt"], ["There is no backend called 'tensorrt'."]),
         (["--resume", "20200101-000000-standard-0000"], ["There is no run '20200101-000000-standard-0000' to go on"]),
-        (["--resume", "20200101", "--repeat", "3"], ["A run that is taken up again is one run.", "Leave --repeat out"]),
-        (["--alternate", "jax"], ["--alternate makes runs of a second side in turns", "--repeat 5"]),
-        (["--repeat", "3", "--alternate", "jax"], ["--alternate makes runs", "Name the first side with --backends"]),
-        (["--repeat", "3", "--backends", "jax", "--alternate", "jxa"], ["There is no backend called 'jxa'."]),
         (["--launcher", "docker"], ["No container engine answers", "--launcher venv"]),
     ],
 )
@@ -53,7 +50,6 @@ def test_what_cannot_be_run(tmp_path: Path, words: list[str], says: list[str]) -
         (["bench", "--margin", "200%"], "not a share such as 2% or 0.02"),
         (["bench", "--batch", "1,two"], "not a list of whole numbers"),
         (["bench", "--launcher", "podman"], "'docker', 'venv', 'host'"),
-        (["bench", "--repeat", "0"], "0 is not in the range 1<=x<=100"),
         (["bench", "--modles", "mlp"], "No such option"),
         (["benhc"], "No such command"),
         (["report"], "Missing argument"),
@@ -65,25 +61,6 @@ def test_what_cannot_be_understood(tmp_path: Path, words: list[str], says: str) 
     assert says in command.err
     assert "Usage: " in command.err
     assert "Traceback" not in command.err
-
-
-def test_help_and_version(tmp_path: Path) -> None:
-    assert "bench" in run("--help", folder=tmp_path).out
-    assert "levelfield" in run("--version", folder=tmp_path).out
-    command = run("bench", "-h", folder=tmp_path)
-    for option in (
-        "models",
-        "backends",
-        "scenarios",
-        "batch",
-        "threads",
-        "processes",
-        "precision",
-        "profile",
-        "budget",
-        "resume",
-    ):
-        assert f"--{option}" in command.out
 
 
 def test_a_command_begins_without_what_it_may_never_need() -> None:
@@ -145,7 +122,7 @@ def test_a_cache_that_cannot_be_written(small_disk: Path, tmp_path: Path, report
 
 def test_a_cache_that_is_full(small_disk: Path, tmp_path: Path, reports: Path) -> None:
     command = run(*JAX, reports, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(small_disk)})
-    one_clear_sentence(command, "The disk is full", "levelfield clean")
+    one_clear_sentence(command, "The disk is full", "levelfield images clean")
     left = [path for path in small_disk.rglob("*") if path.is_file() and path.stat().st_size > 0]
     assert not left, "half a file would be taken for a whole one by the next run"
 
@@ -178,3 +155,10 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     command.stderr.close()
     command.wait(60)
     assert said == b""
+
+
+def test_the_package_runs_as_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "levelfield.cli", "--version"], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"levelfield, version {__version__}\n", "")

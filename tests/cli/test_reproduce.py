@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from levelfield.cli.reproduce import NAME, reproduce
-from levelfield.compare.reproduction import Reproduction
+from levelfield.compare.types import Comparison
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run
@@ -16,7 +16,7 @@ from levelfield.run import bench
 from levelfield.run.options import Options
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
-from tests.run.reproduce.records import asks, injected, known, record
+from tests.run.reproductions import asks, injected, known, record
 
 
 @pytest.mark.parametrize("theirs", ["docker", "venv", "host"])
@@ -105,8 +105,9 @@ def test_the_exit_code_and_the_file_hold_the_answer(
     ours = record("ours", noise_scale=0.0, slower={"jax": slower})
     done = remeasured(theirs, ours)
     assert done.exit_code == code, done.output
-    found = msgspec.json.decode((tmp_path / "mine" / "ours" / NAME).read_bytes(), type=Reproduction)
-    assert (found.of, found.by, found.exit_code) == ("theirs", "ours", code)
+    found = msgspec.json.decode((tmp_path / "mine" / "ours" / NAME).read_bytes(), type=Comparison)
+    runs = [side.runs[0].id for side in (found.old, found.new)]
+    assert (runs, found.kind, found.exit_code) == (["theirs", "ours"], "reproduce", code)
     assert found.answer.startswith(says)
     assert found.answer in " ".join(done.output.split())
     assert f"Written: {tmp_path / 'mine' / 'ours' / NAME}" in done.output

@@ -9,13 +9,13 @@ from levelfield import plan
 from levelfield.compatibility.devices import Gpu, Nvidia
 from levelfield.plan import Plan, Selection
 from levelfield.record import files
-from levelfield.upgrade import records, store
-from levelfield.upgrade.events import Event, MeasurementDone
+from levelfield.run.upgrade import store
+from levelfield.run.upgrade.progress import Event, MeasurementDone
 from tests import commands
 from tests.commands import one_clear_sentence
 from tests.compare.runs import run, with_machine
 from tests.machine.fake_nvml import compile_library, environment
-from tests.upgrade.journals import begun, events
+from tests.run.upgrade.journals import begun, events
 
 
 def write(reports: Path, name: str, sides: str) -> None:
@@ -29,7 +29,7 @@ def write(reports: Path, name: str, sides: str) -> None:
             made = with_machine(made, kernel={"release": "6.12" if new else "6.1"})
             (reports / event.run).mkdir(parents=True, exist_ok=True)
             file = files.write(made, reports / event.run)
-            written.append(msgspec.structs.replace(event, sha256=records.digest(file)))
+            written.append(msgspec.structs.replace(event, sha256=store.digest(file)))
         else:
             written.append(event)
     path = store.folder(name, reports) / files.JOURNAL

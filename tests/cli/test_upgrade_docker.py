@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from levelfield.record import files
-from levelfield.upgrade import store
-from levelfield.upgrade.progress import Phase
+from levelfield.run.upgrade import store
+from levelfield.run.upgrade.progress import Phase
 from tests.commands import Command
 
 pytestmark = [

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from levelfield.analysis.summary import Reduced, reduce
 from levelfield.compare.comparison import compare_runs
-from levelfield.compare.reduction import Reduced, reduce
 from levelfield.compare.types import Comparison, Row
 from levelfield.record.schema import Arm, Block, Generation, Launch, Parity, Run
 from tests.records_builder import make_run

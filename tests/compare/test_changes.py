@@ -2,15 +2,11 @@
 
 import msgspec
 
-from levelfield.compare import changes, notes, phrases
-from levelfield.compare.sides import load
+from levelfield.compare import changes, comparison, phrases
 from levelfield.compare.types import Change, ChangeGroup
 from levelfield.record.schema import Absent, Arm, Run
-from tests.commands import ROOT
 from tests.compare.runs import reduced, run, with_arm, with_launches, with_machine
 
-UNLIKE = ("20261121-163925-standard-22a3", "20261122-041102-standard-212d")
-"""Published runs without a case in common."""
 SAME = (("jax", "jax"), ("onnxruntime", "onnxruntime"))
 
 
@@ -118,21 +114,6 @@ def test_another_version_of_an_arm_is_laid_beside_the_old_one() -> None:
     assert ("1.30.0", "1.31.1") in [(change.old, change.new) for change in by_title[title]]
 
 
-def test_a_control_of_another_version_is_laid_beside_the_old_one() -> None:
-    sides = []
-    for seed, version in enumerate(("1.29.0", "1.30.0"), start=1):
-        record = run(f"r{seed}", seed=seed, backends=["onnxruntime"], control="onnxruntime")
-        for ordinal in (1, 2):
-            arm = Arm("onnxruntime", "onnxruntime", ordinal=ordinal)
-            record = with_arm(record, arm.id, msgspec.structs.replace(arm, version=version))
-        sides.append(reduced(record))
-    pair = ("onnxruntime@1.29.0", "onnxruntime@1.30.0")
-    groups = changes.compare_environments(sides[:1], sides[1:], [pair])
-    titles = [group.title for group in groups if "onnxruntime" in group.title and "mage" not in group.title]
-    assert len(titles) == 2
-    assert all(" → ".join(pair) in title for title in titles)
-
-
 def test_a_group_that_one_side_lacks_is_one_line() -> None:
     by_title = found([run("a")], [run("b", backends=["jax", "onnxruntime", "torch"])])
     assert by_title["Image torch"] == [Change("all of it", "not there", "there", "changed")]
@@ -152,19 +133,10 @@ def test_what_a_record_lacks_was_not_recorded() -> None:
     assert (python.name, python.old, python.new) == ("Python", old.images[0].python, "not recorded")
     told_in_words = phrases.unrecorded(groups)
     assert told_in_words.startswith("Not recorded by every run: Processor and microcode: instruction set (not recorded")
-    assert notes.note_on_changes(groups) == (
+    assert comparison.note_on_changes(groups) == (
         "Nothing that is recorded about the environment changed between the sides. 3 facts were not recorded by every "
         "run."
     )
-
-
-def test_no_change_of_the_published_runs_ends_in_nothing() -> None:
-    """Their canary's image once changed from `Python 3.11.2` to nothing."""
-    published = [load(ROOT / "reports" / name / "run.json") for name in UNLIKE]
-    groups = changes.compare_environments(published[:1], published[1:], SAME)
-    facts = [(group.title, fact) for group in groups for fact in group.changes]
-    assert all(fact.old and fact.new for _, fact in facts)
-    assert ("Image canary", Change("Python", "3.11.2", "not recorded", "unrecorded")) in facts
 
 
 def test_a_hostile_number_of_facts_is_bounded() -> None:

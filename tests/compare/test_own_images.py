@@ -4,14 +4,14 @@ import msgspec
 import pytest
 
 from levelfield import analysis
+from levelfield.analysis import summary
+from levelfield.analysis.summary import reduce
 from levelfield.compare.comparison import compare_runs
-from levelfield.compare.reduction import reduce
 from levelfield.compare.types import Verdict
 from levelfield.errors import LevelfieldError
-from levelfield.history import summary
 from levelfield.record.schema import OwnImages, Run
 from levelfield.report import html
-from levelfield.run.reproduce import intent
+from levelfield.run import reproduce
 from tests.records_builder import make_run
 
 
@@ -32,4 +32,4 @@ def test_they_are_shown_and_never_compared_with_the_digits_nor_reproduced() -> N
     }
     assert "real images (own images 1a2b3c4d5e6f)" in html.render(own, analysis.analyse(own))
     with pytest.raises(LevelfieldError, match="images of its author's own"):
-        intent.read(own)
+        reproduce.intent(own)

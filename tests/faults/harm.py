@@ -157,7 +157,7 @@ def network_cut(place: Place) -> Result:
     before = _images(place.engine)
     with network() as cut:
         command = Command(
-            "build", "onnxruntime", folder=place.folder, within=("ip", "netns", "exec", NETNS),
+            "images", "build", "onnxruntime", folder=place.folder, within=("ip", "netns", "exec", NETNS),
             environment={**where, "PIP_DEFAULT_TIMEOUT": "5", "PIP_RETRIES": "1"},
         )  # fmt: skip
         assert eventually(lambda: not command.running or _bytes(cache) > 0)
@@ -165,7 +165,7 @@ def network_cut(place: Place) -> Result:
         cut()
         command.wait()
     left = len(_images(place.engine) - before)
-    again = Command("build", "onnxruntime", folder=place.folder, environment=where).wait()
+    again = Command("images", "build", "onnxruntime", folder=place.folder, environment=where).wait()
     wrong = [] if again.code == 0 else [f"it cannot be built afterwards: {again.err.strip()[-200:]}"]
     if command.code != 2 or "Traceback" in command.err:
         wrong.append(f"it ended with {command.code}")

@@ -8,7 +8,7 @@ import docker
 import pytest
 
 from levelfield import paths
-from levelfield.images import debian_archives, engine, worker_code
+from levelfield.images import debian, engine, worker_code
 from levelfield.images.build import build
 from levelfield.record.schema import Image
 from tests.servers import FileServer, Sources
@@ -69,7 +69,7 @@ def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder of apt's configuration."""
     folder = tmp_path / "apt"
     (folder / "sources.list.d").mkdir(parents=True)
-    monkeypatch.setattr(debian_archives, "_APT", folder)
+    monkeypatch.setattr(debian, "_APT", folder)
     return folder
 
 
@@ -80,8 +80,8 @@ def sources(serve: Callable[[], FileServer], apt: Path, cache: Path, monkeypatch
     text = (paths.images_root() / "indexes.toml").read_text()
     text = re.sub(r"https?://(deb.debian.org)", found.public.address, text)
     (apt / "indexes.toml").write_text(re.sub("https://snapshot.debian.org", found.snapshot.address, text))
-    monkeypatch.setattr(debian_archives, "images_root", lambda: apt)
+    monkeypatch.setattr(debian, "images_root", lambda: apt)
     monkeypatch.setenv(
-        debian_archives.MIRRORS, " ".join(f"{found.chosen.address}/{name}" for name in ("debian", "debian-security"))
+        debian.MIRRORS, " ".join(f"{found.chosen.address}/{name}" for name in ("debian", "debian-security"))
     )
     return found

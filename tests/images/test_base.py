@@ -1,6 +1,7 @@
 """The base of an image: made again with the same bytes, or pulled from a registry by digest."""
 
 import contextlib
+import datetime as dt
 import hashlib
 import json
 import tarfile
@@ -9,12 +10,15 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, debian, engine
 from levelfield.images.build import build
 from levelfield.images.recipe import recipe
+from levelfield.record.bases import BaseLock
+from tests.servers import Sources
 
 pytestmark = pytest.mark.docker
 
@@ -141,3 +145,32 @@ def test_the_base_made_again_is_the_same_bytes_as_the_one_in_the_image(name: str
     base.make(debian.lock_of(own), own, tmp_path / "base.tar")
     with (tmp_path / "base.tar").open("rb") as stream:
         assert image.layers[0] == "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@pytest.fixture
+def lock(monkeypatch: pytest.MonkeyPatch) -> BaseLock:
+    """A lock of three packages, made ten days ago."""
+    made = dt.datetime.now(dt.UTC) - dt.timedelta(days=10, hours=1)
+    own = debian.read_lock()
+    found = msgspec.structs.replace(own, packages=own.packages[:3], epoch=int(made.timestamp()))
+    monkeypatch.setattr(debian, "read_lock", lambda _release: found)
+    return found
+
+
+def test_what_no_mirror_has_any_more_is_named(sources: Sources, lock: BaseLock) -> None:
+    first, second, third = lock.packages
+    for server, package in ((sources.chosen, first), (sources.public, second)):
+        server.files[f"/{package.archive}/{package.path}"] = bytes(package.size_bytes)
+    found, _ = base.check()
+    assert (found.archived, found.unknown, found.age_days) == ((third.title,), (), 10)
+    assert sources.snapshot.asked == []
+
+
+def test_a_mirror_that_does_not_answer_has_nothing_lost(
+    sources: Sources, lock: BaseLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELFIELD_DEBIAN_MIRRORS", "http://mirror.invalid/debian http://mirror.invalid/security")
+    first, *others = lock.packages
+    sources.public.files[f"/{first.archive}/{first.path}"] = bytes(first.size_bytes)
+    found, _ = base.check()
+    assert (found.archived, found.unknown) == ((), tuple(package.title for package in others))

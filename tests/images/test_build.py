@@ -1,3 +1,5 @@
+"""What making images will cost, where versions stand among them."""
+
 import hashlib
 import json
 from pathlib import Path
@@ -8,8 +10,7 @@ from packaging.utils import canonicalize_name
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, debian, engine, wheels, worker_code
-from levelfield.images.build import build
-from levelfield.images.cost import estimate
+from levelfield.images.build import build, estimate
 from levelfield.record.schema import Image
 
 pytestmark = pytest.mark.docker
@@ -129,3 +130,26 @@ def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     assert pin.file in caught.value.message
     assert f"expected sha256 {pin.sha256}" in caught.value.message
     assert f"found {hashlib.sha256(b'tampered').hexdigest()}" in caught.value.message
+
+
+def test_versions_are_made_one_by_one_and_share_their_wheels(cache: Path) -> None:
+    alone = [estimate([name], "venv") for name in ("onnxruntime", "onnxruntime@1.30.0")]
+    both = estimate(["onnxruntime", "onnxruntime@1.30.0"], "venv")
+    assert both.making == ("onnxruntime", "onnxruntime@1.30.0")
+    framework = next(
+        pin.size_bytes for pin in catalogue.lock("onnxruntime", "cpu", "1.30.0").pins if pin.name == "onnxruntime"
+    )
+    assert both.download_bytes == alone[0].download_bytes + framework
+    assert max(each.disk_bytes for each in alone) < both.disk_bytes
+
+
+def test_the_current_version_by_its_number_is_made_once(cache: Path) -> None:
+    current = f"onnxruntime@{catalogue.current_version('onnxruntime')}"
+    assert estimate(["onnxruntime", current], "venv").making == ("onnxruntime",)
+
+
+def test_what_a_cuda_variant_takes_is_said_and_not_counted(cache: Path) -> None:
+    cost = estimate(["onnxruntime@cu13"], "venv")
+    assert cost.unsized == sum(not pin.sized for pin in catalogue.lock("onnxruntime", "cu13").pins) > 0
+    assert f"{cost.unsized} wheels of unknown size: a CUDA variant takes 2 to 4 GB" in cost.sentence()
+    assert "unknown size" not in estimate(["onnxruntime"], "venv").sentence()

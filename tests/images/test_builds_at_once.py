@@ -42,7 +42,7 @@ def test_versions_of_one_image_are_built_at_once_from_nothing(
     def one(version: str) -> None:
         made[version] = build("canary", "cpu", version, progress=steps.append)
 
-    other = Command("build", f"canary@{versions[0]}", folder=tmp_path)
+    other = Command("images", "build", f"canary@{versions[0]}", folder=tmp_path)
     parallel.run([partial(one, version) for version in versions], at_once=len(versions))
     other.wait()
     assert other.code == 0, other.err

@@ -135,7 +135,7 @@ def test_a_python_is_found_by_what_it_is_called_and_by_what_the_current_lock_is(
 def test_a_python_without_a_lock_or_a_base_says_so() -> None:
     with pytest.raises(LevelfieldError, match=r"no lock of jax 0\.9\.9 with Python 3\.11 for cpu") as caught:
         catalogue.lock("jax", version="0.9.9-py3.11")
-    assert "`levelfield lock jax@0.9.9+python=3.11` makes one" in caught.value.fix
+    assert "`levelfield images lock jax@0.9.9+python=3.11` makes one" in caught.value.fix
     assert "+python=3.11" in caught.value.fix
     with pytest.raises(LevelfieldError, match=r"No base has Python 3\.10") as caught:
         catalogue.lock("jax", version="py3.10")
@@ -168,7 +168,7 @@ def test_a_version_without_a_lock_says_how_to_make_one() -> None:
     with pytest.raises(LevelfieldError, match=r"no lock of onnxruntime 1\.2\.3 for cpu") as caught:
         catalogue.lock("onnxruntime", "cpu", "1.2.3")
     assert "1.30.0" in caught.value.fix
-    assert "`levelfield lock onnxruntime@1.2.3` makes one" in caught.value.fix
+    assert "`levelfield images lock onnxruntime@1.2.3` makes one" in caught.value.fix
     with pytest.raises(LevelfieldError, match="canary has no versions"):
         catalogue.lock("canary", "cpu", "2.4.6")
 

@@ -14,8 +14,7 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.images import catalogue
-from levelfield.images.build import build
-from levelfield.images.cost import estimate
+from levelfield.images.build import build, estimate
 
 ASKED = "LEVELFIELD_BUILD_CUDA"
 

@@ -18,7 +18,7 @@ IMAGES = ("canary", "onnxruntime")
 
 def built(folder: Path, **environment: str) -> list[loading.Image]:
     """Build the images on an engine; return what it holds then."""
-    done = run("build", *IMAGES, folder=folder, environment=environment)
+    done = run("images", "build", *IMAGES, folder=folder, environment=environment)
     assert done.code == 0, done.out + done.err
     host = environment.get("DOCKER_HOST")
     with contextlib.closing(docker.DockerClient(host) if host else docker.from_env()) as client:

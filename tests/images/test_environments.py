@@ -8,7 +8,7 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, environments, wheels
-from levelfield.images.cost import estimate
+from levelfield.images.build import estimate
 
 LIST = """
 import json, sys

@@ -22,7 +22,7 @@ from tests.engines import PrivateEngine
 from tests.launchers.scripts import gone
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]
-COMMAND = [sys.executable, "-m", "levelfield.cli", "build", "canary"]
+COMMAND = [sys.executable, "-m", "levelfield.cli", "images", "build", "canary"]
 
 
 @pytest.fixture

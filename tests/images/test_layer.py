@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from levelfield.images import layer
-from levelfield.images.archive import EPOCH
+from levelfield.images.layer import EPOCH
 
 
 def folder(*, owner: int = 0, name: str = "", time: float = 0.0, kind: int = 0, backwards: bool = False) -> io.BytesIO:

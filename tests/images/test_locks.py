@@ -1,11 +1,15 @@
+"""What no lock may hold; and that no lock that is there holds it."""
+
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from levelfield import plan
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, locks, wheels
+from levelfield.images import catalogue, debian_resolving, locks, variants, wheels
+from levelfield.images.catalogue import PYTHON, Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.plan import arms
 
@@ -150,7 +154,7 @@ def test_where_there_is_no_cpu_build_all_ways_to_one_are_said(checkout: Path, tm
     with pytest.raises(LevelfieldError, match=r"No CPU build of torch 2\.14\.1 \(torch==2\.14\.1\+cpu\)") as caught:
         locks.relock(["torch@2.14.1"], places=Places(find_links=(str(tmp_path / "empty"),)))
     assert "://" not in caught.value.message
-    for way in ("--index URL", "--find-links PLACE", "levelfield lock torch@2.14.1-cuda."):
+    for way in ("--index URL", "--find-links PLACE", "levelfield images lock torch@2.14.1-cuda."):
         assert way in caught.value.fix
 
 
@@ -165,3 +169,174 @@ def test_a_cuda_build_for_the_cpu_is_locked_under_a_name_that_says_so(checkout: 
     made = plan.make(plan.Selection(backends=(arm.id,), models=("mlp",)), available=(0, 1))
     assert {(each.id, block.case.device) for block in made.blocks for each in block.arms[:1]} == {(arm.id, "cpu")}
     assert [(warning.code, warning.about) for warning in made.warnings] == [("cuda-build", arm.id)]
+
+
+ALL = [
+    pytest.param(name, variant, version, id=f"{name}-{catalogue.stem(variant, version)}")
+    for name in catalogue.images()
+    for variant, version in catalogue.lock_names(name)
+]
+CUDA = [
+    catalogue.lock(name, variant, version)
+    for name in catalogue.images()
+    for variant, version in catalogue.lock_names(name)
+    if variant.startswith("cu")
+]
+
+
+@pytest.mark.parametrize(("name", "variant", "version"), ALL)
+def test_every_lock_is_of_released_wheels_and_one_cuda(name: str, variant: str, version: str | None) -> None:
+    assert locks.incoherences(catalogue.lock(name, variant, version)) == ()
+
+
+def test_locks_of_a_variant_hold_the_same_cuda() -> None:
+    # cuBLAS, cuFFT and their like have versions of their own, which `cuda-toolkit` names for a release.
+    apart = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem", "nvidia-cusparselt", "nvidia-ml-py")
+    held: dict[tuple[str, str], set[str]] = {}
+    for lock in CUDA:
+        for pin in lock.pins:
+            if pin.name.startswith("nvidia-") and not pin.name.startswith(apart):
+                held.setdefault((lock.variant, pin.name), set()).add(pin.version)
+    assert {part: found for part, found in held.items() if len(found) > 1} == {}
+    cudnn = {(lock.variant, pin.version) for lock in CUDA for pin in lock.pins if pin.name.startswith("nvidia-cudnn")}
+    assert len(cudnn) == 2, "one cuDNN for each variant"
+
+
+def test_every_exception_is_needed_and_explained() -> None:
+    for (image, variant, name), reason in locks.EXCEPTIONS.items():
+        pin = next(pin for pin in catalogue.lock(image, variant).pins if pin.name == name)
+        assert pin.version in reason
+        alone = msgspec.structs.replace(catalogue.lock(image, variant), image="another")
+        assert any(name in fault for fault in locks.incoherences(alone))
+
+
+def test_frameworks_with_cuda_have_the_variants_their_projects_publish() -> None:
+    assert {name: variants.cuda_variants(name) for name in ("torch", "jax", "onnxruntime", "tensorflow")} == {
+        "torch": {"cu12": "12.8.1", "cu13": "13.2.2"},
+        "jax": {"cu12": "12.8.1", "cu13": "13.2.2"},
+        "onnxruntime": {"cu12": "12.8.1", "cu13": "13.2.2"},
+        "tensorflow": {"cu12": "12.8.1"},
+    }
+    assert catalogue.framework("onnxruntime", "cu13") == "onnxruntime-gpu"
+    assert catalogue.framework("jax", "cu13") == "jax"
+    assert catalogue.framework("tensorflow", "cu12") == "tensorflow"
+    assert catalogue.current_version("torch", "cu12") == "2.10.0"
+
+
+def _lock(*pins: tuple[str, str], variant: str = "cu13", ending: str = ".whl") -> Lock:
+    made = tuple(Pin(name, version, f"{name}-{version}-py3-none-any{ending}", "0" * 64, 1, 1) for name, version in pins)
+    return Lock("torch", variant, None, Path("nowhere"), "", made)
+
+
+TOOLKIT = ("cuda-toolkit", "13.2.2")
+
+
+@pytest.mark.parametrize(
+    ("lock", "says"),
+    [
+        (_lock(TOOLKIT, ("torch", "2.16.0rc1")), "torch 2.16.0rc1 is a pre-release"),
+        (_lock(TOOLKIT, ("jax", "0.11.0.dev20261101")), "is a pre-release"),
+        (_lock(TOOLKIT, ("torch", "2.15.0"), ending=".tar.gz"), "torch 2.15.0 is no wheel"),
+        (_lock(TOOLKIT, ("tensorrt-cu13-libs", "11.4")), "its hash pins nothing"),
+        (_lock(TOOLKIT, ("nvidia-nvjitlink", "13.5.37")), "nvidia-nvjitlink 13.5.37 is not of CUDA 13.2.2"),
+        (_lock(TOOLKIT, ("nvidia-cuda-runtime", "13.1.80")), "nvidia-cuda-runtime 13.1.80 is not of CUDA 13.2.2"),
+        (_lock(TOOLKIT, ("nvidia-cudnn-cu12", "9.10.2.21")), "nvidia-cudnn-cu12 is for CUDA 12"),
+        (_lock(("cuda-toolkit", "12.8.1")), "a lock of cu13 holds CUDA 12.8.1"),
+        (_lock(("torch", "2.15.0")), "does not say its CUDA release"),
+        (_lock(("nvidia-cuda-runtime", "13.2.86"), variant="cpu"), "a lock for the CPU holds CUDA 13.2"),
+        (
+            msgspec.structs.replace(_lock(("torch", "2.14.1"), variant="cpu"), version="2.14.1-cuda"),
+            "its name is that of a CUDA build, and it holds no CUDA",
+        ),
+    ],
+)
+def test_a_lock_is_refused(lock: Lock, says: str) -> None:
+    assert any(says in fault for fault in locks.incoherences(lock))
+
+
+@pytest.mark.parametrize("version", ["2.15.0", "2.13.0+cpu", "13.3.5.0.6", "2026.10.18", "1.0.post1"])
+def test_a_release_is_no_pre_release(version: str) -> None:
+    assert locks.incoherences(_lock(TOOLKIT, ("certifi", version))) == ()
+
+
+# ---- locking ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "variant"), [("onnxruntime", "cu13"), ("torch", "cu12")])
+def test_a_cuda_variant_locks_again_without_its_gigabytes(checkout: Path, cache: Path, name: str, variant: str) -> None:
+    before = catalogue.lock(name, variant)
+    # Given the same versions, the same files: what an index has got since is another matter.
+    with (checkout / "images" / name / f"{variant}.in").open("a") as source:
+        source.writelines(f"{pin.name}=={pin.version}\n" for pin in before.pins)
+    lock = locks.lock_image(name, variant)
+    assert [(pin.name, pin.version, pin.file, pin.sha256) for pin in lock.pins] == [
+        (pin.name, pin.version, pin.file, pin.sha256) for pin in before.pins
+    ]
+    assert not any(pin.sized for pin in lock.pins), "nothing was fetched"
+    assert not any((cache / "wheels").glob("*.whl"))
+
+
+def test_a_lock_that_would_mix_releases_is_not_written(checkout: Path, cache: Path) -> None:
+    folder = checkout / "images" / "onnxruntime"
+    before = (folder / "cu13.lock").read_bytes()
+    (folder.parent / "cuda13.constraints").write_text("")  # then nvJitLink is the newest of the day
+    with pytest.raises(LevelfieldError, match=r"nvidia-nvjitlink \S+ is not of CUDA 13\.2\.2") as caught:
+        locks.lock_image("onnxruntime", "cu13")
+    assert caught.value.fix == "Pin it in cu13.in, or in the constraints beside it."
+    assert (folder / "cu13.lock").read_bytes() == before
+
+
+@pytest.mark.extended
+def test_another_version_of_a_cuda_variant_keeps_its_cuda(checkout: Path, cache: Path) -> None:
+    current = catalogue.lock("onnxruntime", "cu13").versions
+    lock = locks.lock_image("onnxruntime", "cu13", "1.31.0")
+    assert lock.versions == {**current, "onnxruntime-gpu": "1.31.0"}
+    with pytest.raises(LevelfieldError, match="cannot be resolved with torch 2") as caught:
+        locks.lock_image("torch", "cu13", "2.10.0")
+    assert "images/torch/cu13@2.10.0.in" in caught.value.fix
+
+
+def test_a_variant_that_is_not_there() -> None:
+    with pytest.raises(LevelfieldError, match="no variant of openvino called 'cu13'"):
+        locks.lock_image("openvino", "cu13")
+    with pytest.raises(LevelfieldError, match="Did you mean 'cu12'"):
+        catalogue.source("tensorflow", "cu13")
+
+
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        (["torch-2.10.0-cp311-cp311-linux_x86_64.whl", "torch-2.10.0-3-cp311-cp311-linux_x86_64.whl"], 1),
+        (["t-1-2-cp311-cp311-linux_x86_64.whl", "t-1-10-cp311-cp311-linux_x86_64.whl"], 1),
+        (["t-1-cp311-cp311-linux_x86_64.whl", "t-1-2-py3-none-any.whl"], 0),
+    ],
+)
+def test_of_several_builds_the_last_one_counts(files: list[str], chosen: int) -> None:
+    wheels = [{"name": file, "hashes": {"sha256": "0" * 64}} for file in files]
+    pin = locks._pin({"name": "t", "version": "1", "wheels": wheels}, PYTHON)
+    assert pin.file == files[chosen]
+
+
+def test_an_index_that_does_not_answer_leaves_a_variant_without_a_lock_and_says_so(
+    checkout: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexes = checkout / "images" / "indexes.toml"
+    indexes.write_text(indexes.read_text().replace("https://pypi.nvidia.com", "http://127.0.0.1:9"))
+    with pytest.raises(LevelfieldError, match=r"cu13\.in of tensorrt cannot be resolved") as caught:
+        locks.relock(["tensorrt@cu13"])
+    assert caught.value.fix == "Its wheels are on the index 'nvidia' of indexes.toml: lock it where that one answers."
+    assert "127.0.0.1" not in caught.value.message
+    # Locking everything goes on without it.
+    (checkout / "images" / "catalogue.toml").write_text('[tensorrt]\nbase = "slim"\npurpose = "p"\n')
+    monkeypatch.setattr(debian_resolving, "lock_bases", lambda _release: None)
+    monkeypatch.setattr(locks, "lock_tool", lambda: None)
+    said: list[str] = []
+    locks.relock(progress=said.append)
+    assert said[:2] == ["resolving tensorrt cu13", f"tensorrt cu13 stays without a lock. {caught.value.fix}"]
+    assert not (checkout / "images" / "tensorrt" / "cu13.lock").exists()
+
+
+def test_the_real_wheels_of_tensorrt_are_no_stubs() -> None:
+    real = Pin("tensorrt-cu13-libs", "11.4", "tensorrt_cu13_libs-11.4-py2.py3-none-manylinux_2_28_x86_64.whl", "", 1, 1)
+    lock = _lock(TOOLKIT)
+    assert locks.incoherences(msgspec.structs.replace(lock, pins=(*lock.pins, real))) == ()

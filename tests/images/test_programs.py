@@ -122,7 +122,7 @@ def test_a_disk_that_is_full_is_not_called_another_file(
         with pytest.raises(LevelfieldError) as caught:
             wheels.fetch(lock)
     assert says in caught.value.message.lower()
-    assert "levelfield clean" in caught.value.fix
+    assert "levelfield images clean" in caught.value.fix
 
 
 def test_the_systems_temporary_folder_may_be_full_and_forbid_programs(

@@ -44,18 +44,18 @@ def test_a_registry_with_tls_and_a_login(
     registry: Registry, trusted: Path, canary: Any, client: docker.DockerClient, tmp_path: Path
 ) -> None:
     address = f"{registry.address}/levelfield"
-    unknown = run("push", address, "canary", folder=tmp_path)
+    unknown = run("images", "push", address, "canary", folder=tmp_path)
     one_clear_sentence(unknown, "does not trust the registry", "certificate that the engine knows")
     shutil.copy(registry.certificate, trusted / "ca.crt")
-    one_clear_sentence(run("push", address, "canary", folder=tmp_path), f"docker login {registry.address}")
+    one_clear_sentence(run("images", "push", address, "canary", folder=tmp_path), f"docker login {registry.address}")
     secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     (tmp_path / "config.json").write_text(json.dumps({"auths": {registry.address: {"auth": secret}}}))
     logged_in = {"DOCKER_CONFIG": str(tmp_path)}
-    pushed = run("push", address, "canary", folder=tmp_path, environment=logged_in)
+    pushed = run("images", "push", address, "canary", folder=tmp_path, environment=logged_in)
     assert pushed.code == 0, pushed.err
     one = json.loads((tmp_path / "images.json").read_text())["images"][0]
     client.images.get(canary.tag)
-    taken = run("build", "canary", "--from", "images.json", folder=tmp_path, environment=logged_in)
+    taken = run("images", "build", "canary", "--from", "images.json", folder=tmp_path, environment=logged_in)
     assert taken.code == 0, taken.err
     pulled = client.images.pull(one["reference"], auth_config={"username": USER, "password": PASSWORD})
     assert pulled.id == client.images.get(canary.tag).id

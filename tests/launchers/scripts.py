@@ -12,7 +12,7 @@ from levelfield.launchers.worker import Worker
 
 PATIENCE_S = 60.0
 """On a slow, busy machine a Python may take seconds to start."""
-READY = 'print(\'{"type":"ready","protocol":1,"pid":1,"python":"3"}\', flush=True)\n'
+READY = 'print(\'{"type":"ready","protocol":2,"pid":1,"python":"3"}\', flush=True)\n'
 NEXT = "import sys\nrequest = sys.stdin.readline()\n"
 
 

@@ -13,13 +13,12 @@ from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.launchers import credible
 from levelfield.launchers.worker import WorkerError
 from levelfield.record import bounds, files, schema
+from levelfield.record.measured import Evaluation, Library, Memory, RooflineSamples, Startup, Window
 from levelfield.record.schema import Failure
 from levelfield.worker.messages import (
     Converged,
     Driven,
-    Evaluated,
     Failed,
-    Library,
     Loaded,
     Measure,
     Measured,
@@ -38,14 +37,14 @@ from tests.records_builder import make_run
 _R = TypeVar("_R", bound=Reply)
 SECOND_NS = 1_000_000_000
 EMPTY = msgspec.structs.replace(make_run(models=("mlp",), backends=("jax",), generations=1, rounds=1), blocks=())
-WINDOW = Measured(300, 20, 0, 1, 2, 0, (10,), (100, 200), 350)
-LOADED = Loaded(1, 2, 3, None, "1.0", "", "", {"threads": "1"})
-TRAINED = Converged((Evaluated(10, 100, 2.0, 0.5), Evaluated(20, 200, 1.0, 0.9)), (2.0,), "", "")
-DRIVEN = Driven(300, 20, 0, 1, 2, 0, {"min_duration_ms": 6e5}, "summary", "detail", 5, 0, 400)
-ROOFLINE = RooflineMeasured(64, (1, 2), 1024, (3,), (4,), "1")
+WINDOW = Window((10,), (100, 200), 350, 300, 20, 0, 1, 2, 0)
+LOADED = Loaded(Startup(0, 1, 2, 3), "1.0", "", "", {"threads": "1"})
+TRAINED = Converged((Evaluation(10, 100, 2.0, 0.5), Evaluation(20, 200, 1.0, 0.9)), (2.0,), "", "")
+DRIVEN = Driven({"rules": {"min_duration_ms": 6e5}, "summary": "summary", "not_served": 0}, 400)
+ROOFLINE = RooflineSamples(1, 64, (1, 2), 1024, (3,), (4,), "1")
 HONEST: tuple[Reply, ...] = (
-    WINDOW, LOADED, TRAINED, ROOFLINE, DRIVEN,
-    msgspec.structs.replace(LOADED, first_call_ns=5),
+    Measured(WINDOW), LOADED, TRAINED, RooflineMeasured(ROOFLINE), DRIVEN,
+    msgspec.structs.replace(LOADED, startup=Startup(0, 1, 2, 3, 5)),
     Verified((2,), b"\x00" * 8), Verified((2,), b"", calls=WINDOW), Rotated(3, "0" * 64), Used(1, 2, 3, 4, 5, 6),
     Profiled("a", (), (1,), (2,), ""), Failed("error", "It failed.", "Traceback"), Ready(1, 7, "3.11"),
     msgspec.structs.replace(TRAINED, points=(), diverged="it diverged"),
@@ -61,41 +60,48 @@ def changed(reply: _R, **fields: Any) -> _R:
     return msgspec.structs.replace(reply, **fields)
 
 
+def window_with(**fields: Any) -> Measured:
+    return Measured(msgspec.structs.replace(WINDOW, **fields))
+
+
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        (changed(WINDOW, samples_ns=()), "a window without a call"),
-        (changed(WINDOW, samples_ns=(100, 0)), "a call that took no time"),
-        (changed(WINDOW, samples_ns=(100, -5)), "a number that nothing counts"),
-        (changed(WINDOW, samples_ns=(10**30,), window_ns=10**30), "a number that nothing counts"),
-        (changed(WINDOW, window_ns=299), "shorter than its calls"),
-        (changed(WINDOW, window_ns=-1), "a number that nothing counts"),
-        (changed(WINDOW, window_ns=9 * SECOND_NS), "longer than the time since it was asked"),
-        (changed(WINDOW, rewarm_ns=(9 * SECOND_NS,)), "longer than the time since it was asked"),
-        (changed(WINDOW, waited_ns=2**80), "a number that nothing counts"),
-        (changed(WINDOW, user_ns=-1), "a number that nothing counts"),
-        (Verified((2,), b"", calls=changed(WINDOW, samples_ns=())), "a window without a call"),
-        (changed(LOADED, load_ns=9 * SECOND_NS), "a load that took longer"),
+        (window_with(samples_ns=()), "a window without a call"),
+        (window_with(samples_ns=(100, 0)), "a call that took no time"),
+        (window_with(samples_ns=(100, -5)), "a number that nothing counts"),
+        (window_with(samples_ns=(10**30,), window_ns=10**30), "a number that nothing counts"),
+        (window_with(window_ns=299), "shorter than its calls"),
+        (window_with(window_ns=-1), "a number that nothing counts"),
+        (window_with(window_ns=9 * SECOND_NS), "longer than the time since it was asked"),
+        (window_with(rewarm_ns=(9 * SECOND_NS,)), "longer than the time since it was asked"),
+        (window_with(waited_ns=2**80), "a number that nothing counts"),
+        (window_with(user_ns=-1), "a number that nothing counts"),
+        (Verified((2,), b"", calls=window_with(samples_ns=()).window), "a window without a call"),
+        (changed(LOADED, startup=Startup(0, 1, 2, 9 * SECOND_NS)), "a load that took longer"),
         (changed(LOADED, version="x" * (credible.MAX_TEXT + 1)), "a text without end"),
         (changed(LOADED, settings={"x" * (credible.MAX_TEXT + 1): ""}), "a text without end"),
         (changed(TRAINED, losses=(float("inf"),)), "a number that is not finite"),
-        (changed(TRAINED, points=(Evaluated(1, 1, 1.0, 1.5),)), "no share"),
+        (changed(TRAINED, points=(Evaluation(1, 1, 1.0, 1.5),)), "no share"),
         (changed(TRAINED, points=TRAINED.points[::-1]), "back in time"),
-        (changed(TRAINED, points=(Evaluated(1, 9 * SECOND_NS, 1.0, 0.5),)), "a training that took longer"),
+        (changed(TRAINED, points=(Evaluation(1, 9 * SECOND_NS, 1.0, 0.5),)), "a training that took longer"),
         (changed(DRIVEN, elapsed_ns=9 * SECOND_NS), "a test that took longer"),
-        (changed(DRIVEN, answered=-1), "a number that nothing counts"),
-        (changed(DRIVEN, rules={"min_duration_ms": float("inf")}), "a number that is not finite"),
-        (changed(DRIVEN, detail="x" * (credible.MAX_TEXT + 1)), "a text without end"),
-        (changed(ROOFLINE, copy_ns=()), "without a call"),
-        (changed(ROOFLINE, gemm_ns=(0,)), "a call that took no time"),
+        (changed(DRIVEN, answer={"answered": -1}), "a number that nothing counts"),
+        (changed(DRIVEN, answer={"rules": {"min_duration_ms": float("inf")}}), "a number that is not finite"),
+        (changed(DRIVEN, answer={"detail": "x" * (credible.MAX_TEXT + 1)}), "a text without end"),
+        (RooflineMeasured(msgspec.structs.replace(ROOFLINE, copy_ns=())), "without a call"),
+        (RooflineMeasured(msgspec.structs.replace(ROOFLINE, gemm_ns=(0,))), "a call that took no time"),
         (Profiled("a", (), (), (), ""), "a profile without a call"),
         (Profiled("a", (), (1,), (1,), "", bytes(MAX_TRACE_BYTES + 1)), "a timeline without end"),
         (Failed("interrupted by me", "x"), "a kind of failure that there is not"),
         (Failed("error", "x" * (credible.MAX_TEXT + 1)), "a text without end"),
         (Ready(1, -1, "3"), "a number that nothing counts"),
-        (changed(WINDOW, samples_ns=(1,) * 1_000_001, window_ns=2_000_000), "more calls than are asked for"),
-        (changed(WINDOW, rewarm_ns=(1,) * 1_000_001), "more calls than are asked for"),
-        (changed(ROOFLINE, gemm_ns=(1,) * 1_000_001), "more calls than are asked for"),
+        (window_with(samples_ns=(1,) * 1_000_001, window_ns=2_000_000), "more calls than are asked for"),
+        (window_with(rewarm_ns=(1,) * 1_000_001), "more calls than are asked for"),
+        (
+            RooflineMeasured(msgspec.structs.replace(ROOFLINE, gemm_ns=(1,) * 1_000_001)),
+            "more calls than are asked for",
+        ),
         (changed(LOADED, settings={str(each): "" for each in range(10_000)}), "more facts than a launch has"),
     ],
 )
@@ -111,9 +117,9 @@ def test_every_failure_that_a_worker_may_tell_is_one_of_the_record() -> None:
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        (changed(WINDOW, samples_ns=()), "answered measure with a window without a call"),
-        (changed(WINDOW, window_ns=3600 * SECOND_NS), "answered measure with a window that took longer"),
-        (changed(WINDOW, samples_ns=(10**40,)), "answered measure with a number that nothing counts"),
+        (window_with(samples_ns=()), "answered measure with a window without a call"),
+        (window_with(window_ns=3600 * SECOND_NS), "answered measure with a window that took longer"),
+        (window_with(samples_ns=(10**40,)), "printed something that is not a reply"),
         (Failed("no kind", "x"), "answered measure with a kind of failure that there is not"),
     ],
 )
@@ -129,12 +135,12 @@ def test_it_costs_the_worker_and_nobody_else(reply: Reply, says: str) -> None:
 
 
 def window(calls: int, before: int) -> Measured:
-    return changed(WINDOW, samples_ns=(1,) * calls, rewarm_ns=(1,) * before, window_ns=calls)
+    return window_with(samples_ns=(1,) * calls, rewarm_ns=(1,) * before, window_ns=calls)
 
 
 def probed(libraries: int, variables: int) -> Probed:
     environment = {f"E{each}": "x" for each in range(variables)}
-    return Probed(1, 1, "VmHWM", (Library("lib", "/lib", "MKL"),) * libraries, {}, environment, (0,), "3.11", 1)
+    return Probed(Memory(1, 1, "VmHWM"), (Library("lib", "/lib", "MKL"),) * libraries, {}, environment, (0,), "3.11", 1)
 
 
 COUNTS = st.integers(0, 400)
@@ -153,11 +159,9 @@ def launch(arm: str, replies: Sequence[Reply]) -> schema.Launch:
     for reply in replies:
         match reply:
             case Measured():
-                kept = schema.Window(**msgspec.structs.asdict(reply))
-                made = msgspec.structs.replace(made, warmup=(*made.warmup, kept))
+                made = msgspec.structs.replace(made, warmup=(*made.warmup, reply.window))
             case Probed():
-                libraries = tuple(schema.Library(each.name, each.path, each.kind) for each in reply.libraries)
-                made = msgspec.structs.replace(made, libraries=libraries, environment=reply.environment)
+                made = msgspec.structs.replace(made, libraries=reply.libraries, environment=reply.environment)
             case Loaded():
                 made = msgspec.structs.replace(made, settings=reply.settings)
             case Failed():

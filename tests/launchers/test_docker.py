@@ -84,7 +84,7 @@ def loses(worker: Worker, kind: str, says: str, *, timeout_s: float = PATIENCE_S
 def test_a_worker_answers_and_leaves_nothing(engine: docker.DockerClient, worker: Worker) -> None:
     assert isinstance(worker.ask(CANARY, Loaded, PATIENCE_S), Loaded)
     assert len(worker.ask(Verify(4), Verified, PATIENCE_S).output) == 4 * 513 * 4
-    assert worker.ask(Measure(window_ns=1, min_calls=3), Measured, PATIENCE_S).samples_ns
+    assert worker.ask(Measure(window_ns=1, min_calls=3), Measured, PATIENCE_S).window.samples_ns
     assert worker.start_ns > 0
     assert worker.pid is None or Path(f"/proc/{worker.pid}").exists()
     began = time.monotonic()

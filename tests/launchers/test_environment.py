@@ -89,7 +89,7 @@ def places(padding_bytes: int) -> tuple[int, int]:
     Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "2", reason="addresses are not randomised here"
 )
 def test_randomised_addresses_leave_the_heap_as_it_is_and_padding_moves_it() -> None:
-    """The kernel moves the stack within its page, and the heap by whole pages only: see `schedule.padding`."""
+    """The kernel moves the stack within its page, and the heap by whole pages only: see `padding_of`."""
     without = [places(0) for _ in range(8)]
     assert len({stack % 4096 for _, stack in without}) > 1
     assert len({heap for heap, _ in without}) == 1

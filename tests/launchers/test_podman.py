@@ -63,7 +63,7 @@ def podman() -> Iterator[str]:
 
 
 def test_an_image_is_built_and_found(podman: str, tmp_path: Path) -> None:
-    built = run("build", "canary", folder=tmp_path, environment={"DOCKER_HOST": podman})
+    built = run("images", "build", "canary", folder=tmp_path, environment={"DOCKER_HOST": podman})
     assert built.code == 0, built.err
     target = recipe("canary")
     with contextlib.closing(docker.DockerClient(podman)) as client:

@@ -176,7 +176,7 @@ def test_an_endless_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_protocol() -> None:
-    fails(worker(READY.replace('"protocol":1', '"protocol":2') + "input()"), "protocol", "speaks protocol 2, this .* 1")
+    fails(worker(READY.replace('"protocol":2', '"protocol":1') + "input()"), "protocol", "speaks protocol 1, this .* 2")
 
 
 def test_closed_output_without_an_exit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,7 +322,7 @@ def compile_library(
 
 _QUESTION = """
 import json, msgspec
-from levelfield.machine.driver import findings, nvidia
+from levelfield.machine.cuda import driver_findings as findings, nvidia
 from levelfield.machine.gpu import gpu
 facts = gpu()
 print(json.dumps({

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield.machine import control_groups, cpu, kernel, system
+from levelfield.machine import control_groups, cpu, system
 from levelfield.machine.fingerprint import changed, fingerprint
 from levelfield.record.schema import Absent, Fingerprint
 
@@ -75,9 +75,9 @@ def test_what_an_older_release_did_not_ask_for_is_no_change() -> None:
 
 
 def test_an_empty_root_is_all_absent_and_never_fails(tmp_path: Path) -> None:
-    assert all(isinstance(value, Absent) for value in kernel.memory(tmp_path).values())
+    assert all(isinstance(value, Absent) for value in system.memory(tmp_path).values())
     assert isinstance(cpu.caches(tmp_path)["caches"], Absent)
     assert isinstance(cpu.cpu(root=tmp_path)["model"], Absent)
     assert all(isinstance(value, Absent) for value in control_groups.limits(tmp_path).values())
     assert isinstance(system.virtualisation(tmp_path)["hypervisor"], Absent)
-    assert isinstance(kernel.kernel(tmp_path)["boot parameters"], Absent)
+    assert isinstance(system.kernel(tmp_path)["boot parameters"], Absent)

@@ -8,11 +8,27 @@ import pytest
 from levelfield.compatibility import table
 from levelfield.compatibility.devices import Gpu, Nvidia
 from levelfield.compatibility.selection import choose
-from levelfield.machine.driver import findings
-from levelfield.machine.gpu import gpu
+from levelfield.errors import LevelfieldError
+from levelfield.machine.cuda import driver_findings
+from levelfield.machine.gpu import gpu, kernel_module, only_visible
+from levelfield.plan import Selection, make
 from levelfield.record.schema import Absent
-from tests.commands import run
-from tests.machine.fake_nvml import A100, B200, H100, K80, P100, RTX_4090, T4, V100, FakeGpu, ask, compile_library
+from tests.commands import one_clear_sentence, run
+from tests.machine.fake_nvml import (
+    A100,
+    B200,
+    H100,
+    K80,
+    P100,
+    RTX_4090,
+    T4,
+    V100,
+    FakeGpu,
+    ask,
+    compile_library,
+    environment,
+)
+from tests.machine.folders import write
 
 VARIANTS = {"cu12": "12.8.1", "cu13": "13.1.1"}
 
@@ -33,7 +49,7 @@ def test_this_machine_has_no_driver() -> None:
     driver = gpu()["driver"]
     assert isinstance(driver, Absent)
     assert driver.reason == "there is no NVIDIA driver here (its library, NVML, is not found)"
-    (finding,) = findings()
+    (finding,) = driver_findings()
     assert (finding.state, finding.topic) == ("ok", "NVIDIA driver")
     assert "Everything runs on the CPU" in finding.message
 
@@ -131,3 +147,125 @@ def test_doctor_says_in_a_line_that_there_is_none(tmp_path: Path) -> None:
     command = run("doctor", folder=tmp_path)
     assert "NVIDIA driver: None to be used: there is no NVIDIA driver here" in command.out
     assert "CUDA on this machine" not in command.out
+
+
+def told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, now: str = "", device: FakeGpu = H100, *without: str
+) -> dict[str, Any]:
+    (folder / "now").write_text(now)
+    monkeypatch.setenv("FAKE_NVML", str(folder / "now"))
+    found = ask(compile_library(folder / "nvml", gpus=(device,), without=without))["facts"]
+    return {name.removeprefix("device 0 "): value for name, value in found.items()}
+
+
+def test_what_is_set_and_what_it_would_be_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = "power-limit=350000\npower-enforced=350000\napplication-graphics=1410\necc=1\necc-pending=0\n"
+    facts = told(tmp_path, monkeypatch, now)
+    assert (facts["power limit mW"], facts["power limit set mW"]) == (350_000, 350_000)
+    assert facts["default power limit mW"] == 700_000
+    assert (facts["application graphics clock MHz"], facts["application memory clock MHz"]) == (1410, 2619)
+    assert facts["default application graphics clock MHz"] == 1980
+    assert (facts["ECC"], facts["ECC after a restart"]) == (True, False)
+    assert (facts["MIG"], facts["MIG after a reset"]) == (False, False)
+    assert (facts["firmware"], facts["GSP firmware"], facts["GSP"]) == ("96.00.89.00.01", "580.95.05", True)
+    assert facts["locked clocks"]["type"] == "absent"
+
+
+@pytest.mark.parametrize(
+    ("now", "generation", "width"),
+    [
+        ("", 5, 16),
+        ("generation=3\nwidth=8\n", 3, 8),
+        ("generation=1\npstate=8\n", "not at full speed", 16),
+        ("pstate=8\n", 5, 16),
+    ],
+)
+def test_an_idle_link_is_not_called_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: str, generation: int | str, width: int
+) -> None:
+    facts = told(tmp_path, monkeypatch, now)
+    assert (facts["PCIe generation"], facts["PCIe width"], facts["PCIe width now"]) == (5, 16, width)
+    if isinstance(generation, str):
+        assert generation in facts["PCIe generation now"]["reason"]
+    else:
+        assert facts["PCIe generation now"] == generation
+
+
+def test_what_a_device_or_a_driver_does_not_know_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = told(tmp_path, monkeypatch, "", RTX_4090, "APPLICATION_CLOCKS", "LINK")
+    unknown = {name for name, value in facts.items() if isinstance(value, dict)}
+    assert {
+        "MIG",
+        "MIG after a reset",
+        "application graphics clock MHz",
+        "default application memory clock MHz",
+        "PCIe generation",
+        "PCIe generation now",
+        "PCIe width now",
+    } <= unknown
+    assert all(len(facts[name]["reason"]) > 5 for name in unknown)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build", "open"),
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023", "proprietary"),
+    ],
+)
+def test_the_kernel_module_says_which_one_it_is(tmp_path: Path, line: str, kind: str) -> None:
+    assert kernel_module(write(tmp_path, {"proc/driver/nvidia/version": line})) == kind
+
+
+UUID = "GPU-00000000-0000-0000-0000-000000000001"
+THREE = Nvidia(driver="595.58.03", gpus=tuple(Gpu(index, "NVIDIA H100", "9.0") for index in range(3)))
+
+
+def index(word: str) -> int:
+    if word == UUID:
+        return 1
+    if word.isdigit():
+        return int(word)
+    raise LevelfieldError(f"{word!r} names no GPU.")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, [0, 1, 2]),
+        ("0,1,2", [0, 1, 2]),
+        ("2", [2]),
+        ("2, 0", [0, 2]),
+        (UUID, [1]),
+        ("0,-1,2", [0]),
+        ("", []),
+        ("-1", []),
+        ("NoDevFiles", []),
+        ("7", []),
+        ("MIG-8de47821-9ed2-75e0-acc4-4646a03f8b35", []),
+    ],
+)
+def test_what_the_variable_shows(value: str | None, shown: list[int]) -> None:
+    variables = {} if value is None else {"CUDA_VISIBLE_DEVICES": value}
+    found = only_visible(THREE, variables, index)
+    assert [gpu.index for gpu in found.gpus] == shown
+    assert sorted((*found.hidden, *shown)) == [0, 1, 2]
+    none = Nvidia(driver=None, problem="no driver")
+    assert only_visible(none, variables, index) == none
+
+
+def test_a_hidden_gpu_is_neither_taken_nor_given() -> None:
+    here = only_visible(THREE, {"CUDA_VISIBLE_DEVICES": "2"}, index)
+    assert make(Selection(variant="auto", backends=("jax",)), available=(0,), here=here).gpu == 2
+    with pytest.raises(LevelfieldError, match="CUDA_VISIBLE_DEVICES hides the GPU 0") as caught:
+        make(Selection(variant="auto", backends=("jax",), gpu="0"), available=(0,), here=here)
+    assert "GPU 2 (NVIDIA H100, 9.0)" in caught.value.fix
+
+
+def test_the_command_obeys_it(tmp_path: Path) -> None:
+    library = environment(compile_library(tmp_path / "nvml", gpus=(H100, H100)))
+    command = run("doctor", folder=tmp_path, environment={**library, "CUDA_VISIBLE_DEVICES": UUID})
+    assert "GPU 1 (NVIDIA H100 80GB HBM3, 9.0). CUDA_VISIBLE_DEVICES hides 0." in " ".join(command.out.split())
+    words = ("bench", "--gpu", "0", "--backends", "jax")
+    command = run(*words, folder=tmp_path, environment={**library, "CUDA_VISIBLE_DEVICES": ""})
+    one_clear_sentence(command, "CUDA_VISIBLE_DEVICES hides the GPU 0.")

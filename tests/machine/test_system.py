@@ -19,3 +19,26 @@ from tests.machine.folders import write
 )
 def test_containers_are_known_by_their_marks(tmp_path: Path, files: dict[str, str], expected: str) -> None:
     assert system.container(write(tmp_path, files)) == expected
+
+
+def test_boot_parameters_keep_speed_and_drop_identity() -> None:
+    line = (
+        "BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=3e5ab0ff-9a3c-4be2-8a6b-1d9bfc0ae0f7 ro quiet "
+        "mitigations=off isolcpus=2-3 ip=10.1.2.3 systemd.hostname=secret //share/home -- --addr 10.0.0.1:22"
+    )
+    assert system.boot_parameters(line) == (
+        "BOOT_IMAGE=… root=… ro quiet mitigations=off isolcpus=2-3 ip=… systemd.hostname=…"
+    )
+
+
+def test_huge_pages_of_other_sizes_than_the_default(tmp_path: Path) -> None:
+    sizes = "sys/kernel/mm/hugepages/hugepages"
+    files = {
+        "proc/meminfo": "HugePages_Total:      64\nHugepagesize:       2048 kB\n",
+        f"{sizes}-2048kB/nr_hugepages": "64",
+        f"{sizes}-1048576kB/nr_hugepages": "16",
+    }
+    facts = system.memory(write(tmp_path, files))
+    assert facts["huge pages reserved"] == 64
+    assert facts["huge pages of 1048576 KiB"] == 16
+    assert "huge pages of 2048 KiB" not in facts

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from levelfield import scenarios
-from levelfield.cli.main import bench
+from levelfield.cli.measure import bench
 from levelfield.errors import LevelfieldError
+from levelfield.options import rerun
 from levelfield.plan import Plan, Selection, make, pair
 from levelfield.plan.batches import MAX_BATCH, checked
 from levelfield.plan.profiles import PROFILES
 from levelfield.record.schema import Case
-from levelfield.report import rerun
 from tests import plugged
 from tests.records_builder import make_run
 
@@ -106,7 +106,7 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
         batches=made.batches,
         training_batches=made.training_batches,
     )
-    words = shlex.split(rerun.command(msgspec.structs.replace(run, settings=settings, blocks=made.blocks)))
+    words = shlex.split(rerun(msgspec.structs.replace(run, settings=settings, blocks=made.blocks)))
     typed = bench.make_context("bench", words[2:]).params
     again = Selection(
         typed["profile"],

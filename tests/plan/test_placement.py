@@ -283,6 +283,6 @@ def test_ab_and_build_refuse_alike(tmp_path: Path) -> None:
     # A variant that was typed is taken with a warning; the other arm finds none that fits.
     assert command.code == 2
     assert "needs the driver 525.60.13 or newer" in " ".join(command.err.split())
-    command = run("build", "torch", "--variant", "auto", folder=tmp_path, environment=environment(library))
+    command = run("images", "build", "torch", "--variant", "auto", folder=tmp_path, environment=environment(library))
     assert command.code == 2
     assert "needs the driver 525.60.13 or newer" in " ".join(command.err.split())

@@ -7,12 +7,16 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from levelfield.record.disturbance import Reason
+
 INT64 = st.integers(-(2**63), 2**63 - 1)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def of(kind: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for values of a type that the record uses."""
+    if kind == tuple[Reason, ...] | str:  # as records of earlier versions are read
+        return of(tuple[Reason, ...])
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
         return st.sampled_from(arguments)
@@ -26,7 +30,14 @@ def of(kind: Any) -> st.SearchStrategy[Any]:
         return st.dictionaries(of(arguments[0]), of(arguments[1]), max_size=3)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return st.builds(kind, **{field.name: of(field.type) for field in msgspec.structs.fields(kind)})
-    simple = {int: INT64, float: FINITE, str: st.text(max_size=8), bool: st.booleans(), type(None): st.none()}
+    simple = {
+        int: INT64,
+        float: FINITE,
+        str: st.text(max_size=8),
+        bool: st.booleans(),
+        type(None): st.none(),
+        Any: st.none(),
+    }
     return simple[kind]
 
 

@@ -103,15 +103,6 @@ def test_every_prefix_is_a_record_without_its_last_half_round() -> None:
                 assert all(len(each.turns) == turns[block.case.id] for each in generation.rounds)
 
 
-def test_a_half_round_is_left_out() -> None:
-    last_round = max(number for number, event in enumerate(EVENTS) if isinstance(event, RoundDone))
-    run = fold(EVENTS[:last_round])
-    assert sum(len(g.rounds) for b in run.blocks for g in b.generations) == sum(
-        isinstance(event, RoundDone) for event in EVENTS[:last_round]
-    )
-    assert not run.blocks[0].generations[-1].complete
-
-
 def test_a_later_word_about_a_launch_replaces_the_earlier() -> None:
     launch = RUN.blocks[0].generations[0].launches[0]
     better = msgspec.structs.replace(launch, framework_version="read at the end")
@@ -214,13 +205,10 @@ def test_a_second_writer_does_not_cut_a_line_that_is_being_written(tmp_path: Pat
 
 
 def test_a_pipe_in_the_place_of_a_journal_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match="There is no journal to read"):
+        journal.read(tmp_path / "journal.jsonl")
     os.mkfifo(tmp_path / "journal.jsonl")
     with pytest.raises(LevelfieldError, match="not a plain file"):
-        journal.read(tmp_path / "journal.jsonl")
-
-
-def test_no_journal(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match="There is no journal to read"):
         journal.read(tmp_path / "journal.jsonl")
 
 

@@ -17,9 +17,9 @@ from levelfield.share.site.pages import publish
 from tests.axe import violations
 from tests.browsers import VIEWS, click, look, open_details, show
 from tests.compare.formats.samples import upgrade
+from tests.compare.upgrades import lost_setting
 from tests.records_builder import make_run
 from tests.share.site.shelves import fill
-from tests.upgrade.samples import lost_setting
 
 pytestmark = pytest.mark.browser
 

@@ -3,8 +3,9 @@ import shlex
 import msgspec
 
 from levelfield.analysis import analyse
-from levelfield.cli.main import bench
-from levelfield.report import accuracy, html, rerun
+from levelfield.cli.measure import bench
+from levelfield.options import rerun
+from levelfield.report import accuracy, html
 from tests.judged import PICTURES, judged_run
 from tests.records_builder import make_run
 from tests.report.test_terminal import shown
@@ -55,7 +56,6 @@ def test_a_strangers_title_stays_text() -> None:
 
 
 def test_to_run_it_again_names_the_set() -> None:
-    words = shlex.split(rerun.command(judged_run()))
+    words = shlex.split(rerun(judged_run()))
     parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["data"] == ("imagenet=PATH",)
-    assert parsed["data_items"] == 40
+    assert parsed["data"] == ("imagenet:40=PATH",)

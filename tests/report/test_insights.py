@@ -11,6 +11,7 @@ from selenium import webdriver
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import ArmSaturation, BatchRate, Estimate, Saturation
+from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Absent, Case, Run
 from levelfield.report import html, insights, terminal, units
 from tests.browsers import show
@@ -50,7 +51,7 @@ def test_nothing_above_a_ceiling_is_nothing_said() -> None:
 
 
 def test_by_a_disturbed_yardstick_nothing_is_said_but_that() -> None:
-    probe = msgspec.structs.replace(ROOFLINE, disturbed="other processes took 9.0% of the CPU time")
+    probe = msgspec.structs.replace(ROOFLINE, disturbed=(Reason("others", 0.09),))
     run = make_run(models=("bert",), noise_scale=0.0, roofline=(probe,))
     text = insights_text(run)
     assert "Bottlenecks on 2 threads unavailable: the reference measurement was disturbed " in text

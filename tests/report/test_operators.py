@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.analysis import analyse
-from levelfield.record.schema import Run, Work
+from levelfield.record.schema import Run
 from levelfield.report import html, operators, terminal
 from levelfield.zoo import flops, models
 from tests.records_builder import make_run
@@ -22,10 +22,7 @@ def made(**changes: float) -> Run:
     text = msgspec.json.encode(run).decode()
     for model, name in (("mlp", PRODUCT), ("resnet50", SOFTMAX)):
         text = text.replace(f'"model":"{model}","scenario":"latency"', f'"model":"{name}","scenario":"operators"')
-    work = tuple(
-        Work(model=name, batch=1, **msgspec.structs.asdict(flops.count(models.get(name))))
-        for name in (PRODUCT, SOFTMAX)
-    )
+    work = tuple(flops.count(models.get(name)) for name in (PRODUCT, SOFTMAX))
     return msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)
 
 
@@ -65,10 +62,7 @@ def test_the_roofline_has_a_mark_for_all_that_computes_under_both_ceilings() -> 
     run = made(noise_scale=0.0)
     assert found(run).rooflines == ()  # the softmax computes nothing, and one mark is no chart
     text = msgspec.json.encode(run).decode().replace(SOFTMAX, CONVOLUTION)
-    work = [
-        Work(model=name, batch=1, **msgspec.structs.asdict(flops.count(models.get(name))))
-        for name in (PRODUCT, CONVOLUTION)
-    ]
+    work = [flops.count(models.get(name)) for name in (PRODUCT, CONVOLUTION)]
     ((threads, chart),) = found(msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)).rooflines
     assert threads == run.blocks[0].case.threads
     assert [(spot.shape, spot.label.partition(":")[0]) for spot in chart.spots] == [

@@ -5,9 +5,10 @@ import shlex
 import msgspec
 
 from levelfield import analysis
-from levelfield.cli.main import bench
+from levelfield.cli.measure import bench
+from levelfield.options import rerun
 from levelfield.record.schema import OwnFile, OwnWeights, Run
-from levelfield.report import html, rerun
+from levelfield.report import html
 from tests.records_builder import make_run
 
 HOSTILE = "<script>alert(1)</script>"
@@ -61,9 +62,9 @@ def test_a_network_in_python_is_described() -> None:
 
 
 def test_the_commands_take_what_they_name() -> None:
-    words = shlex.split(rerun.command(with_settings(models=("mlp", NAME), own_weights=(WEIGHTS,))))
+    words = shlex.split(rerun(with_settings(models=("mlp", NAME), own_weights=(WEIGHTS,))))
     parsed = bench.make_context("bench", words[2:]).params
     assert parsed["models"] == ("mlp", "bert")
-    assert [str(each) for each in parsed["weights"]] == ["FOLDER"]
-    words = shlex.split(rerun.command(with_settings(own=msgspec.structs.replace(NETWORK, file="net.py"))))
-    assert bench.make_context("bench", words[2:]).params["module"] == "net.py:build"
+    assert parsed["own"] == ("FOLDER",)
+    words = shlex.split(rerun(with_settings(own=msgspec.structs.replace(NETWORK, file="net.py"))))
+    assert bench.make_context("bench", words[2:]).params["own"] == ("net.py:build",)

@@ -18,6 +18,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate, Row, TimedBlock
+from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Failure, Run
 from levelfield.report import embedded_record, html, names, units
 from tests.browsers import click, log, open_details, requests, show
@@ -250,7 +251,7 @@ def assert_drawn_true(browser: webdriver.Chrome, plot: WebElement, of: TimedBloc
 
 
 def plotted(row: Row, of: TimedBlock) -> Estimate | None:
-    return row.items_per_second if of.case.per_item else row.median_ns
+    return row.items_per_second if of.case.per_item else row.call_ns
 
 
 # ---- looking closer --------------------------------------------------------------------------------------------------
@@ -297,7 +298,9 @@ def test_the_picture_counts_the_generations_that_the_figures_count(
     """One generation has no calm round: of five it counts all the same, of six it is left out."""
     made = make_run(models=("mlp",), scenarios=("latency",), generations=generations, rounds=3)
     (kind,) = made.blocks
-    noisy = tuple(msgspec.structs.replace(each, disturbed="steal") for each in kind.generations[2].rounds)
+    noisy = tuple(
+        msgspec.structs.replace(each, disturbed=(Reason("steal", 0.09),)) for each in kind.generations[2].rounds
+    )
     taken = list(kind.generations)
     taken[2] = msgspec.structs.replace(taken[2], rounds=noisy)
     run = msgspec.structs.replace(made, blocks=(msgspec.structs.replace(kind, generations=tuple(taken)),))
@@ -355,7 +358,7 @@ def test_quantiles_are_those_of_the_table(browser: webdriver.Chrome, page: Path)
     for name in ("p90", "p99"):
         take(browser, closer, name)
         on_page = texts(closer, ".strip .plot-value")
-        rows = [row for row in of.rows if row.median_ns is not None]
+        rows = [row for row in of.rows if row.call_ns is not None]
         assert on_page == [units.time(row.p90_ns if name == "p90" else row.p99_ns) for row in rows]
     assert "travel inside this file" in closer.find_element(By.CLASS_NAME, "note").text
 

@@ -8,9 +8,11 @@ import pytest
 from rich.console import Console
 
 from levelfield.compare.types import Gate
-from levelfield.plan import Plan, Selection
+from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Plan, Selection, pair
 from levelfield.run import bench
-from levelfield.run.ab import measure
+from levelfield.run.ab import choose_launchers, fits, measure
 from levelfield.run.options import Options
 from tests.records_builder import make_run
 
@@ -38,3 +40,73 @@ def test_one_item_at_a_time_is_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(_ReachedError):
         measure("jax", "torch", options, Gate(), Console(quiet=True))
     assert [each.case.id for each in plans[0].blocks] == [block.case.id]
+
+
+BARE = ("onnxruntime+launcher=venv", "onnxruntime+launcher=host")
+HERE = Nvidia(driver="595.58.03", gpus=(Gpu(0, "NVIDIA H100", "9.0"),))
+
+
+def options(launcher: str | None = None, **selection: Any) -> Options:
+    return Options(selection=Selection(**selection), reports=Path("reports"), launcher=launcher)
+
+
+def everything(module: str) -> bool:
+    del module
+    return True
+
+
+@pytest.mark.parametrize("launcher", [None, "venv"])
+def test_arms_that_name_no_launcher_stay_as_they_are(launcher: str | None) -> None:
+    asked = options(launcher)
+    assert choose_launchers("onnxruntime@1.30.0", "onnxruntime", asked) == ("onnxruntime@1.30.0", "onnxruntime", asked)
+
+
+def test_both_arms_are_written_with_their_launcher() -> None:
+    first, second, asked = choose_launchers("onnxruntime@1.30.0#2", BARE[1], options("venv"), there=everything)
+    assert (first, second) == ("onnxruntime@1.30.0+launcher=venv#2", BARE[1])
+    assert asked.launcher == "venv"
+    assert asked.selection.locked
+
+
+def test_what_is_no_arm_lives_where_least_is_left_to_the_machine() -> None:
+    first, second, asked = choose_launchers(BARE[1], BARE[0], options(), there=everything)
+    assert (first, second, asked.launcher) == (BARE[1], BARE[0], "venv")
+    _, _, alone = choose_launchers(BARE[1], BARE[1], options(), there=everything)
+    assert (alone.launcher, alone.selection.locked) == ("host", False)
+
+
+@pytest.mark.docker
+def test_beside_one_that_names_a_launcher_an_arm_lives_in_a_container() -> None:
+    first, second, asked = choose_launchers("onnxruntime", BARE[0], options())
+    assert (first, second, asked.launcher) == ("onnxruntime+launcher=docker", BARE[0], "docker")
+
+
+def test_no_other_launcher_takes_the_place_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nobody/is/here.sock")
+    with pytest.raises(LevelfieldError, match=r"to run in containers\. No container engine answers") as caught:
+        choose_launchers("onnxruntime", BARE[0], options())
+    assert "levelfield doctor" in caught.value.fix
+    assert "--launcher" not in caught.value.fix, "both arms would live in the same place"
+
+
+@pytest.mark.parametrize(
+    ("arm", "says", "fix"),
+    [
+        ("jax+launcher=host", "which has no jax.", "Install it here, or choose +launcher=venv"),
+        ("onnxruntime@1.30.0+launcher=host", "and no versions", "Leave @1.30.0 out"),
+    ],
+)
+def test_what_the_interpreter_lacks_is_said_before_the_run(arm: str, says: str, fix: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        choose_launchers("jax", arm, options("venv"), there=lambda _: False)
+    assert says in caught.value.message
+    assert fix in caught.value.fix
+
+
+def test_a_gpu_needs_locks_on_both_sides() -> None:
+    selection = Selection(profile="smoke", models=("mlp",), gpu="0", variant="auto")
+    made = pair(selection, "torch+launcher=docker", "torch+launcher=venv", available=[0], here=HERE)
+    assert fits(made) is made
+    made = pair(selection, "torch+launcher=docker", "torch+launcher=host", available=[0], here=HERE)
+    with pytest.raises(LevelfieldError, match="own CUDA"):
+        fits(made)

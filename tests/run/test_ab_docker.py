@@ -5,7 +5,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.images import catalogue
 from levelfield.record import files

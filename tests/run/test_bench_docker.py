@@ -15,7 +15,6 @@ from levelfield.record import files, journal
 from levelfield.record.append_only import Lost
 from levelfield.record.journal import Event, LaunchDone, RoundDone, Started, TurnTaken
 from levelfield.record.schema import Run
-from levelfield.run.bench import turns
 from levelfield.run.results import REPORT
 from tests.commands import Command, eventually, one_clear_sentence, run
 from tests.engines import Cable, containers, none_left, nothing_runs
@@ -143,24 +142,6 @@ def test_a_run_that_compiles_from_nothing_holds(case: Case) -> None:
     assert not any(launch.cache_warm for launch in one.blocks[0].generations[0].launches)
     (image,) = (image for image in one.images if image.name == "torch")
     assert image.distributions == catalogue.lock("torch").versions
-
-
-def test_runs_of_two_sides_take_turns(engine: docker.DockerClient, case: Case) -> None:
-    """The same on both sides: the order of the runs is that of the schedule, and the command that is told compares."""
-    command = case.run(
-        *JAX, case.reports, "--scenarios", "latency", "--repeat", "2", "--seed", "7", "--alternate", "jax"
-    )
-    assert command.code == 0, command.err + command.out
-    made = sorted((files.read(folder) for folder in case.reports.glob("*-smoke-*")), key=lambda one: one.started)
-    assert [one.settings.seed for one in made] == [7, 8, 9, 10]
-    sides = [[one.id for one, each in zip(made, turns(2, 7), strict=True) if each == side] for side in (0, 1)]
-    assert f"Old: {' '.join(sides[0])}" in command.out
-    assert f"New: {' '.join(sides[1])}" in command.out
-    (hint,) = [line for line in command.out.splitlines() if line.startswith("Compare them: levelfield ")]
-    compared = case.run(*hint.removeprefix("Compare them: levelfield ").split(), "--reports", case.reports)
-    assert compared.code == 3, compared.err + compared.out  # smoke runs are not judged
-    assert "Speed cannot be judged from smoke runs" in compared.out
-    assert none_left(engine, command.pid)
 
 
 @pytest.mark.sampled(2)

@@ -16,8 +16,8 @@ from levelfield.run.bisect import Bisection, _only, clearest, conclusion, effect
 from levelfield.run.delta_debugging import Effect, Finding, Tried
 from levelfield.run.options import Options
 from levelfield.scenarios import ScenarioName
-from tests.compare.ab.pairs import run
-from tests.compare.ab.test_comparison import judged
+from tests.compare.pairs import run
+from tests.compare.test_ab import judged
 
 OPTIONS = Options(selection=Selection(), reports=Path("nowhere"))
 

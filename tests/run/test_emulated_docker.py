@@ -31,7 +31,7 @@ def test_what_is_emulated_is_not_measured(tmp_path: Path) -> None:
 
 
 def test_what_is_emulated_is_not_pushed(tmp_path: Path, other: str) -> None:
-    refused = run("push", "localhost:5000/levelfield", "canary", folder=tmp_path)
+    refused = run("images", "push", "localhost:5000/levelfield", "canary", folder=tmp_path)
     one_clear_sentence(refused, f"this is an emulation ({other} on ")
 
 

@@ -2,10 +2,9 @@
 
 import msgspec
 
-from levelfield.cli.main import bench
-from levelfield.cli.measuring import options_of
+from levelfield.cli.measure import bench
 from levelfield.plan import Selection
-from levelfield.run.options import Options
+from levelfield.run.options import Options, options_of
 
 
 def test_a_command_without_options_has_the_defaults_of_the_types() -> None:

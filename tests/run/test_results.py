@@ -8,16 +8,16 @@ import pytest
 from rich.console import Console
 
 from levelfield import analysis
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.analysis import summaries
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.phrases import first_line
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError
-from levelfield.history import summary
 from levelfield.record import files
 from levelfield.record.schema import Run
 from levelfield.run.results import REPORT, show_result
 from levelfield.share import statement
-from tests.compare.ab import pairs
+from tests.compare import pairs
 from tests.share.evidence import broken, check, key, small
 
 
@@ -48,7 +48,7 @@ def test_a_run_that_was_measured_has_a_page_a_statement_and_a_place_in_the_histo
     assert broken(check(folder / REPORT)) == ""
     assert (folder / statement.NAME).is_file()
     assert not (folder / statement.SIGNATURE).exists()
-    kept = summary.kept(folder)
+    kept = summaries.kept(folder)
     assert kept is not None
     assert kept.id == run.id
 
@@ -79,7 +79,7 @@ def test_a_key_that_does_not_sign_costs_a_measured_run_its_signature_alone(tmp_p
 
 
 def test_a_history_that_cannot_be_written_costs_the_run_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "run" / summary.NAME).mkdir(parents=True)
+    (tmp_path / "run" / summaries.NAME).mkdir(parents=True)
     text = shown(small(), tmp_path / "run", measured=True)
     assert "This run is not in the history yet: " in text
     assert broken(check(tmp_path / "run")) == ""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.record import files
 from levelfield.record.schema import Arm, Run
@@ -16,7 +16,7 @@ from levelfield.run import why
 from levelfield.run.ab import AbResult
 from levelfield.run.explain.difference import Change, Difference
 from levelfield.run.options import Options
-from tests.compare.ab.pairs import A, B, run
+from tests.compare.pairs import A, B, run
 
 
 def result(made: Run, folder: Path) -> AbResult:

@@ -12,14 +12,14 @@ from levelfield.machine.signals import Signals
 from levelfield.plan import CANARY
 from levelfield.record import journal
 from levelfield.record.journal import Journal, RoundDone, TurnTaken
-from levelfield.record.schema import Absent, Arm, Case, Launch, MachineProbe, Turn
+from levelfield.record.schema import Absent, Arm, Case, Launch, MachineProbe, Reason, Turn, Window
 from levelfield.record.states import FEWEST_PROBES
 from levelfield.schedule import calm, rounds
 from levelfield.schedule.calm import MachineStates
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
 from levelfield.schedule.rounds import ATTEMPTS, Pace, RoundScheduler, SupervisorClock
-from levelfield.worker.messages import MachineProbed, Measured, ProbeMachine
+from levelfield.worker.messages import Measured, Polled, PollMachine, ProbeMachine
 
 CALM, BUSY = 900_000, 1_400_000
 PACE = Pace(rounds=1, window_ns=1_000_000, min_calls=1, repeats=0)
@@ -34,17 +34,17 @@ class ScriptedWorker:
         self.script = script
         self.windows = 0
 
-    def ask(self, request: object, _kind: object, _timeout_s: float) -> MachineProbed:
-        assert isinstance(request, ProbeMachine)
+    def ask(self, request: object, _kind: object, _timeout_s: float) -> MachineProbe | Polled:
+        assert isinstance(request, ProbeMachine | PollMachine)
         assert self.script is not None
         found = next(self.script)
         if isinstance(found, WorkerError):
             raise found
-        return MachineProbed(found) if request.arithmetic_alone else MachineProbed(found, 400_000, 500_000)
+        return Polled(found) if isinstance(request, PollMachine) else MachineProbe(found, 400_000, 500_000)
 
     def ask_asleep(self, _request: object, _kind: object, _timeout_s: float) -> tuple[Measured, int]:
         self.windows += 1
-        return Measured(0, 0, 0, 0, 0, 0, (), (1_000_000,), 1_000_000), 0
+        return Measured(Window((), (1_000_000,), 1_000_000, 0, 0, 0, 0, 0, 0)), 0
 
     def stop(self) -> None: ...
 
@@ -101,6 +101,7 @@ def measured(
 
 
 ARM = Arm("jax", "jax")
+STEAL = (Reason("steal", 0.09),)
 
 
 @pytest.fixture(autouse=True)
@@ -225,7 +226,8 @@ def test_a_run_that_is_resumed_knows_its_earlier_probes() -> None:
 
 
 def disturbed_rounds(tmp_path: Path, where: MachineStates | Absent, monkeypatch: pytest.MonkeyPatch) -> list[RoundDone]:
-    monkeypatch.setattr(rounds, "disturbed", lambda noises, _cpus: "steal" if noises else "")
+    # A round is judged by a list of windows, a window by itself.
+    monkeypatch.setattr(rounds, "reasons", lambda noises, _cpus: STEAL if isinstance(noises, list) and noises else ())
     measured(tmp_path, where, ARM, Pace(rounds=1, window_ns=1_000_000, min_calls=1, repeats=1))
     return [each for each in journal.read(tmp_path / "journal.jsonl") if isinstance(each, RoundDone)]
 
@@ -235,7 +237,7 @@ def test_a_round_whose_windows_were_taken_again_one_by_one_is_not_repeated_whole
 ) -> None:
     monkeypatch.setattr(calm, "LONGEST_WAIT_S", 0.0)
     (done,) = disturbed_rounds(tmp_path, states(script(always=BUSY)), monkeypatch)
-    assert done.disturbed == "steal"
+    assert done.disturbed == STEAL
 
 
 @pytest.mark.parametrize("probed", [True, False])

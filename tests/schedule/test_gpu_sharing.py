@@ -46,32 +46,30 @@ def sharing(free: int | Absent, *, one_process: bool = False) -> MemorySharing:
 # ---- the division ----------------------------------------------------------------------------------------------------
 
 
-def test_all_together_where_they_fit() -> None:
-    needs = {arm.id: 2 * GIB for arm in (TORCH, JAX, ORT)}
-    assert names(memory_groups((TORCH, JAX, ORT), needs, 6 * GIB)) == [["torch@cu13", "jax@cu13", "onnxruntime@cu13"]]
-
-
-def test_as_few_groups_as_first_fit_finds_and_everybody_once() -> None:
-    needs = {TORCH.id: 3 * GIB, JAX.id: 4 * GIB, ORT.id: 2 * GIB}
-    assert names(memory_groups((TORCH, JAX, ORT), needs, 5 * GIB)) == [["torch@cu13", "onnxruntime@cu13"], ["jax@cu13"]]
-
-
-def test_what_does_not_fit_stands_alone_and_is_tried() -> None:
-    needs = {TORCH.id: 9 * GIB, JAX.id: 1 * GIB, ORT.id: 1 * GIB}
-    assert names(memory_groups((TORCH, JAX, ORT), needs, 4 * GIB)) == [["torch@cu13"], ["jax@cu13", "onnxruntime@cu13"]]
-
-
-def test_a_control_stays_with_its_twin_where_both_fit() -> None:
-    needs = {TORCH.id: 3 * GIB, JAX.id: 2 * GIB, ORT.id: 2 * GIB, TWIN.id: 2 * GIB}
-    found = names(memory_groups((TORCH, ORT, JAX, TWIN), needs, 5 * GIB))
-    assert found == [["torch@cu13", "jax@cu13"], ["onnxruntime@cu13", "onnxruntime@cu13#2"]]
-    assert len(memory_groups((ORT, TWIN), needs, 3 * GIB)) == 2
-
-
-def test_those_apart_have_the_gpu_to_themselves() -> None:
-    needs = {arm.id: 1 * GIB for arm in (TORCH, JAX, ORT)}
-    found = names(memory_groups((TORCH, JAX, ORT), needs, 9 * GIB, apart=[JAX.id]))
-    assert found == [["torch@cu13", "onnxruntime@cu13"], ["jax@cu13"]]
+@pytest.mark.parametrize(
+    ("arms", "needs_gib", "room_gib", "apart", "expected"),
+    [
+        pytest.param((TORCH, JAX, ORT), (2, 2, 2), 6, (), [["torch", "jax", "onnxruntime"]], id="all fit"),
+        pytest.param((TORCH, JAX, ORT), (3, 4, 2), 5, (), [["torch", "onnxruntime"], ["jax"]], id="first fit"),
+        pytest.param((TORCH, JAX, ORT), (9, 1, 1), 4, (), [["torch"], ["jax", "onnxruntime"]], id="one fits nowhere"),
+        pytest.param(
+            (TORCH, ORT, JAX, TWIN), (3, 2, 2, 2), 5, (), [["torch", "jax"], ["onnxruntime", "onnxruntime#2"]],
+            id="a control stays with its twin",
+        ),
+        pytest.param((ORT, TWIN), (2, 2), 3, (), [["onnxruntime"], ["onnxruntime#2"]], id="unless both do not fit"),
+        pytest.param((TORCH, JAX, ORT), (1, 1, 1), 9, (JAX,), [["torch", "onnxruntime"], ["jax"]], id="one apart"),
+    ],
+)  # fmt: skip
+def test_arms_are_divided_into_as_few_groups_as_fit(
+    arms: tuple[Arm, ...],
+    needs_gib: tuple[int, ...],
+    room_gib: int,
+    apart: tuple[Arm, ...],
+    expected: list[list[str]],
+) -> None:
+    needs = {arm.id: gib * GIB for arm, gib in zip(arms, needs_gib, strict=True)}
+    found = names(memory_groups(arms, needs, room_gib * GIB, apart=[arm.id for arm in apart]))
+    assert [[name.replace("@cu13", "") for name in group] for group in found] == expected
 
 
 # ---- what is known ---------------------------------------------------------------------------------------------------

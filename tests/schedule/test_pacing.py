@@ -1,4 +1,4 @@
-"""How many rounds a generation is worth."""
+"""How many rounds a generation is worth, and how many passes a run has, by time alone."""
 
 import math
 
@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 
 from levelfield.analysis.launch_levels import reduce
+from levelfield.plan.profiles import FULL, STANDARD
 from levelfield.record import files
+from levelfield.record.schema import Block, Case, Generation, Settings
+from levelfield.scenarios import ScenarioName
 from levelfield.schedule import pacing
+from levelfield.schedule.pacing import Clock, apart_s, clock, completed
 from levelfield.statistics.variance import split_variance
 from tests.commands import ROOT
 from tests.records_builder import make_run
+
+SETTINGS = make_run(models=("mlp",), scenarios=("latency",)).settings
 
 
 def test_the_typical_variance_decides_until_a_block_shows_its_own() -> None:
@@ -63,3 +69,76 @@ def test_a_generation_has_no_more_rounds_than_its_share_of_the_budget_holds() ->
     assert pacing.rounds_within(12, seconds=6.0, launch_s=2.0, round_s=0.5) == 8
     assert pacing.rounds_within(12, seconds=1.0, launch_s=2.0, round_s=0.5) == pacing.FEWEST_ROUNDS
     assert pacing.rounds_within(12, seconds=6.0, launch_s=2.0, round_s=0.0) == 12
+
+
+def block(scenario: ScenarioName, done: int, planned: int = 5) -> Block:
+    generations = tuple(Generation(index=index, seed=0, complete=True) for index in range(done))
+    return Block(Case("mlp", scenario, "fp32", 1, 2), arms=(), planned_generations=planned, generations=generations)
+
+
+def passes(found: Clock, pass_s: float) -> int:
+    """Return how many passes fit, all of the same length."""
+    taken = 0
+    while found.another(taken, taken * pass_s, pass_s):
+        taken += 1
+    return taken
+
+
+def settings(budget_s: float | None = None, clock_s: float | None = None) -> Settings:
+    return msgspec.structs.replace(SETTINGS, budget_seconds=budget_s, clock_seconds=clock_s)
+
+
+@pytest.mark.parametrize(("pass_s", "expected"), [(1.0, 12), (30.0, 11), (45.0, 7), (66.0, 5), (100.0, 5)])
+def test_a_default_run_has_the_passes_that_fit_and_five_at_least(pass_s: float, expected: int) -> None:
+    assert passes(clock(STANDARD, settings(clock_s=330), [block("latency", 0)]), pass_s) == expected
+
+
+@pytest.mark.parametrize(("pass_s", "expected"), [(1.0, 100), (45.0, 2), (200.0, 1)])
+def test_a_budget_buys_passes_and_is_kept(pass_s: float, expected: int) -> None:
+    found = clock(STANDARD, settings(budget_s=100, clock_s=100), [block("latency", 0)])
+    assert passes(found, pass_s) == expected
+
+
+def test_a_plan_has_the_passes_that_it_says_within_a_budget() -> None:
+    blocks = [block("latency", 0, planned=10), block("cold-start", 0)]
+    assert passes(clock(FULL, settings(), blocks), 1000.0) == 10
+    assert passes(clock(FULL, settings(budget_s=2500), blocks), 1000.0) == 2
+
+
+def test_a_pass_may_be_the_last_where_a_slower_one_leaves_no_time_for_another() -> None:
+    found = Clock(100.0, fewest=2, most=None)
+    assert not found.may_be_last(0, 0.0, 90.0), "two are made in any case"
+    assert not found.may_be_last(2, 40.0, 20.0)
+    assert found.may_be_last(3, 60.0, 20.0)
+    assert found.another(3, 60.0, 20.0)
+    assert Clock(math.inf, fewest=1, most=4).may_be_last(3, 0.0, math.inf)
+    assert not Clock(math.inf, fewest=1, most=4).may_be_last(2, 0.0, math.inf)
+
+
+def test_how_long_the_rest_may_take() -> None:
+    default, bought = Clock(330.0, fewest=5, most=12), Clock(100.0, fewest=1, most=None)
+    assert default.rest_s(1, 10.0, math.inf, planned_s=40.0) == 320
+    assert default.rest_s(10, 100.0, 10.0, planned_s=0.0) == 20, "two passes more at the most"
+    assert default.rest_s(4, 320.0, 80.0, planned_s=90.0) == 90, "five are made in any case"
+    assert bought.rest_s(1, 60.0, 60.0, planned_s=300.0) == 40
+    assert bought.rest_s(2, 120.0, 60.0, planned_s=300.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "passes_left", "expected"),
+    [(None, 10, 10), (150, 10, 10), (140, 10, 9), (40, 10, 0), (40, 0, 10)],
+)
+def test_pauses_cost_no_launch_of_the_plan(budget_s: float | None, passes_left: int, expected: float) -> None:
+    asked = settings(budget_s=budget_s, clock_s=330)
+    assert apart_s(STANDARD, asked, passes_left=passes_left, spent_s=0.0, longest_s=5.0, alone=True) == expected
+
+
+def test_no_pause_delays_a_verdict() -> None:
+    asked = msgspec.structs.replace(settings(), precision_target=0.01)
+    assert apart_s(STANDARD, asked, passes_left=3, spent_s=0.0, longest_s=5.0, alone=True) == 0
+    assert apart_s(STANDARD, asked, passes_left=3, spent_s=0.0, longest_s=5.0, alone=False) == 10
+
+
+def test_the_pass_that_a_run_was_cut_off_in_is_completed() -> None:
+    found = completed([block("latency", 7), block("throughput", 6), block("cold-start", 1, planned=1)])
+    assert [each.planned_generations for each in found] == [7, 7, 1]

@@ -11,12 +11,9 @@ from levelfield.schedule import parallel
 
 def test_every_job_is_done_once() -> None:
     done: list[int] = []
+    parallel.run([], at_once=2)
     parallel.run([lambda number=number: done.append(number) for number in range(50)], at_once=3)  # type: ignore[misc]
     assert sorted(done) == list(range(50))
-
-
-def test_nothing_to_do() -> None:
-    parallel.run([], at_once=2)
 
 
 def test_so_many_run_at_once() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import psutil
@@ -20,7 +21,7 @@ from levelfield.plan import CANARY, Plan
 from levelfield.plan.profiles import PROFILES, SMOKE, STANDARD
 from levelfield.record.schema import Arm, Block, Case, Run
 from levelfield.run.options import Options
-from levelfield.schedule import launches, padding
+from levelfield.schedule import launches
 from levelfield.schedule import run as bench
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import Outcome
@@ -49,11 +50,6 @@ class Meddler(SilentListener):
 
 def interrupt() -> None:
     raise KeyboardInterrupt
-
-
-def test_what_is_installed_is_known_of_every_image_where_only_memory_was_read(reports: Path) -> None:
-    (image,) = Harness(plan("memory"), reports).measure().images
-    assert "numpy" in image.distributions
 
 
 def test_what_is_installed_is_known_where_one_launch_answers_all_cases(reports: Path) -> None:
@@ -98,8 +94,8 @@ def test_a_whole_run(reports: Path) -> None:
                 assert launch.startup.start_ns > 0 or launch.served
                 assert launch.weights_sha256
                 if launch.arm != "canary" and not launch.served:
-                    drawn = padding.draw(block.arms, generation.seed)
-                    assert launch.environment_padding_bytes == drawn[launch.arm]
+                    (arm,) = (each for each in block.arms if each.id == launch.arm)
+                    assert launch.environment_padding_bytes == launches.padding_of(arm, generation.seed)
     assert not any(launch.cache_warm for launch in cold.generations[0].launches)
     for launch in memory.generations[0].launches:
         assert launch.memory is not None
@@ -221,6 +217,8 @@ def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
 def test_a_finished_run_has_nothing_to_go_on_with(reports: Path) -> None:
     harness = Harness(plan("memory"), reports)
     before = harness.measure()
+    (image,) = before.images
+    assert "numpy" in image.distributions, "of an image where memory alone was read"
     after = harness.measure(resumed=True)
     assert after.blocks == before.blocks
     assert after.finished
@@ -325,14 +323,6 @@ def test_what_computes_in_no_such_precision_needs_no_image(reports: Path) -> Non
     assert [launch.failure.kind for launch in launches if launch.failure is not None] == ["unsupported"] * 2
 
 
-@needs_no_jax
-def test_a_run_in_which_nothing_can_run_ends(reports: Path) -> None:
-    jax = plan("latency", arms=(Arm("jax", "jax"),), model="mlp")
-    run = Harness(jax, reports, options=Options(seed=1, precision_target=0.01, budget_seconds=120.0)).measure()
-    assert run.finished
-    assert len(run.blocks[0].generations) < 10
-
-
 def test_there_is_no_look_before_half_a_minute_was_measured(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     began = time.monotonic()
     looks: list[float] = []
@@ -422,10 +412,12 @@ def test_an_arm_is_compared_again_in_its_last_launch_alone(reports: Path) -> Non
 
 
 @needs_no_jax
-def test_what_cannot_run_is_not_waited_for(reports: Path) -> None:
+@pytest.mark.parametrize("until", [{"precision_target": 0.01}, {"ends_on_verdict": True}])
+def test_what_cannot_run_is_not_waited_for(reports: Path, until: dict[str, Any]) -> None:
     jax = plan("latency", arms=(Arm("jax", "jax"),), model="mlp")
-    harness = Harness(jax, reports, options=Options(seed=1, ends_on_verdict=True, budget_seconds=120.0))
+    harness = Harness(jax, reports, options=Options(seed=1, budget_seconds=120.0, **until))
     run = harness.measure(undecided=lambda run: {run.blocks[0].case.id: "no launch of both arms"})
+    assert run.finished
     assert len(run.blocks[0].generations) < 10
 
 
@@ -443,7 +435,7 @@ def test_results_of_workers_that_hold_something_else_are_refused(
     for launch in (each for generation in run.blocks[0].generations for each in generation.launches):
         assert launch.failure is not None
         assert f"holds other {what} for canary" in launch.failure.message
-        assert "levelfield clean" in launch.failure.message
+        assert "levelfield images clean" in launch.failure.message
         assert not launch.warmup
 
 

@@ -10,7 +10,7 @@ from levelfield.record.schema import Case
 from levelfield.schedule import timed_inputs
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.outcomes import end_workers
-from levelfield.worker import rotation
+from levelfield.worker import sources
 from levelfield.zoo import inputs, models
 from tests import canaries, hostile
 from tests.schedule.windows import HONEST, launches_of, measured, turns_of
@@ -29,7 +29,7 @@ def test_nothing_is_measured_on_one_array(reports: Path, tmp_path: Path, monkeyp
     for arm in (wrong, HONEST):
         for launch in launches_of(run, arm):
             assert launch.timed_inputs == timed_inputs.SETS
-            assert launch.timed_inputs_sha256 == rotation.digest(
+            assert launch.timed_inputs_sha256 == sources.rotation_digest(
                 inputs.make(models.get("canary"), first, 1) for first in range(timed_inputs.SETS)
             )
             assert launch.inputs_sha256 != launch.timed_inputs_sha256

@@ -5,10 +5,10 @@ import math
 import msgspec
 import pytest
 
+from levelfield.record.measured import Computed
 from levelfield.record.schema import Absent
 from levelfield.schedule.training_verification import judge_training
 from levelfield.worker.messages import Trained
-from levelfield.zoo import honesty
 from levelfield.zoo.training import update
 from levelfield.zoo.training.trajectory import Trajectory
 
@@ -76,7 +76,7 @@ def test_the_same_training_in_another_precision_than_it_claims_is_not_equal() ->
     }
     rounded = msgspec.structs.replace(TRAINED, **moved)
     assert judge_training(rounded, FOLLOWED, TRAJECTORY, "mlp", "bf16").equal
-    emulated = msgspec.structs.replace(rounded, computed=honesty.Computed({"fp32": 17}, "a test"))
+    emulated = msgspec.structs.replace(rounded, computed=Computed({"fp32": 17}, "a test"))
     assert "17 of 17 products" in judge_training(emulated, FOLLOWED, TRAJECTORY, "mlp", "bf16").emulated
     hidden = judge_training(rounded, FOLLOWED, TRAJECTORY, "mlp")
     assert not hidden.equal

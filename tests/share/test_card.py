@@ -12,8 +12,8 @@ from levelfield import analysis
 from levelfield.record.schema import Failure, Run
 from levelfield.report import sentences
 from levelfield.share import card
+from tests.analysis.many import small_run, write_run
 from tests.commands import run
-from tests.history.many import small_run, write_run
 from tests.records_builder import make_run
 from tests.report.hostile import make_hostile
 
@@ -23,7 +23,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_a_card_tells_the_verdict_in_both_forms(tmp_path: Path) -> None:
     one = small_run()
     write_run(one, tmp_path / "reports" / one.id)
-    command = run("card", one.id, "--out", tmp_path / "cards", folder=tmp_path)
+    command = run("report", one.id, "--card", tmp_path / "cards", folder=tmp_path)
     assert command.code == 0, command.err
     picture = ET.fromstring((tmp_path / "cards" / "card.svg").read_text(encoding="utf-8"))
     texts = [element.text or "" for element in picture.iter("{http://www.w3.org/2000/svg}text")]

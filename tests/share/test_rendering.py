@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate
 from levelfield.record import files
@@ -14,7 +14,7 @@ from levelfield.report import embedded_record, html
 from levelfield.report.embedded_record import Evidence
 from levelfield.share import rendering, run_evidence
 from levelfield.share.page import parse_page
-from tests.compare.ab import pairs
+from tests.compare import pairs
 from tests.share.evidence import TOOL_SHA256, broken, check, large, small
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from levelfield import analysis
-from levelfield.cli.tools import report
+from levelfield.cli.share import report
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.share import run_evidence, statement

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from levelfield.statistics.arrays import (
+    InsufficientData,
+    UnusableData,
     checked_confidence,
     finite_or_missing,
     logs_of,
@@ -13,7 +15,6 @@ from levelfield.statistics.arrays import (
     positive_times,
     without_missing,
 )
-from levelfield.statistics.errors import InsufficientData, UnusableData
 
 
 def test_medians_are_of_what_is_present() -> None:

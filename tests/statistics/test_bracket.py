@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy
 
+from levelfield.statistics.arrays import UnusableData
 from levelfield.statistics.bracket import Bracketed, Costs, judge, smallest_slowdown
-from levelfield.statistics.bracketing import LEAST_BOOTS, Phases, Verdict, bracket, judged, levels
-from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.bracketing import LEAST_BOOTS, Phases, bracket, judged, levels
 from levelfield.statistics.proportions import Proportion
+from levelfield.statistics.verdicts import Verdict
 from tests.statistics.rates import check_rate
 from tests.statistics.upgrades import BAD_BOOTS, STEPS, Noise, Setting, Tally, Trouble, draw, phases, tally
 

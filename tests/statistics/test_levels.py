@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.arrays import UnusableData
 from levelfield.statistics.levels import levels_of_windows
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, quantile_test
 
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from levelfield.statistics.medians import median_interval
 from tests.statistics.rates import check_rate
 

@@ -4,8 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.power import (
     MAX_ROUNDS,
     Design,
@@ -15,7 +14,7 @@ from levelfield.statistics.power import (
     power,
     standard_error,
 )
-from levelfield.statistics.student import mean_of
+from levelfield.statistics.student import EndedBy, mean_of
 from levelfield.statistics.variance import VarianceSplit
 
 DESIGN = Design(launches=6, rounds=8, launch_sd=0.007, window_sd=0.024)

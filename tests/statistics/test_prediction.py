@@ -8,7 +8,7 @@ import pytest
 import scipy
 
 from levelfield.statistics import prediction
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from levelfield.statistics.prediction import NOISES, Earlier, Noise
 
 RATE, POWER = 0.01, 0.9

@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.arrays import UnusableData
 from levelfield.statistics.ranking import ArmRank, most_equal_pairs, rank
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.student import trimmed

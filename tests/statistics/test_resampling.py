@@ -3,7 +3,7 @@ import numpy.typing as npt
 import pytest
 
 from levelfield.statistics import resampling
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import InsufficientData
 from tests.statistics.rates import check_rate
 
 

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from levelfield.statistics.arrays import Floats
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import Floats, InsufficientData, UnusableData
 from levelfield.statistics.shift import LEAST, has_shifted
 
 SERIES = 1500

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import UnusableData
+from levelfield.statistics.arrays import UnusableData
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.stopping import decide
+from levelfield.statistics.student import EndedBy
 
 
 def _noise(generations: int, arms: int = 2, sd: float = 0.01, seed: int = 0) -> NDArray[np.float64]:

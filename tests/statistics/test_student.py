@@ -8,11 +8,11 @@ import pytest
 import scipy
 from numpy.typing import NDArray
 
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.student import (
     FIRST_LOOK,
     MIN_LAUNCHES,
     TRIMMED_FROM,
+    EndedBy,
     freedom,
     half_width,
     mean_of,

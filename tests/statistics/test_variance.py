@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from levelfield.statistics.variance import split_variance
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from levelfield.statistics.arrays import UnusableData
 from levelfield.statistics.counting import count_windows
-from levelfield.statistics.errors import UnusableData
 from levelfield.statistics.levels import levels_of_windows
 from levelfield.statistics.warming import ALPHA, MIN_LAUNCHES, TOLERANCE, Start, find_slow_starts
 

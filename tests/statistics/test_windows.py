@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 from levelfield.statistics.windows import least_calls, quantiles_absent, tails
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.bracketing import Judged, Phases, Verdict, bracket, judged, levels
+from levelfield.statistics.bracketing import Judged, Phases, bracket, judged, levels
 from levelfield.statistics.proportions import Proportion, proportion
+from levelfield.statistics.verdicts import Verdict
 
 SHARED = 0.5
 """Part of the variance between boots that all cases of a boot have in common."""

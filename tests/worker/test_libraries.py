@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from levelfield.record.measured import Library
 from levelfield.worker.libraries import classify, libraries, mapped, relative
-from levelfield.worker.messages import Library
 from levelfield.worker.probes import probe
 
 

@@ -5,32 +5,27 @@ import threading
 import time
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from levelfield.launchers import credible
-from levelfield.worker.machine_probe import SLICE_BYTES, MachineProbe, MachineProbes
-from levelfield.worker.messages import MachineProbed, ProbeMachine
+from levelfield.record.measured import MachineProbe
+from levelfield.worker.machine_probe import SLICE_BYTES, ProbeThreads
+from levelfield.worker.messages import NotLoadedError, Polled, PollMachine, ProbeMachine
+from levelfield.worker.server import Service
 
 BUFFER_BYTES = 4 * SLICE_BYTES
 
 
 @pytest.fixture(scope="module")
-def probe() -> Iterator[MachineProbe]:
-    made = MachineProbe(BUFFER_BYTES)
+def probe() -> Iterator[ProbeThreads]:
+    made = ProbeThreads(BUFFER_BYTES)
     yield made
     made.close()
 
 
-def test_a_probe_times_all_three_parts(probe: MachineProbe) -> None:
-    found = probe.probe(arithmetic_alone=False)
-    assert found.memory_ns is not None
-    assert found.pages_ns is not None
-    assert min(found.arithmetic_ns, found.memory_ns, found.pages_ns) > 10_000
-
-
-def test_arithmetic_alone_leaves_the_rest_out(probe: MachineProbe) -> None:
-    found = probe.probe(arithmetic_alone=True)
-    assert (found.memory_ns, found.pages_ns) == (None, None)
+def test_a_probe_times_all_three_parts(probe: ProbeThreads) -> None:
+    assert min(msgspec.structs.astuple(probe.probe())) > 10_000
 
 
 def test_every_cpu_has_a_thread_of_its_own_and_they_end() -> None:
@@ -38,7 +33,7 @@ def test_every_cpu_has_a_thread_of_its_own_and_they_end() -> None:
         return {each.name for each in threading.enumerate() if each.name.startswith("machine probe")}
 
     before = names()
-    made = MachineProbe(BUFFER_BYTES)
+    made = ProbeThreads(BUFFER_BYTES)
     assert names() - before or before == {f"machine probe {cpu}" for cpu in os.sched_getaffinity(0)}
     made.close()
     end = time.monotonic() + 10
@@ -51,15 +46,15 @@ def test_a_process_on_one_cpu_probes_that_one() -> None:
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        made = MachineProbe(BUFFER_BYTES)
-        assert made.probe(arithmetic_alone=True).arithmetic_ns > 0
+        made = ProbeThreads(BUFFER_BYTES)
+        assert made.arithmetic_ns() > 0
         assert len(made._threads) == 1
         made.close()
     finally:
         os.sched_setaffinity(0, allowed)
 
 
-def test_the_memory_is_read_slice_by_slice(probe: MachineProbe) -> None:
+def test_the_memory_is_read_slice_by_slice(probe: ProbeThreads) -> None:
     thread = probe._threads[0]
     assert len(thread._slices) == BUFFER_BYTES // len(probe._threads) // SLICE_BYTES
     starts = {each.__array_interface__["data"][0] for each in thread._slices}
@@ -72,30 +67,32 @@ def test_a_thread_that_cannot_be_pinned_is_an_error(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(os, "sched_setaffinity", refused)
     with pytest.raises(OSError, match="not here"):
-        MachineProbe(BUFFER_BYTES)
+        ProbeThreads(BUFFER_BYTES)
 
 
 def test_the_threads_stay_from_one_request_to_the_next() -> None:
-    probes = MachineProbes()
-    probes.answer(ProbeMachine(BUFFER_BYTES))
-    first = probes._made
-    probes.answer(ProbeMachine(BUFFER_BYTES, arithmetic_alone=True))
-    assert probes._made is first
-    probes.answer(ProbeMachine(2 * BUFFER_BYTES))
-    assert probes._made is not first
-    assert probes._made is not None
-    probes._made.close()
+    service = Service()
+    with pytest.raises(NotLoadedError):
+        service.answer(PollMachine())
+    service.answer(ProbeMachine(BUFFER_BYTES))
+    first = service._machine
+    assert isinstance(service.answer(PollMachine()), Polled)
+    assert service._machine is first
+    service.answer(ProbeMachine(2 * BUFFER_BYTES))
+    assert service._machine is not first
+    assert service._machine is not None
+    service._machine.close()
 
 
 @pytest.mark.parametrize(
     ("found", "wrong"),
     [
-        (MachineProbed(900_000, 400_000, 500_000), ""),
-        (MachineProbed(900_000), ""),
-        (MachineProbed(0, 400_000, 500_000), "a probe with a call that took no time"),
-        (MachineProbed(900_000, -1, 500_000), "a number that nothing counts"),
-        (MachineProbed(10**13), "a probe that took longer than the time since it was asked for"),
+        (MachineProbe(900_000, 400_000, 500_000), ""),
+        (Polled(900_000), ""),
+        (MachineProbe(0, 400_000, 500_000), "a probe with a call that took no time"),
+        (MachineProbe(900_000, -1, 500_000), "a number that nothing counts"),
+        (Polled(10**13), "a probe that took longer than the time since it was asked for"),
     ],
 )
-def test_a_probe_that_cannot_be_true_is_refused(found: MachineProbed, wrong: str) -> None:
+def test_a_probe_that_cannot_be_true_is_refused(found: MachineProbe | Polled, wrong: str) -> None:
     assert credible.implausibility(found, 5_000_000) == wrong

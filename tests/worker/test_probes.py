@@ -23,8 +23,10 @@ MIB = 1 << 20
 def test_a_process_describes_itself_and_the_description_travels() -> None:
     answer = probe()
     assert msgspec.json.decode(msgspec.json.encode(answer), type=Probed) == answer
-    assert answer.peak_rss_bytes >= answer.rss_bytes - MIB > 10 * MIB
-    assert answer.peak_source == "VmHWM"
+    assert isinstance(answer.memory.peak_rss_bytes, int)
+    assert isinstance(answer.memory.rss_bytes, int)
+    assert answer.memory.peak_rss_bytes >= answer.memory.rss_bytes - MIB > 10 * MIB
+    assert answer.memory.source == "VmHWM"
     assert answer.distributions["numpy"] == np.__version__
     assert answer.affinity == tuple(sorted(os.sched_getaffinity(0)))
     assert answer.threads_alive >= 1
@@ -32,8 +34,8 @@ def test_a_process_describes_itself_and_the_description_travels() -> None:
 
 def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
     program = (
-        "from levelfield.worker.probes import memory; before = memory()[1]; block = bytearray(b'x') * (64 << 20);"
-        "del block; print(memory()[1] - before, memory()[0])"
+        "from levelfield.worker.probes import memory; before = memory().peak_rss_bytes; "
+        "block = bytearray(b'x') * (64 << 20); del block; print(memory().peak_rss_bytes - before, memory().rss_bytes)"
     )
     grown, now = map(int, fresh(program).split())
     assert 60 * MIB < grown < 80 * MIB
@@ -42,7 +44,7 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
 
 def test_the_peak_of_a_large_parent_is_not_inherited() -> None:
     ballast = bytearray(b"x") * (256 * MIB)
-    peak = int(fresh("from levelfield.worker.probes import memory; print(memory()[1])"))
+    peak = int(fresh("from levelfield.worker.probes import memory; print(memory().peak_rss_bytes)"))
     assert len(ballast) > peak > 5 * MIB
 
 
@@ -155,7 +157,7 @@ def test_every_way_to_install_is_part_of_the_environment(tmp_path: Path) -> None
         "import json, sys; from levelfield.worker.probes import distributions, package_folders;"
         "print(json.dumps([distributions(), [each for each in sys.path if each in package_folders()]]))"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[2] / "suite"
     answer = subprocess.run(
         [tmp_path / "env" / "bin" / "python", "-P", "-c", program],
         env={"PYTHONPATH": f"{named}:{root}"},
@@ -178,6 +180,8 @@ def test_affinity_is_the_one_that_was_set() -> None:
 
 def test_memory_without_proc_falls_back_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("levelfield.worker.probes._status", dict)
-    rss, peak, source = memory()
-    assert source == "rusage"
-    assert peak >= rss - MIB > 0
+    found = memory()
+    assert found.source == "rusage"
+    assert isinstance(found.peak_rss_bytes, int)
+    assert isinstance(found.rss_bytes, int)
+    assert found.peak_rss_bytes >= found.rss_bytes - MIB > 0

@@ -9,8 +9,9 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.backends.protocol import Options
+from levelfield.record.measured import Absent
 from levelfield.worker import messages
-from levelfield.worker.session import Session
+from levelfield.worker.session import Session, concatenated, copies
 from tests.worker.conversation import CANARY
 
 
@@ -24,8 +25,8 @@ def session() -> Session:
 
 
 def test_a_first_call_that_is_not_asked_for_is_not_timed(session: Session) -> None:
-    assert session.loaded.first_call_ns is None
-    assert min(session.loaded.weights_ns, session.loaded.load_ns) > 0
+    assert isinstance(session.loaded.startup.first_call_ns, Absent)
+    assert min(session.loaded.startup.weights_ns, session.loaded.startup.load_ns) > 0
     assert session.loaded.settings["precision"] == "fp32"
 
 
@@ -45,7 +46,7 @@ def test_inference_is_not_training(session: Session, ask: Callable[[Session], ob
 def test_the_next_window_takes_the_batches_that_were_made_last(session: Session) -> None:
     assert session.rotate(3).sets == 3
     measured = session.measure(messages.Measure(window_ns=0, min_calls=4, rewarm_calls=0), None)
-    assert len(measured.samples_ns) == 4
+    assert len(measured.window.samples_ns) == 4
 
 
 def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
@@ -62,3 +63,25 @@ def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
     monkeypatch.setattr(session, "_fed", Fed())
     verified = session.verify(messages.Verify(3))
     np.testing.assert_array_equal(np.frombuffer(verified.output, "<f4"), [1, 1, 2, 2, 3, 3])
+
+
+def test_a_copy_does_not_change_with_the_array() -> None:
+    array = np.zeros(3, np.float32)
+    (kept,) = copies(array)
+    array += 1
+    assert not kept.any()
+
+
+def test_calls_are_joined_along_the_batch_and_each_output_by_itself() -> None:
+    calls = [[np.ones((2, 3), np.float32), np.array([True])], [np.zeros((2, 3), np.float32), np.array([False])]]
+    values, truths = concatenated(calls)
+    assert (values.shape, values.dtype, values.exact) == ((4, 3), "<f4", False)
+    assert (truths.shape, truths.dtype, truths.exact) == ((2,), "<f8", True)
+    np.testing.assert_array_equal(np.frombuffer(truths.values), [1.0, 0.0])
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (1, 4)), ((), ())])
+def test_outputs_of_another_shape_in_every_call_are_laid_out_flat(shapes: tuple[tuple[int, ...], ...]) -> None:
+    (found,) = concatenated([[np.ones(shape)] for shape in shapes])
+    assert found.shape == (sum(int(np.prod(shape)) for shape in shapes),)
+    assert found.dtype == "<f8"

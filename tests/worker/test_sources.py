@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from levelfield.backends import registry
+from levelfield.backends.protocol import Arrays
 from levelfield.worker.files import digest_of, files_in
 from levelfield.worker.messages import Task
-from levelfield.worker.sources import inputs_of, source_of
+from levelfield.worker.sources import inputs_of, rotation, rotation_digest, source_of
 from levelfield.zoo import models, weights
 
 MLP = Task("jax", "mlp", 2, 1)
@@ -48,3 +49,18 @@ def test_another_onnx_file_than_the_plan_names_is_refused(tmp_path: Path) -> Non
     source_of(task, hash_files=False)
     with pytest.raises(ValueError, match="no file was given"):
         source_of(Task("onnxruntime", "mlp", 1, 1))
+
+
+def ranges(first: int) -> Arrays:
+    return {"x": np.arange(first, first + 4, dtype=np.float32)}
+
+
+def test_each_batch_goes_on_where_the_one_before_it_ended() -> None:
+    made = list(rotation(ranges, sets=3, batch=4))
+    np.testing.assert_array_equal(np.concatenate([each["x"] for each in made]), np.arange(12))
+
+
+def test_order_and_content_decide_the_digest() -> None:
+    first, second, third = rotation(ranges, sets=3, batch=4)
+    digests = {rotation_digest(each) for each in ([first, second], [second, first], [first, third], [first])}
+    assert len(digests) == 4

@@ -12,6 +12,7 @@ import pytest
 
 import levelfield
 from levelfield.backends.replica import Replica
+from levelfield.record.measured import Memory
 from levelfield.worker import team
 from levelfield.worker.messages import Failed, Probed, Reply, Trained, Updated
 from tests.commands import IMPORTS
@@ -135,10 +136,11 @@ def test_weights_after_given_gradients_must_be_the_same() -> None:
 
 def test_memory_is_that_of_all() -> None:
     one = Probed(
-        rss_bytes=10, peak_rss_bytes=20, peak_source="VmHWM", libraries=(), distributions={}, environment={},
-        affinity=(1,), python="3", threads_alive=3, device_bytes={"peak allocated": 5},
+        Memory(20, 10, "VmHWM", {"peak allocated": 5}), libraries=(), distributions={}, environment={}, affinity=(1,),
+        python="3", threads_alive=3,
     )  # fmt: skip
-    found = team.sum_memory([one, msgspec.structs.replace(one, rss_bytes=1, peak_rss_bytes=2, affinity=(0,))])
-    assert (found.rss_bytes, found.peak_rss_bytes, found.threads_alive) == (11, 22, 6)
-    assert found.peak_source == "VmHWM, summed over 2 processes"
-    assert (found.affinity, found.device_bytes) == ((0, 1), {"peak allocated": 10})
+    found = team.sum_memory(
+        [one, msgspec.structs.replace(one, memory=Memory(2, 1, "VmHWM", {"peak allocated": 5}), affinity=(0,))]
+    )
+    assert found.memory == Memory(22, 11, "VmHWM, summed over 2 processes", {"peak allocated": 10})
+    assert (found.affinity, found.threads_alive) == ((0, 1), 6)

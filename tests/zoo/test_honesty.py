@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from levelfield.zoo.honesty import LIKE, Computed, judge
+from levelfield.record.measured import Computed
+from levelfield.zoo.honesty import LIKE, judge
 
 BF16 = {"bf16": 3e-3}
 

@@ -1,5 +1,6 @@
 """A name says all of a network with weights of the user's own, and nothing that there cannot be."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -45,7 +46,7 @@ def test_the_usual_sizes_have_a_short_name_and_are_the_usual_network(family: str
     assert found.parameters == built_in.parameters
     assert found.inputs == built_in.inputs
     assert found.output == built_in.output
-    assert flops.count(found) == flops.count(built_in)
+    assert flops.count(found) == msgspec.structs.replace(flops.count(built_in), model=name)
     for key, array in inputs.make(built_in, 0, 1).items():
         assert np.array_equal(inputs.make(found, 0, 1)[key], array)
 

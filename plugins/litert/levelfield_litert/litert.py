@@ -16,8 +16,8 @@ from levelfield.backends.checks import (
 )
 from levelfield.backends.dtypes import precision_of
 from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from levelfield.record.measured import Computed
 from levelfield.zoo import models
-from levelfield.zoo.honesty import Computed
 
 _NAME = "litert"
 _PRODUCTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "BATCH_MATMUL")

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from levelfield.backends.checks import import_framework, require_supported
 from levelfield.backends.dtypes import precision_of
 from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from levelfield.record.measured import Computed
 from levelfield.zoo import models
-from levelfield.zoo.honesty import Computed
 from levelfield_mxnet import networks
 
 _NAME = "mxnet"

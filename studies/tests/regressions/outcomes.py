@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from levelfield.compare.ab.comparison import compare_arms
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.run.ab import AbResult
 from studies.regressions.pairs import Class, Frozen, Pair
 from studies.regressions.record import Outcome
-from tests.compare.ab.pairs import run
+from tests.compare.pairs import run
 
 SHA256 = "0" * 64
 

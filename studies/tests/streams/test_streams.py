@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield.compare.ab.rows import judge_arms
+from levelfield.compare.ab import judge_arms
 from levelfield.compare.types import Gate
 from levelfield.record import journal
 from levelfield.record.files import JOURNAL
@@ -17,7 +17,7 @@ from studies.streams import command, findings
 from studies.streams.record import Level, Pair, Streams, Taken, stream_of
 from tests.analysis.probed import probed
 from tests.commands import ROOT
-from tests.compare.ab import pairs
+from tests.compare import pairs
 
 PUBLISHED = sorted((ROOT / "reports" / "trials").glob("streams-*.json"))
 SECONDS = dict.fromkeys(range(8), 10.0)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelfield.record.schema import Accuracy, DataSet, MetricName, Run
-from levelfield.statistics import agreement, paired_shares, resampling
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics import agreement, proportions, resampling
+from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.proportions import proportion
 
 BASE = "fp32"
@@ -175,7 +175,7 @@ def _loss(known: DataSet, before: Accuracy, after: Accuracy, metric: MetricName)
     old, new = before.right.get(metric), after.right.get(metric)
     if old and new:
         pairs = Counter(zip(map(bool, old), map(bool, new), strict=True))
-        found = paired_shares.compare(pairs[True, False], pairs[False, True], len(old))
+        found = proportions.compare(pairs[True, False], pairs[False, True], len(old))
         return Loss(
             arm=after.arm,
             precision=after.precision,

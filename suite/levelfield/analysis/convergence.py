@@ -14,8 +14,7 @@ from levelfield.analysis.collect import median
 from levelfield.analysis.estimates import level
 from levelfield.analysis.types import ConvergenceBlock, ConvergenceRow, Curve
 from levelfield.record.schema import Block, Convergence, Evaluation
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.student import MIN_LAUNCHES
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 
 
 def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) -> ConvergenceBlock:

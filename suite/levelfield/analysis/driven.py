@@ -7,8 +7,7 @@ from levelfield.analysis.estimates import level
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.types import LoadGenBlock, LoadGenRow, LoadPoint
 from levelfield.record.schema import Absent, Block, LoadGenLaunch, LoadGenTest
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.student import MIN_LAUNCHES
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 
 
 def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) -> LoadGenBlock:

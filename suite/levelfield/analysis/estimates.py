@@ -8,10 +8,9 @@ import numpy as np
 
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import Case, Settings
-from levelfield.statistics.arrays import Floats
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.ratios import level_interval, ratio_interval
+from levelfield.statistics.student import EndedBy
 
 LaunchLevels: TypeAlias = Mapping[int, float]
 """Generation to the typical value of one arm's launch there."""

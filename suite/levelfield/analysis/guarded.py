@@ -14,12 +14,10 @@ import numpy as np
 
 from levelfield import analysis
 from levelfield.analysis import Analysis
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.record import bounds, files
 from levelfield.record.schema import Run
-from levelfield.statistics.errors import InsufficientData, UnusableData
-
-_LONGEST = 200
+from levelfield.statistics.arrays import InsufficientData, UnusableData
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -77,13 +75,8 @@ def computing(name: str) -> Iterator[None]:
     except (
         ArithmeticError, LookupError, ValueError, RecursionError, StopIteration, InsufficientData, UnusableData,
     ) as error:  # fmt: skip
-        raise _senseless(name, _short(error)) from error
+        raise _senseless(name, clause(f"{type(error).__name__} {error}")) from error
 
 
 def _senseless(name: str, what: str) -> LevelfieldError:
     return LevelfieldError(f"{name} holds values that no measurement gives: {what}.", fix=files.DAMAGED)
-
-
-def _short(error: BaseException) -> str:
-    text = " ".join(f"{type(error).__name__} {error}".split()).rstrip(".")
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

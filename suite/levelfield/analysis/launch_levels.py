@@ -91,7 +91,7 @@ class Reduction:
     @cached_property
     def compared(self) -> Levels:
         """Time of a call, or of an item in throughput cases, one value per launch."""
-        return self.item_ns if self.block.case.per_item else self.median_ns
+        return self.item_ns if self.block.case.per_item else self.call_ns
 
     @cached_property
     def matrix(self) -> Floats:
@@ -101,7 +101,7 @@ class Reduction:
         return matrix(self.compared, rows)
 
     @cached_property
-    def median_ns(self) -> Levels:
+    def call_ns(self) -> Levels:
         return self._levels(self.log_medians, self.counting.windows)
 
     @cached_property

@@ -11,7 +11,7 @@ from levelfield.analysis.launch_levels import Reduction, States
 from levelfield.analysis.types import BlockAnalysis, BlockStates, Estimate, Row, TimedBlock, WindowsOf
 from levelfield.record.schema import Absent, Block, Run
 from levelfield.record.states import judge, knowledge, levels_of, probes_of
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 FEWEST_CONTENDED = 2
 """Launches with contended windows of both arms, below which nothing is said of their ratio then; or with windows of an

@@ -71,7 +71,7 @@ def cost(time_ns: Estimate, price: Price) -> Estimate:
 def item_ns(row: Row, case: Case) -> Estimate | None:
     """Return the time of one item, nanoseconds: of a call by its items, or the inverse of items per second."""
     if not case.per_item:
-        return row.median_ns.scaled(1 / case.items) if row.median_ns is not None else None
+        return row.call_ns.scaled(1 / case.items) if row.call_ns is not None else None
     rate = row.items_per_second
     return rate.inverse.scaled(1e9) if rate is not None and rate.value > 0 else None
 

@@ -13,7 +13,7 @@ from levelfield.analysis import collect, estimates
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.types import BlockAnalysis, Estimate, Row, TimedBlock
 from levelfield.record.schema import Block, Case, Computed, Run
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 BASE = "fp32"
 

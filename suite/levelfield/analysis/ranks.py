@@ -11,7 +11,7 @@ from levelfield.analysis.estimates import Levels
 from levelfield.analysis.types import ArmRow, Control, ConvergenceRow, Estimate, LoadGenRow, RankedRow, Row, Standing
 from levelfield.record.schema import Absent, Arm, Block, Parity, Run
 from levelfield.statistics import ranking
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 Ranked = TypeVar("Ranked", Row, ConvergenceRow, LoadGenRow)
 

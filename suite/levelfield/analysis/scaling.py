@@ -24,7 +24,7 @@ from levelfield.analysis import estimates
 from levelfield.analysis.precision import Member, apart_in
 from levelfield.analysis.types import BlockAnalysis, Estimate, Row
 from levelfield.record.schema import AllReduce, Case, Run
-from levelfield.statistics.ending import EndedBy
+from levelfield.statistics.student import EndedBy
 
 Over: TypeAlias = Literal["threads", "processes"]
 """What there is more and less of."""

@@ -246,7 +246,7 @@ def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
         if not isinstance(block, TimedBlock):
             continue
         for row in block.rows:
-            median = row.median_ns.value if row.median_ns is not None else math.inf
+            median = row.call_ns.value if row.call_ns is not None else math.inf
             if reading > notices.CLOCK_LIMIT * median:
                 yield notices.coarse_clock(_result(block, row), reading, median)
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
-from levelfield.analysis import collect, conditions, estimates, machine, ranks
+from levelfield.analysis import collect, estimates, machine, ranks
 from levelfield.analysis.launch_levels import States, by_state
 from levelfield.analysis.types import Control, Counts, Row, SlowStart, TimedBlock
+from levelfield.record.disturbance import summarise
 from levelfield.record.schema import Block
-from levelfield.statistics.ending import EndedBy
 from levelfield.statistics.stopping import DEFAULT_TARGET, decide
-from levelfield.statistics.student import fewest_launches
+from levelfield.statistics.student import EndedBy, fewest_launches
 from levelfield.statistics.windows import tails
 
 
@@ -21,7 +21,7 @@ def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) 
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
     is the unit of replication. Rounds that outside signals called disturbed are left out, where enough others are there
-    (`statistics.undisturbed`). Where the machine was probed, what is compared is of calm windows.
+    (`statistics.counting`). Where the machine was probed, what is compared is of calm windows.
     """
     found = by_state(block)
     rows = {summary.arm.id: _row(found, number, known, ended) for number, summary in enumerate(found.everything.arms)}
@@ -42,7 +42,7 @@ def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) 
         rounds_disturbed=sum(bool(round_.disturbed) for round_ in rounds),
         rounds_kept=len(kept),
         generations_kept=tuple(sorted(set(kept))),
-        disturbances=conditions.disturbances(round_.disturbed for round_ in rounds),
+        disturbances=summarise(round_.disturbed for round_ in rounds),
         controls=_controls(found, ended),
         states=machine.summarise(block, ranking["rows"], ranking["best"]),
         half_width=decide(found.compared.matrix, target=DEFAULT_TARGET).half_width
@@ -74,7 +74,7 @@ def _of_the_ratios(ranking: ranks.Ranking[Row], found: States) -> ranks.Ranking[
             return row
         return msgspec.structs.replace(
             row,
-            median_ns=estimates.level([by.median_ns[row.arm][each] for each in common]),
+            call_ns=estimates.level([by.call_ns[row.arm][each] for each in common]),
             items_per_second=estimates.level([1e9 / by.item_ns[row.arm][each] for each in common]),
         )
 
@@ -131,13 +131,13 @@ def _row(states: States, number: int, known: ranks.Known, ended: EndedBy) -> Row
         return row
     start = counting.starts[number]
     p90_ns, p99_ns = tails(np.concatenate([window.samples_ns for window in windows]))
-    medians = tuple(found.median_ns[row.arm].values())
+    medians = tuple(found.call_ns[row.arm].values())
     rates = tuple(1e9 / cost for cost in found.item_ns[row.arm].values())
     everything = found.with_disturbed[row.arm].values()
     cpu_ns = sum(window.cpu_ns for window in windows)
     return msgspec.structs.replace(
         row,
-        median_ns=estimates.level(medians),
+        call_ns=estimates.level(medians),
         launch_medians_ns=medians,
         warming=tuple(sorted(warming)),
         slow_start=(

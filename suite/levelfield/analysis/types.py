@@ -153,7 +153,7 @@ class Row(RankedRow, frozen=True, kw_only=True):
     """One arm's answer to a timed case."""
 
     counts: Counts
-    median_ns: Estimate | None = None
+    call_ns: Estimate | None = None
     """Time of a call: the geometric mean over launches of each launch's typical window median, with its 95 % interval,
     which holds for the minutes of the run."""
     launch_medians_ns: tuple[float, ...] = ()
@@ -189,7 +189,7 @@ class Row(RankedRow, frozen=True, kw_only=True):
 
     def compared(self, case: Case) -> Estimate | None:
         """Return what it is compared by: items per second in throughput cases, else the time of a call."""
-        return self.items_per_second if case.per_item else self.median_ns
+        return self.items_per_second if case.per_item else self.call_ns
 
 
 class Control(msgspec.Struct, frozen=True):

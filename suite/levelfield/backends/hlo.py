@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from levelfield.backends.dtypes import as_computed, precision_of
-from levelfield.zoo.honesty import Computed
+from levelfield.record.measured import Computed
 
 _INSTRUCTION = re.compile(
     r"^\s*(?:ROOT\s+)?%?(?P<name>[\w.\-]+) = (?:\((?P<first>\w+)\[.*?\)|(?P<type>\w+)\[[^ ]*)"

@@ -22,8 +22,8 @@ from levelfield.backends.decoding.protocol import Decoder, DecodingSource
 from levelfield.backends.dtypes import STORED
 from levelfield.backends.own_outputs import outputs
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
+from levelfield.record.measured import Computed
 from levelfield.zoo import models
-from levelfield.zoo.honesty import Computed
 from levelfield.zoo.native import channels_last, definition
 
 _PRODUCTS = MappingProxyType({"fp32": "highest", "tf32": "tensorfloat32"})

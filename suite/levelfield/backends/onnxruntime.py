@@ -21,8 +21,8 @@ from levelfield.backends.checks import (
 from levelfield.backends.decoding.protocol import Decoder, DecodingSource
 from levelfield.backends.dtypes import precision_of
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
+from levelfield.record.measured import Computed
 from levelfield.zoo.decoding import input_names
-from levelfield.zoo.honesty import Computed
 
 _CPU = "CPUExecutionProvider"
 _CUDA = "CUDAExecutionProvider"

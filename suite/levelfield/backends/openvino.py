@@ -19,8 +19,8 @@ from levelfield.backends.checks import (
 from levelfield.backends.decoding.protocol import Decoder, DecodingSource
 from levelfield.backends.dtypes import precision_of
 from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
+from levelfield.record.measured import Computed
 from levelfield.zoo.decoding import input_names
-from levelfield.zoo.honesty import Computed
 
 _PRECISIONS = MappingProxyType({"fp32": "f32", "bf16": "bf16", "int8": "f32"})
 """The inference precision hint; in int8 it is that of the operators that the file does not quantise."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.backends.replica import Replica
-from levelfield.zoo.honesty import Computed
+from levelfield.record.measured import Computed
 from levelfield.zoo.training.recipe import Optimizer
 from levelfield.zoo.training.update import Amplification
 

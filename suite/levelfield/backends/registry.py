@@ -369,8 +369,11 @@ def plugin_of(name: str) -> Plugin | None:
 
 
 def plugins_of_images() -> dict[str, Plugin]:
-    """Return the plug-in of each image that plug-ins bring."""
-    return {image: plugin for info, plugin in _from_plugins()[0].values() for image in _images_of(info)}
+    """Return the plug-in of each image that plug-ins bring; others than backends name it as their entry point."""
+    brought = {image: plugin for info, plugin in _from_plugins()[0].values() for image in _images_of(info)}
+    return {
+        plugin.name: plugin for group in (plugins.SCENARIOS, plugins.DATA_SETS) for plugin in plugins.installed(group)
+    } | brought
 
 
 def names() -> tuple[str, ...]:

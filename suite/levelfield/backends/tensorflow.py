@@ -24,8 +24,8 @@ from levelfield.backends.dtypes import STORED, as_computed, precision_of
 from levelfield.backends.own_outputs import outputs
 from levelfield.backends.parallel.tensorflow import Workers
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
+from levelfield.record.measured import Computed
 from levelfield.zoo import models
-from levelfield.zoo.honesty import Computed
 from levelfield.zoo.native import channels_last, definition
 
 _PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Einsum")

@@ -22,8 +22,8 @@ from levelfield.backends.checks import images_last
 from levelfield.backends.dtypes import LOSS_SCALES, STORED, as_computed, precision_of
 from levelfield.backends.parallel.tensorflow import Workers
 from levelfield.backends.protocol import Arrays, TrainingSource
+from levelfield.record.measured import Computed
 from levelfield.zoo import models
-from levelfield.zoo.honesty import Computed
 from levelfield.zoo.native import channels_first, channels_last, definition
 from levelfield.zoo.training import batches
 from levelfield.zoo.training.recipe import SGD, AdamW, Optimizer

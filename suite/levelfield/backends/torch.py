@@ -14,8 +14,8 @@ from levelfield.backends.decoding.protocol import Decoder, DecodingSource
 from levelfield.backends.dtypes import STORED, as_computed
 from levelfield.backends.own_outputs import outputs
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource, Unsupported
+from levelfield.record.measured import Computed
 from levelfield.zoo import models
-from levelfield.zoo.honesty import Computed
 
 _PREPARED = ("frozen", "linear")
 """Settings that have the network prepared (`backends.torch_prepared`)."""

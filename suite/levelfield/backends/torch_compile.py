@@ -11,7 +11,7 @@ from levelfield.backends import cuda
 from levelfield.backends.checks import require_supported
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource, Unsupported
 from levelfield.backends.torch import Torch
-from levelfield.zoo.honesty import Computed
+from levelfield.record.measured import Computed
 
 
 class TorchCompile(Torch):

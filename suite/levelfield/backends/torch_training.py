@@ -20,8 +20,8 @@ from levelfield.backends.dtypes import LOSS_SCALES, STORED
 from levelfield.backends.parallel import torch as engine
 from levelfield.backends.protocol import Arrays, TrainingSource
 from levelfield.backends.torch_products import watching
+from levelfield.record.measured import Computed
 from levelfield.zoo import models, torch_module
-from levelfield.zoo.honesty import Computed
 from levelfield.zoo.native import definition
 from levelfield.zoo.spec import Model
 from levelfield.zoo.training import batches

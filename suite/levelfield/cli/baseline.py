@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from levelfield.cli import completion
-from levelfield.cli.options import PERCENT, REPORTS
 from levelfield.errors import LevelfieldError
+from levelfield.options import REPORTS
+from levelfield.options.values import PERCENT
 from levelfield.safety import terminals
 
 
@@ -111,18 +112,17 @@ def derive(
     says how far runs lie apart, the limit above which later runs are worse, and the smallest change that would be
     found. `levelfield compare --gate FILE NEW` applies it.
     """
-    from levelfield.compare import baselines, sides
-    from levelfield.compare.noise_gate import derive as derivation
-    from levelfield.compare.noise_gate import file, table
+    from levelfield.compare import baselines, gate_runs, sides
+    from levelfield.compare.gate import content
     from levelfield.record.files import write_atomically
 
     found = baselines.read(name, reports)
     runs = sides.load_all(baselines.records(found, reports))
-    demands = derivation.Demands(
+    demands = gate_runs.Demands(
         runs_each=runs_each, false_alarms=false_alarms, power=power, accept=accept, same_day=same_day
     )
-    gate = derivation.derive(found, runs, demands)
+    gate = gate_runs.derive(found, runs, demands)
     target = output or Path(f"{name}.gate.toml")
-    write_atomically(target, file.content(gate))
-    table.show(gate, terminals.console())
+    write_atomically(target, content(gate))
+    gate_runs.show(gate, terminals.console())
     terminals.say(terminals.console(), f"Gate: {target}")

@@ -9,8 +9,7 @@ import click
 
 from levelfield import scenarios
 from levelfield.cli import completion
-from levelfield.cli.answers.printing import JSON
-from levelfield.cli.options import MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
+from levelfield.options import FORMAT, JSON, MARGIN, MAX_SLOWDOWN, OUTPUT, REPORTS
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
@@ -52,12 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--only", multiple=True, metavar="GLOB", help="Only matching results, such as 'onnxruntime/*'. May be repeated."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
-    help="Format to print; also that of an --output file with an unknown suffix.",
-)
+@FORMAT
 @JSON
 @OUTPUT
 @REPORTS
@@ -104,10 +98,10 @@ def compare(
     gate = Gate(margin=margin, max_slowdown=max_slowdown)
     label = f"baseline {baseline}" if baseline is not None else ""
     if gate_file is not None:
-        from levelfield.compare.noise_gate import old_side
+        from levelfield.compare import gate_runs
 
         loaded = sides.load_all([sides.find(name, reports) for name in after])
-        first, gate, label = old_side.with_gate(gate_file, loaded, reports, gate)
+        first, gate, label = gate_runs.with_gate(gate_file, loaded, reports, gate)
     else:
         kept = baselines.records(baselines.read(baseline, reports), reports) if baseline is not None else []
         records = [*kept, *(sides.find(name, reports) for name in before)]

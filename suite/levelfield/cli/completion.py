@@ -20,6 +20,7 @@ from click.shell_completion import (
 )
 
 from levelfield.errors import LevelfieldError
+from levelfield.options import COMPLETERS
 
 _Choices: TypeAlias = Callable[[click.Context, str], Iterable[str]]
 """What may be typed, by the context of the command and what is typed of a name."""
@@ -144,10 +145,15 @@ def _several(choices: _Choices) -> _Completer:
     return complete
 
 
-models, backends, scenarios = _several(_models), _several(_arms), _several(_scenarios)
-"""For options that take names separated by commas."""
-arm, profiles, runs, images = _one(_arms), _one(_profiles), _one(_runs), _one(_images)
-"""For arguments and options that take one name each."""
+arm, runs, images = _one(_arms), _one(_runs), _one(_images)
+"""For arguments that take one name each."""
+COMPLETERS.update(
+    models=_several(_models),
+    backends=_several(_arms),
+    scenarios=_several(_scenarios),
+    profile=_one(_profiles),
+    resume=runs,
+)
 
 
 def script(shell: str) -> str:
@@ -192,7 +198,7 @@ def _source_in_zsh(file: Path) -> Iterator[Path]:
         yield startup
 
 
-@click.command()
+@click.command(hidden=True)
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.option("--install", "wanted", is_flag=True, help="Write the script to where the shell looks for it.")
 def completion(shell: str | None, *, wanted: bool) -> None:

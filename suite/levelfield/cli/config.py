@@ -181,6 +181,7 @@ def apply(context: click.Context) -> None:
     path = find()
     if path is None or not isinstance(context.command, click.Group):
         return
+    context.command.list_commands(context)  # those of plug-ins too
     found = read(path, context.command)
     context.default_map = found.values
     context.obj = found
@@ -199,7 +200,7 @@ def _set_in(command: click.Command, values: Mapping[str, Any]) -> Iterator[str]:
         yield from (name for name, option in options_of(command).items() if option.name in values)
 
 
-@click.group()
+@click.group(hidden=True)
 def config() -> None:
     """Show the defaults of options, and where they come from."""
 
@@ -215,6 +216,7 @@ def show(context: click.Context, command: tuple[str, ...]) -> None:
     """
     root = context.find_root()
     target: click.Command = root.command
+    target.list_commands(root) if isinstance(target, click.Group) else ()
     defaults: Any = root.default_map or {}
     for word in command:
         if not isinstance(target, click.Group) or word not in target.commands:

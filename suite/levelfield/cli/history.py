@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from levelfield.cli.answers.printing import JSON, print_json
-from levelfield.cli.options import MARGIN, REPORTS
+from levelfield.options import JSON, MARGIN, REPORTS
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
-    from levelfield.cli.answers.trends import Trends
-    from levelfield.history.queries import Runs
-    from levelfield.history.trend import Series
+    from levelfield.compare.trend import Runs, Series, Trends
 
 _MOST_SERIES = 12
 """Most series that are shown in full; more are only listed."""
@@ -36,9 +33,10 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
     CASE is the id of a result, a part of it, or a pattern such as 'onnxruntime/*/latency/*'. Without CASE, all results
     are listed.
     """
+    from levelfield.analysis import summaries
+    from levelfield.compare import trend_show
+    from levelfield.compare.trend import in_order
     from levelfield.errors import LevelfieldError
-    from levelfield.history import folders, show
-    from levelfield.history.queries import in_order
 
     console = terminals.console(stderr=as_json)
     if not reports.is_dir():
@@ -46,10 +44,16 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
             f"There is no folder {reports} with runs.",
             fix="Measure some (`levelfield bench`), or name it with --reports.",
         )
-    found, skipped = folders.read(reports, lambda text: console.print(show.note(text), highlight=False, markup=False))
-    show.print_parts(console, [show.note(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped])
+    found, skipped = summaries.read_all(
+        reports, lambda text: console.print(trend_show.note(text), highlight=False, markup=False)
+    )
+    trend_show.print_parts(
+        console, [trend_show.note(f"{one.folder} is left out: {one.reason}", "yellow") for one in skipped]
+    )
     runs = in_order(found)
     if as_json:
+        from levelfield.cli.answers import print_json
+
         print_json(_trends(runs, case, labelled=labelled, margin=margin))
     elif case is not None:
         _show(runs, case, console, labelled=labelled, margin=margin, last=last)
@@ -60,28 +64,31 @@ def history(case: str | None, reports: Path, *, labelled: bool, margin: float, l
 def _show(runs: "Runs", case: str, console: Console, *, labelled: bool, margin: float, last: int) -> None:
     from rich.text import Text
 
-    from levelfield.history import queries, show
-    from levelfield.history.trend import trend
+    from levelfield.compare import trend, trend_show
 
     found = _matching(runs, case, labelled=labelled)
     if len(found) > _MOST_SERIES:
-        show.print_parts(console, [*show.overview(found), show.note("Several match; name one to see its trend.")])
+        trend_show.print_parts(
+            console, [*trend_show.overview(found), trend_show.note("Several match; name one to see its trend.")]
+        )
         return
     for one in found:
-        judged = trend(one, margin=margin)
-        show.print_parts(console, [Text(), *show.heading(one, judged), show.table(one, judged, last=last)])
+        judged = trend.find_trend(one, margin=margin)
+        trend_show.print_parts(
+            console, [Text(), *trend_show.heading(one, judged), trend_show.table(one, judged, last=last)]
+        )
         for change in reversed(judged.changes):
-            differing = queries.environment_differences(runs, one.points[change.before], one.points[change.at], one)
-            show.print_parts(console, show.change(one, change, differing))
-    show.print_parts(console, [show.rule(margin)])
+            differing = trend.environment_differences(runs, one.points[change.before], one.points[change.at], one)
+            trend_show.print_parts(console, trend_show.change(one, change, differing))
+    trend_show.print_parts(console, [trend_show.rule(margin)])
 
 
 def _matching(runs: "Runs", case: str, *, labelled: bool) -> "list[Series]":
+    from levelfield.compare import trend
     from levelfield.errors import LevelfieldError
-    from levelfield.history import queries
 
-    names = queries.matching(case, queries.results(runs))
-    found = queries.series(runs, names, labelled=labelled)
+    names = trend.matching(case, trend.results(runs))
+    found = trend.series(runs, names, labelled=labelled)
     if not found:
         raise LevelfieldError(
             "All matching runs are labelled (smoke, injected or a demonstration), so they are not results.",
@@ -91,19 +98,18 @@ def _matching(runs: "Runs", case: str, *, labelled: bool) -> "list[Series]":
 
 
 def _trends(runs: "Runs", case: str | None, *, labelled: bool, margin: float) -> "Trends":
-    from levelfield.cli.answers.trends import trends
-    from levelfield.history import queries
+    from levelfield.compare import trend
 
     if case is None:
-        found = queries.series(runs, queries.results(runs), labelled=labelled)
+        found = trend.series(runs, trend.results(runs), labelled=labelled)
     else:
         found = _matching(runs, case, labelled=labelled)
-    return trends(runs, found, margin=margin)
+    return trend.trends(runs, found, margin=margin)
 
 
 def _list(runs: "Runs", console: Console, *, labelled: bool) -> None:
-    from levelfield.history import queries, show
+    from levelfield.compare import trend, trend_show
 
-    found = queries.series(runs, queries.results(runs), labelled=labelled)
-    none = [show.note("The history holds no runs that are results yet.")]
-    show.print_parts(console, list(show.overview(found)) or none)
+    found = trend.series(runs, trend.results(runs), labelled=labelled)
+    none = [trend_show.note("The history holds no runs that are results yet.")]
+    trend_show.print_parts(console, list(trend_show.overview(found)) or none)

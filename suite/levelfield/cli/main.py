@@ -6,50 +6,18 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 from rich.markup import escape
 
-from levelfield.cli import completion, tools
-from levelfield.cli.ab import ab
-from levelfield.cli.answers.printing import JSON, print_json
+from levelfield.cli import completion, config, images, machine, measure, plugins, share
 from levelfield.cli.baseline import baseline
-from levelfield.cli.bundle import bundle, unbundle
 from levelfield.cli.compare import compare
-from levelfield.cli.config import apply, config
-from levelfield.cli.contract import contract
-from levelfield.cli.explain import explain
-from levelfield.cli.export import export
-from levelfield.cli.fleet import fleet
-from levelfield.cli.help_sections import SectionedCommand, SectionedGroup
+from levelfield.cli.from_plugins import ToolGroup
 from levelfield.cli.history import history
-from levelfield.cli.import_ import import_
-from levelfield.cli.measuring import options_of, selection
-from levelfield.cli.options import (
-    BASE,
-    BUDGET,
-    DATA,
-    DATA_ITEMS,
-    IDENTIFY,
-    LATENCY_TARGET,
-    LAUNCHER,
-    LOADGEN_TEST,
-    MARGIN,
-    NAMES,
-    PERCENT,
-    PRICE,
-    REPORTS,
-    SEED,
-    SIGN,
-    SO_FAR,
-    UNTIL,
-)
-from levelfield.cli.publish import card, publish
-from levelfield.cli.push import push
 from levelfield.cli.reproduce import reproduce
 from levelfield.cli.upgrade import upgrade
-from levelfield.cli.verify import verify
 from levelfield.errors import LevelfieldError
 from levelfield.paths import disk_space
 from levelfield.safety import terminals
@@ -61,98 +29,32 @@ DEBUG = "LEVELFIELD_DEBUG"
 
 
 @click.group(
-    cls=SectionedGroup,
+    cls=ToolGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, prog_name="levelfield")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Benchmark deep-learning stacks on the same models, with verified outputs and intervals for every difference."""
-    apply(context)
+    config.apply(context)
 
 
-@cli.command(cls=SectionedCommand)
-@selection
-@click.option(
-    "--backends",
-    type=NAMES,
-    default=(),
-    shell_complete=completion.backends,
-    help="Only these backends, separated by commas.",
-)
-@click.option("--control", default="auto", help="Backend to measure twice, as a control; auto or none.")
-@BUDGET
-@UNTIL
-@SO_FAR
-@click.option("--precision-target", type=PERCENT, help="Continue until every ratio is known to ± this.")
-@MARGIN
-@LAUNCHER
-@BASE
-@REPORTS
-@click.option("--resume", metavar="RUN", shell_complete=completion.runs, help="Continue an interrupted run.")
-@click.option(
-    "--repeat",
-    metavar="N",
-    type=click.IntRange(1, 100),
-    default=1,
-    help="Repeat the whole run N times: `levelfield compare` needs three runs per side to compare speed.",
-)
-@click.option(
-    "--alternate",
-    metavar="ARMS",
-    type=NAMES,
-    default=(),
-    shell_complete=completion.backends,
-    help="With --repeat: also measure these backends as a second side; runs of both sides alternate.",
-)
-@click.option("--seed", type=SEED, help="Seed of the schedule (of the first run); it is stored in the record.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if something could not be ranked.")
-@IDENTIFY
-@DATA
-@DATA_ITEMS
-@click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
-@LATENCY_TARGET
-@LOADGEN_TEST
-@PRICE
-@SIGN
-@JSON
-def bench(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401  (each option has a type of its own)
-    """Measure backends on the same models, and write a report.
+@click.command(hidden=True)
+@click.argument("command", nargs=-1, metavar="[COMMAND]")
+def schema(command: tuple[str, ...]) -> None:
+    """Print the JSON Schema of run.json, or of what COMMAND prints with --json."""
+    import json
 
-    Missing images are built first.
-    """
-    from levelfield.cli.answers.measured import measured
-    from levelfield.run.bench import run_bench
+    from levelfield.cli.answers import schema_of
 
-    done = run_bench(options_of(values), terminals.console(stderr=as_json))
-    if as_json:
-        print_json(measured(done.folders, done.exit_code))
-    sys.exit(done.exit_code)
+    print(json.dumps(schema_of(" ".join(command)), indent=2))
 
 
 for _command in (
-    *(
-        ab,
-        baseline,
-        bundle,
-        card,
-        compare,
-        completion.completion,
-        config,
-        explain,
-        contract,
-        export,
-        fleet,
-        history,
-        import_,
-        publish,
-        push,
-        reproduce,
-        unbundle,
-        upgrade,
-        verify,
-    ),
-    *(tools.build, tools.clean, tools.doctor, tools.list_, tools.lock, tools.report, tools.schema),
+    *(measure.bench, measure.ab, upgrade, measure.explain, compare, baseline, reproduce, history),
+    *(share.report, share.verify, share.export, share.publish),
+    *(machine.doctor, machine.list_, images.images_, plugins.plugins),
+    *(config.config, completion.completion, schema),
 ):
     cli.add_command(_command)
 

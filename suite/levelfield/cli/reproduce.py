@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from levelfield.cli.answers.printing import JSON, print_json
-from levelfield.cli.options import BUDGET, PERCENT, REPORTS
 from levelfield.errors import LevelfieldError
+from levelfield.options import BUDGET, JSON, LAUNCHER, OWN, REPORTS
+from levelfield.options.values import PERCENT
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
-    from levelfield.compare.reduction import Reduced
+    from levelfield.analysis.summary import Reduced
     from levelfield.record.schema import Run
     from levelfield.share.reading import Read
 
@@ -25,24 +25,9 @@ NAME = "reproduction.json"
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option("--trust", is_flag=True, help="Run although images here differ from those of the report.")
 @click.option("--dry-run", is_flag=True, help="Show what would be built and run, then exit.")
-@click.option(
-    "--model",
-    "own",
-    metavar="FILE.onnx",
-    type=click.Path(path_type=Path),
-    help="The author's own ONNX file, if it is not here yet.",
-)
-@click.option(
-    "--module",
-    metavar="FILE.py:FUNCTION",
-    help="The author's own network in Python, if it is not here yet; it is run in containers alone.",
-)
-@click.option(
-    "--weights",
-    metavar="FOLDER",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="The author's own weights, if they are not here yet; their digest must match.",
+@OWN.but(
+    help="The author's own ONNX file, FILE.py:FUNCTION or folder of weights, if it is not here yet; its digest must "
+    "match. May be repeated."
 )
 @click.option(
     "--allowed",
@@ -52,10 +37,9 @@ NAME = "reproduction.json"
 )
 @click.option(
     "--data",
-    metavar="[SET=]PATH",
+    metavar="SET=PATH",
     multiple=True,
-    help="The images of the training, if they were the author's own, or a data set that was answered "
-    "(imagenet=FOLDER); their digest must match. May be repeated.",
+    help="A data set that was answered (imagenet=FOLDER); its digest must match. May be repeated.",
 )
 @click.option(
     "--launches",
@@ -63,12 +47,7 @@ NAME = "reproduction.json"
     help="Minimum launches of every arm: more launches make the intervals narrower.",
 )
 @BUDGET
-@click.option(
-    "--launcher",
-    type=click.Choice(["docker", "venv", "host"]),
-    default="docker",
-    help="Where to run workers, whatever the report used.",
-)
+@LAUNCHER.but(default="docker", help="Where to run workers, whatever the report used.")
 @REPORTS
 @JSON
 def reproduce(
@@ -76,9 +55,7 @@ def reproduce(
     *,
     trust: bool,
     dry_run: bool,
-    own: Path | None,
-    module: str | None,
-    weights: tuple[Path, ...],
+    own: tuple[str, ...],
     allowed: float,
     data: tuple[str, ...],
     launches: int | None,
@@ -96,19 +73,20 @@ def reproduce(
     Exit codes: 0 reproduced; 1 something differs; 2 could not run; 3 other hardware, or not decided.
     """
     from levelfield.analysis import guarded
-    from levelfield.compare.reduction import reduce
-    from levelfield.compare.reproduction import judge_reproduction
+    from levelfield.analysis.summary import reduce
+    from levelfield.compare.formats import WRITERS, terminal
+    from levelfield.compare.reproduce import judge_reproduction
     from levelfield.plan import make, with_launches
-    from levelfield.prepare.evaluation import tasks
-    from levelfield.prepare.own_model.request import keep_recorded, keep_recorded_module
-    from levelfield.prepare.own_weights import request as own_weights
+    from levelfield.prepare.own_model import python_file
+    from levelfield.prepare.own_model import store as own_files
+    from levelfield.prepare.own_weights import store as own_weights
     from levelfield.record import files
     from levelfield.record.files import write_atomically
     from levelfield.report.units import plural
     from levelfield.run.bench import conduct, finish
-    from levelfield.run.reproduce import intent
-    from levelfield.run.reproduce.announcement import announced
-    from levelfield.run.reproduce.show import foreign, show
+    from levelfield.run.options import own_of
+    from levelfield.run.reproduce import announced, bases, foreign, foreign_table, intent
+    from levelfield.schedule import data_sets
     from levelfield.share.inputs import open_input
     from levelfield.share.reading import read
 
@@ -118,19 +96,21 @@ def reproduce(
     source = read(open_input(report))
     with guarded.computing(source.inputs.name):
         run, theirs = analysed_report(source)
-    data_sets = tasks.repeat(tasks.read(data, None, run.settings.profile), run.data_sets, needed=False)
-    if own is not None:
-        keep_recorded(own, run.settings.own)
-    if module is not None:
-        keep_recorded_module(module, run.settings.own)
-    own_weights.keep_recorded(weights, run.settings.own_weights)
-    requested = intent.read(run, locked=launcher != "host", budget_seconds=budget_seconds)
+    requests = data_sets.read(data, run.settings.profile)
+    requests = data_sets.repeat(requests, run.data_sets, needed=False)
+    named = own_of(own)
+    if named.onnx is not None:
+        own_files.keep_recorded(named.onnx, run.settings.own)
+    if named.function is not None:
+        python_file.keep_recorded(named.function, run.settings.own)
+    own_weights.keep_recorded(named.weights, run.settings.own_weights)
+    requested = intent(run, locked=launcher != "host", budget_seconds=budget_seconds)
     chosen = with_launches(make(requested.selection), launches)
     for line in announced(run, chosen, requested, launcher):
         terminals.say(console, line)
-    differing = intent.foreign(run, chosen)
+    differing = foreign(run, chosen)
     if differing:
-        console.print(foreign(differing), highlight=False, markup=False)
+        console.print(foreign_table(differing), highlight=False, markup=False)
         if not trust and not dry_run:
             raise LevelfieldError(
                 f"{plural(len(differing), 'image')} would not be, or cannot be shown to be, what the report was "
@@ -138,7 +118,7 @@ def reproduce(
                 fix="Use the Levelfield that the report was made with, or go on in spite of it with --trust.",
             )
     for left in run.data_sets:
-        if left.task not in {each.task for each in data_sets}:
+        if left.task not in {each.task for each in requests}:
             terminals.say(console, f"{left.title} is not answered again: --data {left.task}=PATH would name it.")
     if dry_run:
         return
@@ -146,10 +126,10 @@ def reproduce(
         requested,
         reports=reports,
         launcher=launcher,
-        base=intent.bases(run) if launcher == "docker" else "debian",
-        data_sets=data_sets,
+        base=bases(run) if launcher == "docker" else "debian",
+        data_sets=requests,
         expected_data=run.data_sets,
-        beside_data=weights,
+        beside_data=named.weights,
     )
     folder = conduct(chosen, options, console)
     finish(folder, console)
@@ -158,18 +138,19 @@ def reproduce(
     with guarded.computing(source.inputs.name):
         found = judge_reproduction(theirs, ours, allowed=allowed)
     console.print()
-    show(found, console)
-    write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+    terminal.show(found, console)
+    written = WRITERS["json"](found)
+    write_atomically(folder / NAME, written.encode())
     terminals.say(console, f"Written: {folder / NAME}")
     if as_json:
-        print_json(found)
+        terminals.write(written)
     sys.exit(found.exit_code)
 
 
 def analysed_report(source: "Read") -> tuple["Run", "Reduced"]:
     """Return the run of a report and its summary; of a page alone, with the medians of all samples restored."""
     from levelfield import analysis
-    from levelfield.compare.reduction import reduce
+    from levelfield.analysis.summary import reduce
     from levelfield.report import restoring
 
     if source.full_record is not None and source.inputs.record is not None:

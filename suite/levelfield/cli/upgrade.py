@@ -7,19 +7,8 @@ from typing import Any
 import click
 
 from levelfield.cli.compare import formats_of, write
-from levelfield.cli.measuring import options_of, selection
-from levelfield.cli.options import (
-    BASE,
-    BUDGET,
-    DATA,
-    IDENTIFY,
-    LAUNCHER,
-    MARGIN,
-    NAMES,
-    OUTPUT,
-    PERCENT,
-    REPORTS,
-)
+from levelfield.options import BACKENDS, CONTROL, DATA, FORMAT, OUTPUT, REPORTS, TARGET, selection
+from levelfield.options.values import NAMES
 from levelfield.safety import terminals
 
 MOST_BOOTS = 100
@@ -38,9 +27,8 @@ def upgrade() -> None:
 @upgrade.command()
 @click.argument("name")
 @selection
-@click.option("--backends", type=NAMES, default=(), help="Only these backends, separated by commas.")
-@click.option(
-    "--control",
+@BACKENDS
+@CONTROL.but(
     default="none",
     help="Backend to measure twice in every boot, or auto; default: none. Boots are compared, so it only takes time.",
 )
@@ -58,15 +46,8 @@ def upgrade() -> None:
     default=(),
     help="Two arms stand for the sides, and a run for a boot: onnxruntime@1.29.0,onnxruntime@1.30.0.",
 )
-@BUDGET
-@click.option("--precision-target", type=PERCENT, help="Continue each run until every ratio is known to ± this.")
-@MARGIN
-@LAUNCHER
-@BASE
-@REPORTS
-@IDENTIFY
 @DATA
-@click.option("--target", type=PERCENT, help="Accuracy at which convergence ends, such as 90%.")
+@TARGET
 def begin(
     name: str,
     boots: int,
@@ -79,13 +60,14 @@ def begin(
 
     Nothing is measured yet. Run `levelfield upgrade next` in this boot and after every reboot.
     """
-    from levelfield.upgrade import measure, progress, show
+    from levelfield.run.options import options_of
+    from levelfield.run.upgrade import measure, progress, store
 
     if sides and (len(sides) != 2 or values["backends"]):
         raise click.UsageError("--sides names two arms, OLD,NEW, and takes the place of --backends.")
     console = terminals.console()
     state = measure.begin(name, options_of(values), console, boots=boots, one_way=one_way, sides=sides)
-    for line in (*show.promise(state.begun), progress.advice(state)):
+    for line in (*store.promise(state.begun), progress.advice(state)):
         terminals.say(console, line)
 
 
@@ -102,7 +84,7 @@ def next_(name: str | None, *, all_: bool, reports: Path) -> None:
     Exit codes: 0 measured, or nothing to do; 2 refused.
     """
     from levelfield.errors import LevelfieldError
-    from levelfield.upgrade import measure, store
+    from levelfield.run.upgrade import measure, store
 
     console = terminals.console()
     chosen = name or store.open_one(reports)
@@ -123,14 +105,14 @@ def next_(name: str | None, *, all_: bool, reports: Path) -> None:
 @REPORTS
 def status(name: str | None, *, reports: Path) -> None:
     """Show how far the upgrade NAME is, or all of them, and what comes next."""
-    from levelfield.upgrade import show, store
+    from levelfield.run.upgrade import store
 
     console = terminals.console()
     found = [name] if name else store.names(reports)
     if not found:
         terminals.say(console, f"There is no upgrade under {reports}. `levelfield upgrade begin NAME` begins one.")
     for each in found:
-        for line in show.lines(store.load(each, reports), reports):
+        for line in store.lines(store.load(each, reports), reports):
             terminals.say(console, line)
 
 
@@ -148,12 +130,7 @@ def status(name: str | None, *, reports: Path) -> None:
     is_flag=True,
     help="There turned out to be no going back: judge the upgrade without measuring the old stack again.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "markdown", "junit", "json", "html"]),
-    help="Format to print; also that of an --output file with an unknown suffix.",
-)
+@FORMAT
 @OUTPUT
 @REPORTS
 def verdict(
@@ -173,14 +150,14 @@ def verdict(
     drifted, or not attributable.
     """
     from levelfield.compare.formats import WRITERS, terminal
-    from levelfield.upgrade import progress, store
-    from levelfield.upgrade import verdict as judging
+    from levelfield.compare.upgrade import judge
+    from levelfield.run.upgrade import progress, store
 
     targets = formats_of(output, format_, hint=" Or say which with --format.")
     state = store.load(name, reports)
     if one_way:
         state = progress.without_way_back(state)
-    found = judging.judge(state.begun, judging.load(state, reports), accept)
+    found = judge(state.design, store.load_phases(state, reports), accept)
     write(found, targets)
     if format_ in (None, "terminal") or targets:
         terminal.show(found, terminals.console())

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record import files
 from levelfield.safety import untrusted
@@ -97,7 +97,7 @@ def read(name: str, reports: Path) -> Baseline:
         baseline = msgspec.json.decode(untrusted.read_plain(file, MAX_BYTES), type=Baseline)
     except (OSError, msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise LevelfieldError(
-            f"{file} is not a baseline: {' '.join(str(error).split())[:200].rstrip('.')}.",
+            f"{file} is not a baseline: {clause(error)}.",
             fix="Set it again with `baseline set`.",
         ) from error
     if baseline.name != name:

@@ -3,16 +3,10 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from levelfield.compare.matching import Pair
-from levelfield.compare.reduction import Reduced
+from levelfield.analysis.environment import NOT_RECORDED, Environment, arm_group, image_group, recorded
+from levelfield.analysis.summary import Reduced
+from levelfield.compare.sides import Pair
 from levelfield.compare.types import Change, ChangeGroup, State
-from levelfield.history.environment import (
-    NOT_RECORDED,
-    Environment,
-    arm_group,
-    image_group,
-    recorded,
-)
 from levelfield.record.schema import Arm, elsewhere
 
 MOST = 500

@@ -1,15 +1,18 @@
-"""The whole comparison: two sides of runs in, one `Comparison` out. Pure: no file is read here."""
+"""Runs against runs: two sides in, one `Comparison` out, with what a reader must know before the numbers. No I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from levelfield.compare import changes, conclusion, drift, matching, notes, order_in_time, rows
-from levelfield.compare.noise_gate import notes as gate_notes
-from levelfield.compare.reduction import Reduced, question
+from levelfield.analysis.environment import NOT_THERE
+from levelfield.analysis.summary import Reduced, question
+from levelfield.compare import changes, conclusion, drift, order_in_time, phrases, rows, sides
+from levelfield.compare import gate as gate_notes
+from levelfield.compare.changes import hardware_differences
 from levelfield.compare.rows import Selection
-from levelfield.compare.types import Comparison, Gate, Side
+from levelfield.compare.types import ChangeGroup, Comparison, Gate, Row, Side, Verdict
+from levelfield.compatibility.between import between
 from levelfield.compatibility.table import Table
 from levelfield.errors import LevelfieldError
-from levelfield.report import units
+from levelfield.report import sentences, units
 
 
 def compare_runs(
@@ -30,7 +33,7 @@ def compare_runs(
     gate, selection = gate or Gate(), selection or Selection()
     _check_distinct(old, new)
     arms = [{name: arm for run in side for name, arm in run.arms.items()} for side in (old, new)]
-    pairs = matching.pair_arms(arms[0], arms[1])
+    pairs = sides.pair_arms(arms[0], arms[1])
     same = changes.have_same_hardware((*old, *new))
     judged = rows.compare_rows(old, new, pairs, gate, selection, same_hardware=same)
     if not judged:
@@ -43,13 +46,12 @@ def compare_runs(
     drifts = tuple(
         found
         for found in (drift.find_drift(pairs, old, new, same_hardware=same) if whole and not files else ())
-        if (found.old_arm, found.new_arm, (found.model, found.precision, found.batch, found.threads, found.device))
-        in kept
+        if (found.old_arm, found.new_arm, found.question) in kept
     )
     changed = changes.compare_environments(old, new, pairs) if whole else ()
     share = order_in_time.share_of_step(*([run.moment for run in side] for side in (old, new)))
     if gate.derived is not None:
-        order = tuple(gate_notes.notes(old, new, judged, gate.derived))
+        order = tuple(gate_notes.gate_notes(old, new, judged, gate.derived))
     else:
         order = (
             (order_in_time.sentence(share, min(len(old), len(new))),) if any(row.confidence for row in judged) else ()
@@ -62,9 +64,9 @@ def compare_runs(
             old=_side(old, labels[0]),
             new=_side(new, labels[1]),
             notes=(
-                *notes.notes_on_runs(old, new, judged, changed, same_hardware=same),
+                *notes_on_runs(old, new, judged, changed, same_hardware=same),
                 *order,
-                *notes.notes_on_drivers(old, new, table),
+                *notes_on_drivers(old, new, table),
             ),
             rows=judged,
             drifts=drifts,
@@ -130,3 +132,121 @@ def _nothing_selected(old: Sequence[Reduced], new: Sequence[Reduced], selection:
         f"No case is left to compare{' with ' + options if options else ''}.",
         fix=f"There are {len(ids)} results, such as {ids[0][:200]}.",
     )
+
+
+MOST_CHANGES = 4
+"""Changes that are named in a sentence; the table has all."""
+
+
+def notes_on_runs(
+    old: Sequence[Reduced],
+    new: Sequence[Reduced],
+    rows: Sequence[Row],
+    changes: Sequence[ChangeGroup],
+    *,
+    same_hardware: bool | None,
+) -> Iterator[str]:
+    """Yield the sentences that a reader must know before the numbers, most important first.
+
+    `same_hardware`: whether both sides ran on the same hardware; None where that is not known.
+    """
+    if changes:
+        yield note_on_changes(changes)
+    if same_hardware is False:
+        others = (hardware_differences(old[0].hardware, run.hardware) for run in (*new, *old))
+        found = next(filter(None, others))
+        yield f"Other hardware: {phrases.clean('; '.join(found))}. Ratios compare machines and stacks at the same time."
+    elif same_hardware is None:
+        yield "A record does not name its processor, so the hardware may differ."
+    for label in sorted({label for run in (*old, *new) for label in run.facts.labels}):
+        yield phrases.clean(sentences.label(label))
+    yield from _states(old, new)
+    files = {run.imported.tool: run.imported for run in (*old, *new) if run.imported is not None}
+    for tool in sorted(files):
+        yield phrases.clean(sentences.imported(files[tool]), 1000)
+    cut = [run.facts.id for run in (*old, *new) if run.facts.finished is None]
+    if cut:
+        yield f"Cut off before the end, so that cases may be missing: {phrases.clean(', '.join(cut))}."
+    before, now = (" and ".join(sorted({run.launcher for run in side})) for side in (old, new))
+    if before != now:
+        yield f"Workers ran by {before} before and by {now} now."
+    if any(row.verdict is Verdict.UNDECIDABLE for row in rows) and not files:
+        yield (
+            "Between two runs of the same thing, minutes apart, cells moved by 1–38 % on the machine this was tried "
+            "on. Measure at least three runs a side, with a reboot between them where a driver or a kernel changed."
+        )
+    further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
+    seconds = [row.further_seconds for row in rows if row.outcome == "undecided" and row.further_seconds is not None]
+    if further:
+        time = f", about {units.roughly(max(seconds))} in all" if seconds else ""
+        many = f"{units.count(max(further))} more {phrases.replicates(max(further), 'run')} a side{time}"
+        yield f"To decide all that is inconclusive: {many}."
+
+
+def _states(old: Sequence[Reduced], new: Sequence[Reduced]) -> Iterator[str]:
+    """Say where the sides are of different states of the machine: their ratios would compare the states as well."""
+
+    def calm_cases(runs: Sequence[Reduced]) -> dict[str, set[bool]]:
+        found: dict[str, set[bool]] = {}
+        for run in runs:
+            for (_, case), answer in run.answers.items():
+                if answer.cost is not None and run.cases[case].timed:
+                    found.setdefault(case, set()).add(answer.windows_of == "calm")
+        return found
+
+    before, now = calm_cases(old), calm_cases(new)
+    mixed = [case for case in before if case in now and len(before[case] | now[case]) > 1]
+    if mixed:
+        yield (
+            f"{units.plural(len(mixed), 'case')} {'is' if len(mixed) == 1 else 'are'} of calm windows in some runs and "
+            "of all windows in others, so that ratios compare states of the machine too."
+        )
+
+
+def note_on_changes(groups: Sequence[ChangeGroup]) -> str:
+    """Return `What changed: Image onnxruntime: onnxruntime 1.30.0 → 1.31.1; and 3 more`, as a sentence."""
+    found = [(group.title, change) for group in groups for change in group.changed if change.state == "changed"]
+    varying = sum(change.state == "varies" for group in groups for change in group.changes)
+    tail = (
+        f" {units.plural(varying, 'fact')} differ{'s' if varying == 1 else ''} among the runs of one side."
+        if varying
+        else ""
+    )
+    missing = sum(change.state == "unrecorded" for group in groups for change in group.changes)
+    if missing:
+        tail += f" {units.plural(missing, 'fact')} {'was' if missing == 1 else 'were'} not recorded by every run."
+    if not found:
+        return f"Nothing that is recorded about the environment changed between the sides.{tail}"
+    # A version says more than the digests that change with it, or than what only one side recorded.
+    found.sort(
+        key=lambda entry: (
+            NOT_THERE in (entry[1].old, entry[1].new),
+            phrases.value(entry[1].new) != phrases.clean(entry[1].new),
+        )
+    )
+    named = [f"{phrases.clean(title, 60)}: {phrases.change(change)}" for title, change in found[:MOST_CHANGES]]
+    more = f"; and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
+    return f"What changed: {'; '.join(named)}{more}.{tail}"
+
+
+def notes_on_drivers(old: Sequence[Reduced], new: Sequence[Reduced], table: Table | None) -> tuple[str, ...]:
+    """Return what a reader must know about driver and CUDA, each sentence once.
+
+    `table`: which versions fit and which compute wrongly; None: nothing is returned.
+    """
+    if table is None:
+        return ()
+    found = [
+        warning
+        for before, after in dict.fromkeys(((len(old) - 1, 0), (0, len(new) - 1)))
+        for warning in between(
+            table,
+            {"gpu": old[before].gpu},
+            {"gpu": new[after].gpu},
+            old_images=old[before].images,
+            new_images=new[after].images,
+        )
+    ]
+    about = (f"{warning.about}: {warning.message}" if warning.about else warning.message for warning in found)
+    texts = (f"{text} {warning.remedy}".strip() for text, warning in zip(about, found, strict=True))
+    return tuple(dict.fromkeys(phrases.clean(text, 1000) for text in texts))

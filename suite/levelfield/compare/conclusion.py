@@ -1,14 +1,14 @@
 """The first line: is it safe, and if not, what is worse; and the exit code that says the same."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from levelfield import scenarios
 from levelfield.compare import phrases
-from levelfield.compare.answers import NOT_MEASURED
 from levelfield.compare.effects import MIN_RUNS
+from levelfield.compare.sides import NOT_MEASURED
 from levelfield.compare.types import Comparison, Derived, Drift, Gate, Movement, Row, Verdict
 from levelfield.report import units
 
@@ -66,7 +66,7 @@ def _worse(comparison: Comparison) -> str:
 def _regressions(rows: Sequence[Row], total: int, verb: str) -> list[str]:
     if not rows:
         return []
-    worst = max(rows, key=lambda row: row.ratio.value if row.ratio is not None else 0.0)
+    worst = max(rows, key=phrases.ratio_of)
     one = f"{phrases.where(worst)}: {phrases.by_how_much(worst)}"
     return [one] if len(rows) == 1 else [f"{len(rows)} of {total} cases {verb}, most of all {one}"]
 
@@ -133,15 +133,19 @@ def _counts(comparison: Comparison) -> str:
     counts = Counter(row.verdict for row in comparison.rows)
     total = len(comparison.rows)
     limit = comparison.gate.max_slowdown
-    same = f"the same within {_share(comparison.gate.margin)}"
+    same = f"the same within {phrases.share(comparison.gate.margin)}"
     if counts == {Verdict.SAME: total}:
         return f"all {total} cases are {same}" if total > 1 else f"{phrases.where(comparison.rows[0])} is {same}"
-    words = {Verdict.SAME: same}
-    parts = [f"{counts[verdict]} {words.get(verdict, verdict.value)}" for verdict in Verdict if counts[verdict]]
-    text = ", ".join(parts)
+    text = counted(counts, {Verdict.SAME: same})
     if limit is not None and exit_code(comparison) == FINE:
-        text = f"no case is more than {_share(limit)} slower or larger ({text})"
+        text = f"no case is more than {phrases.share(limit)} slower or larger ({text})"
     return text
+
+
+def counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str], first: Sequence[Verdict] = ()) -> str:
+    """`1 slower, 23 safe within 2 %`, in the order of `first`, then of all verdicts; `words` stand for their names."""
+    order = dict.fromkeys((*first, *Verdict))
+    return ", ".join(f"{counts[each]} {words.get(each, each.value)}" for each in order if counts.get(each))
 
 
 def numerics(drifts: Sequence[Drift]) -> str:
@@ -172,13 +176,13 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
 
     References
     ----------
-    Y. Benjamini, Y. Hochberg (1995) and Y. Benjamini, D. Yekutieli (2005), as in `compare.verdicts`;
+    Y. Benjamini, Y. Hochberg (1995) and Y. Benjamini, D. Yekutieli (2005), as in `compare.policy`;
     B. L. Welch (1947), as in `compare.effects`.
     """
     judged = sum(row.confidence is not None for row in rows)
     if gate.derived is not None:
         return _method_of_derived(gate.derived, gate)
-    same = f"“Same” means that the whole interval lies within {_share(gate.margin)} of no change."
+    same = f"“Same” means that the whole interval lies within {phrases.share(gate.margin)} of no change."
     if not judged:
         return (
             f"Ratios are new over old, above 1 is worse; they are shown and not judged: runs are the replicates, and "
@@ -187,11 +191,11 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
     return (
         f"Ratios are new over old, above 1 is worse. Runs are the replicates: {_test(rows)}. "
         f"{units.plural(judged, 'row')} {'was' if judged == 1 else 'were'} judged together, so that of the "
-        f"changes reported at most {_share(gate.q)} are wrong (Benjamini–Hochberg 1995), and the intervals hold for "
-        "the selection (Benjamini–Yekutieli 2005). That holds where old and new runs are exchangeable, so that the "
-        f"machine itself was no other for one side than for the other. {same}"
+        f"changes reported at most {phrases.share(gate.q)} are wrong (Benjamini–Hochberg 1995), and the intervals "
+        "hold for the selection (Benjamini–Yekutieli 2005). That holds where old and new runs are exchangeable, so "
+        f"that the machine itself was no other for one side than for the other. {same}"
         + (
-            f" The gate asks whether an interval lies above or below {_share(gate.max_slowdown)}."
+            f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
             if gate.max_slowdown
             else ""
         )
@@ -210,23 +214,20 @@ def _test(rows: Sequence[Row]) -> str:
 
 def _method_of_derived(derived: Derived, gate: Gate) -> str:
     limit = (
-        f" The gate asks whether an interval lies above or below {_share(gate.max_slowdown)}."
+        f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
         if gate.max_slowdown
         else ""
     )
     return (
         f"Ratios are new over old, above 1 is worse. Limits come from how far {units.plural(derived.runs, 'run')} "
         "without a change lie apart. A case is worse where more than half of the new runs are above its limit. In at "
-        f"most {_share(derived.false_alarms)} of comparisons without a change is any case called worse, "
+        f"most {phrases.share(derived.false_alarms)} of comparisons without a change is any case called worse, "
         f"{units.plural(len(derived.cases), 'case')} together, for noise with tails up to those of Student’s t with 3 "
         "degrees of freedom. A change of the size that a row says it finds is called worse with a probability of "
-        f"{_share(derived.power)}. That holds where new runs scatter as those did, and the machine is what it was then."
+        f"{phrases.share(derived.power)}. That holds where new runs scatter as those did, and the machine is what it "
+        "was then."
         f"{limit}"
     )
-
-
-def _share(share: float) -> str:
-    return f"{100 * share:.3g}{units.NBSP}%"
 
 
 def _share_of_cases(count: int, total: int) -> str:

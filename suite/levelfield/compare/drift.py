@@ -26,10 +26,9 @@ from types import MappingProxyType
 import msgspec
 import numpy as np
 
-from levelfield.compare.answers import different_digests
-from levelfield.compare.matching import Pair
-from levelfield.compare.reduction import Answer, Question, Reduced
-from levelfield.compare.reduction import question as question_of
+from levelfield.analysis.summary import Answer, Question, Reduced
+from levelfield.analysis.summary import question as question_of
+from levelfield.compare.sides import Pair, different_digests
 from levelfield.compare.types import Drift, Movement, Outcome
 from levelfield.record.schema import Absent, Parity
 

@@ -1,7 +1,7 @@
 """From replicates to an effect: the log ratio of two sides, its standard error and its degrees of freedom.
 
 Two designs give the same kind of effect. Runs of one side are independent of those of the other: their logs are
-compared as two samples of unequal variance (`statistics.welch`). Arms of one run are paired by generation, and
+compared as two samples of unequal variance (`statistics.ratios`). Arms of one run are paired by generation, and
 runs that were made in turns by their turn: one sample of differences.
 """
 
@@ -11,11 +11,9 @@ import msgspec
 import scipy
 from numpy.typing import ArrayLike
 
-from levelfield.statistics.arrays import Floats, logs_of
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData
-from levelfield.statistics.student import LaunchMean, freedom, look_cost, mean_of, spread_of, widening
-from levelfield.statistics.welch import standard_error
+from levelfield.statistics.arrays import Floats, InsufficientData, logs_of
+from levelfield.statistics.ratios import standard_error
+from levelfield.statistics.student import EndedBy, LaunchMean, freedom, look_cost, mean_of, spread_of, widening
 
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile

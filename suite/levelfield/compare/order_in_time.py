@@ -65,7 +65,7 @@ def _times(started: Sequence[str]) -> list[float]:
 
 
 def pairs_in_turns(old: Sequence[str], new: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of runs of two sides that were made in turns, as `bench --alternate` makes them.
+    """Return the pairs of runs of two sides that were made in turns, such as old, new, new, old.
 
     In order of time, every two runs hold one of either side, and either side comes first in half of them (all but half
     where their number is odd). Where one side always came first, a steady drift of the machine would be in each
@@ -97,8 +97,7 @@ def order_of(share: float | None) -> Order:
 
 def sentence(share: float | None, runs: int) -> str:
     """Say what the order of the runs means for a change that is reported."""
-    repeat = max(runs, MIN_PAIRS)
-    advice = f"Make runs of both sides in turns: bench --repeat {repeat} --alternate, or one run of each by turns."
+    advice = f"Make runs of both sides in turns: old, new, new, old, until there are {max(runs, MIN_PAIRS)} of each."
     match order_of(share):
         case "unknown":
             return (

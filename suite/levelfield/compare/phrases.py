@@ -18,10 +18,10 @@ from levelfield.compare.types import (
     Setting,
     Verdict,
 )
+from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN, Case
 from levelfield.report import names, units
 from levelfield.report.markdown import interval
-from levelfield.report.sentences import shortened
 
 LONGEST = 300
 """Most characters of a record's text that are shown; the record holds the rest."""
@@ -29,8 +29,6 @@ MOST_UNRECORDED = 4
 """Facts that are named of those that a run did not record; the HTML page has all."""
 _BREAKS = re.compile(r"[ \t\r\n\f\v]+")
 _DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""Control characters of terminals, changes of the direction of text, and what XML cannot hold."""
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
@@ -38,7 +36,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
 
     `text`: not trusted: it may come from a record.
     """
-    return shortened(UNPRINTABLE.sub("\ufffd", _BREAKS.sub(" ", text)).strip(), longest)
+    return shortened(printable(_BREAKS.sub(" ", text)).strip(), longest)
 
 
 def value(text: str) -> str:
@@ -136,6 +134,16 @@ def factor(value: float) -> str:
     return f"{value:.3f}" if value < 10 else units.digits(value)
 
 
+def ratio_of(row: Row) -> float:
+    """Return the ratio of a row, to be sorted by; 1 where there is none."""
+    return row.ratio.value if row.ratio is not None else 1.0
+
+
+def share(share: float) -> str:
+    """`2 %`."""
+    return f"{100 * share:.3g}{units.NBSP}%"
+
+
 def by_how_much(row: Row) -> str:
     """`12 % slower (9.8–14 %)`, in the words of the metric."""
     return row.verdict.value if row.ratio is None else in_words(row.ratio, row.metric)
@@ -158,7 +166,7 @@ def in_words(found: Estimate, metric: Metric) -> str:
     return f"{text} ({units.percent_range(found.low - 1, found.high - 1)})"
 
 
-_NO_MORE_HELP = frozenset({Verdict.UNDECIDABLE, Verdict.DRIFTED})
+_NO_MORE_HELP = frozenset({Verdict.UNDECIDABLE, Verdict.DRIFTED, Verdict.INCOMPARABLE})
 """Verdicts beside which nothing is said of more replicates."""
 
 
@@ -176,16 +184,16 @@ def further(row: Row, replicate: str = "run") -> str:
     Returns empty where the row was not judged, more replicates cannot help, or a derived gate has said it as its
     reason.
     """
-    if row.confidence is None or row.reason == "on other hardware":
+    if row.confidence is None or row.limit is not None or row.reason == "on other hardware":
         return ""
-    if row.limit is not None:
-        return ""
+    one_sided = row.verdict is Verdict.UNDECIDED and replicate == "launch"  # of a reproduction: the report is as it is
     if row.further is None:
         return f"no number of {replicates(2, replicate)} within reach would decide"
     time = f" (about {units.roughly(row.further_seconds)})" if row.further_seconds else ""
     stacks = "of the new stack" if row.drift is None else "in each phase"
-    where = stacks if replicate == "boot" else "a side"
-    return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}"
+    where = stacks if replicate == "boot" else "here" if one_sided else "a side"
+    how = f": --launches {row.new_replicates + row.further}" if one_sided else ""
+    return f"{units.count(row.further)} more {replicates(row.further, replicate)} {where} would decide{time}{how}"
 
 
 def replicates(count: int, replicate: str) -> str:

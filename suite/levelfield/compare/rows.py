@@ -7,15 +7,27 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
-from levelfield.compare import answers, effects, matching, order_in_time
-from levelfield.compare.answers import CaseResults
+from levelfield.compare import effects, order_in_time
 from levelfield.compare.effects import Effect
-from levelfield.compare.matching import Pair
-from levelfield.compare.noise_gate import judging
-from levelfield.compare.reduction import Reduced
+from levelfield.compare.gate import judged_by_limit, why_no_limit
+from levelfield.compare.policy import Judgement, change_policy, judge, of_metric
+from levelfield.compare.sides import (
+    CaseResults,
+    Pair,
+    by_arm,
+    describe_difference,
+    different_digests,
+    different_timed_region,
+    first_reason,
+    reason_for_failure,
+    similar_case,
+    trusted_cost,
+    verdict_without_costs,
+    why_not_judged,
+)
 from levelfield.compare.types import Gate, Metric, Outcome, Row, Verdict
-from levelfield.compare.verdicts import Judgement, change_policy, judge, of_metric
 from levelfield.record.schema import Case
 
 MOST_FURTHER_SECONDS = 30 * 86_400.0
@@ -86,8 +98,8 @@ class _Sides(msgspec.Struct, frozen=True):
         found = [
             (old, new)
             for first, second in self.turns
-            if (old := answers.trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
-            and (new := answers.trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
+            if (old := trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
+            and (new := trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
         ]
         if len(found) < order_in_time.MIN_PAIRS:
             return None
@@ -156,10 +168,10 @@ def _order(row: Row) -> tuple[int, bool, float, int]:
 
 
 def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
-    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`matching.similar_case`)."""
+    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`similar_case`)."""
     first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
     return any(
-        name in second or matching.similar_case(case, second) is not None
+        name in second or similar_case(case, second) is not None
         for name, case in first.items()
         if selection.includes(pair, case)
     )
@@ -171,7 +183,7 @@ def _cases_of(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
 
 def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
     cases = _cases(sides.old), _cases(sides.new)
-    results = answers.by_arm(sides.old), answers.by_arm(sides.new)
+    results = by_arm(sides.old), by_arm(sides.new)
     for arms in pairs:
         before, after = results[0].get(arms[0], {}), results[1].get(arms[1], {})
         alone = {name: cases[1][name] for name in after if name not in before}
@@ -179,10 +191,10 @@ def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
             if name in after:
                 yield from _both(cases[0][name], arms, first, after[name], sides)
                 continue
-            other = matching.similar_case(cases[0][name], alone)
+            other = similar_case(cases[0][name], alone)
             if other is not None:
                 del alone[other.id]
-                reason = matching.describe_difference(cases[0][name], other)
+                reason = describe_difference(cases[0][name], other)
                 yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
             elif first.costs or first.with_standing("unequal"):
                 reason = "the new side did not measure it" if arms[1] else "the new side does not have this arm"
@@ -199,9 +211,9 @@ def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
     """Yield a case that the old side does not have: nothing can have got worse, and a failure is still shown."""
     unequal = after.with_standing("unequal")
     if after.with_standing("failed"):
-        yield _draft(case, arms, Verdict.FAILED, "undecided", answers.reason_for_failure(after))
+        yield _draft(case, arms, Verdict.FAILED, "undecided", reason_for_failure(after))
     elif unequal:
-        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", answers.first_reason(unequal))
+        yield _draft(case, arms, Verdict.UNEQUAL, "undecided", first_reason(unequal))
     elif after.costs:
         reason = "the old side did not measure it" if arms[0] else "the old side does not have this arm"
         yield _draft(case, arms, Verdict.ADDED, "aside", reason)
@@ -209,14 +221,14 @@ def _added(case: Case, arms: Pair, after: CaseResults) -> Iterator[Draft]:
 
 def _both(case: Case, arms: Pair, before: CaseResults, after: CaseResults, sides: _Sides) -> Iterator[Draft]:
     """Yield a case that both sides have; nothing where neither supports it."""
-    without_costs = answers.verdict_without_costs(before, after)
+    without_costs = verdict_without_costs(before, after)
     if without_costs is not None:
         if without_costs[0] is not Verdict.MISSING or not (after.unsupported and before.unsupported):
             yield _draft(case, arms, *without_costs)
         return
-    reason = answers.different_digests(before.answers, after.answers)
+    reason = different_digests(before.answers, after.answers)
     if case.timed:
-        reason = reason or answers.different_timed_region(sides.old, sides.new)
+        reason = reason or different_timed_region(sides.old, sides.new)
     if reason:
         yield _draft(case, arms, Verdict.INCOMPARABLE, "undecided", reason)
     else:
@@ -244,9 +256,9 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], si
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
     if derived is not None:
-        reason = judging.why_not_judged(f"{arms[0]}/{case.id}", derived, sides.labels)
+        reason = why_no_limit(f"{arms[0]}/{case.id}", derived, sides.labels)
     else:
-        reason = answers.why_not_judged(counts, sides.labels)
+        reason = why_not_judged(counts, sides.labels)
     row = Row(
         case=case,
         metric=case.scenario,
@@ -263,7 +275,7 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], si
         paired=pairs is not None,
     )
     if derived is not None:
-        return Draft(row if reason else judging.judged(row, costs, sides.gate, derived))
+        return Draft(row if reason else judged_by_limit(row, costs, sides.gate, derived))
     effect = effects.from_runs if pairs is None else effects.from_paired_runs
     return Draft(row) if reason else Draft(row, effect(*costs), sides.seconds)
 

@@ -1,16 +1,24 @@
-"""Find runs by id, folder or file; each is read, checked and reduced."""
+"""The sides of a comparison: find and read runs, pair their arms and cases, and collect what each arm answered."""
 
 import contextlib
 import gc
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
 
 from levelfield.analysis import guarded
-from levelfield.compare.reduction import Reduced, reduce
+from levelfield.analysis.status import SMOKE
+from levelfield.analysis.summary import NO_FAULT_OF_THE_NEW, Answer, Reduced, reduce
+from levelfield.analysis.types import Standing
+from levelfield.compare.effects import MIN_RUNS
+from levelfield.compare.types import Outcome, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.names import unknown
 from levelfield.record import files
+from levelfield.record.schema import Arm, Case
 
 
 def find(name: str, reports: Path) -> Path:
@@ -68,3 +76,196 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+Pair: TypeAlias = tuple[str, str]
+"""Old and new arm id; empty where a side has none."""
+
+
+def pair_arms(old: Mapping[str, Arm], new: Mapping[str, Arm]) -> tuple[Pair, ...]:
+    """Pair the arms of two sides.
+
+    The same id comes first. What is left is paired where it differs by the version of its image alone, then by version
+    and variant (`torch@cu12` and `torch@cu13`), each only where there is one such arm on either side: an upgrade must
+    not be read as one arm removed and another added, and a guess must not be read as a match.
+
+    Returns every arm of both sides once, in the order of the old side; those without a partner have an empty one.
+    """
+    partner: dict[str, str] = {arm: arm for arm in old if arm in new}
+    for without in ({"version": None}, {"version": None, "variant": "cpu"}):
+        left = _by_shape({name: arm for name, arm in old.items() if name not in partner}, without)
+        right = _by_shape({name: arm for name, arm in new.items() if name not in partner.values()}, without)
+        for shape, names in left.items():
+            if len(names) == len(right.get(shape, ())) == 1:
+                partner[names[0]] = right[shape][0]
+    alone = tuple(("", name) for name in new if name not in partner.values())
+    return tuple((name, partner.get(name, "")) for name in old) + alone
+
+
+def _by_shape(arms: Mapping[str, Arm], without: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """Group the ids of arms by what is left of them without some of their fields, and without an injected slowdown."""
+    found: dict[str, list[str]] = {}
+    for name, arm in arms.items():
+        found.setdefault(msgspec.structs.replace(arm, inject="", **without).id, []).append(name)
+    return found
+
+
+def similar_case(case: Case, others: Mapping[str, Case]) -> Case | None:
+    """Return the one case that differs from this by threads, processes, precision or device alone.
+
+    Returns none where there is no such case, or more than one.
+    """
+    found = [
+        other
+        for other in others.values()
+        if (other.model, other.scenario, other.batch) == (case.model, case.scenario, case.batch)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def describe_difference(old: Case, new: Case) -> str:
+    """Return in what two cases differ that are not the same question."""
+    differences = []
+    if old.threads != new.threads:
+        differences.append(f"{old.threads} threads before, {new.threads} now")
+    if old.processes != new.processes:
+        differences.append(
+            f"in {old.processes} process{'es' if old.processes > 1 else ''} before, in {new.processes} now"
+        )
+    if old.depth != new.depth:
+        differences.append(f"at a depth of {old.depth} before, of {new.depth} now")
+    if old.growing_cache != new.growing_cache:
+        differences.append(f"with a {old.kv_cache} cache before, a {new.kv_cache} one now")
+    if old.precision != new.precision:
+        differences.append(f"{old.precision} before, {new.precision} now")
+    if old.device != new.device:
+        differences.append(f"on {old.device} before, on {new.device} now")
+    return ", ".join(differences)
+
+
+NOT_MEASURED = "a smoke run measures too little to judge speed by"
+"""Reason of rows of runs that show that everything works, and whose times have no meaning."""
+_TRUSTED = frozenset({"ranked", "shown", "control"})
+
+
+class CaseResults(msgspec.Struct, frozen=True):
+    """The answers of one side's runs to one case."""
+
+    runs: int
+    """All runs of the side, also those without an answer."""
+    answers: tuple[Answer, ...]
+
+    @property
+    def trusted(self) -> tuple[Answer, ...]:
+        """Answers that are equal to the reference and have a cost, one per run."""
+        return tuple(answer for answer in self.answers if trusted_cost(answer) is not None)
+
+    @property
+    def costs(self) -> list[float]:
+        """Costs of answers that are equal to the reference, one per run."""
+        return [answer.cost for answer in self.trusted if answer.cost is not None]
+
+    @property
+    def unsupported(self) -> bool:
+        return any(answer.failure == "unsupported" for answer in self.answers)
+
+    def with_standing(self, standing: Standing) -> tuple[Answer, ...]:
+        return tuple(answer for answer in self.answers if answer.standing == standing)
+
+
+def trusted_cost(answer: Answer | None) -> float | None:
+    """Return the cost of an answer that is equal to the reference; None where it is not, or there is none."""
+    return answer.cost if answer is not None and answer.standing in _TRUSTED else None
+
+
+def by_arm(runs: Sequence[Reduced]) -> dict[str, dict[str, CaseResults]]:
+    """Collect the answers of a side: by arm id, then by case id."""
+    found: dict[str, dict[str, list[Answer]]] = {}
+    for run in runs:
+        for (arm, case), answer in run.answers.items():
+            found.setdefault(arm, {}).setdefault(case, []).append(answer)
+    return {
+        arm: {case: CaseResults(runs=len(runs), answers=tuple(answers)) for case, answers in cases.items()}
+        for arm, cases in found.items()
+    }
+
+
+def first_reason(answers: Iterable[Answer]) -> str:
+    """Return the first reason that any of these answers gives."""
+    return next((answer.reason.rstrip(". ") for answer in answers if answer.reason), "")
+
+
+def verdict_without_costs(before: CaseResults, after: CaseResults) -> tuple[Verdict, Outcome, str] | None:
+    """Return the verdict on a case in which no costs can be compared; None where both sides have one."""
+    unequal = before.with_standing("unequal"), after.with_standing("unequal")
+    failed = before.with_standing("failed"), after.with_standing("failed")
+    if unequal[1]:
+        return Verdict.UNEQUAL, "undecided" if unequal[0] else "worse", first_reason(unequal[1])
+    if failed[1] or (after.unsupported and before.costs):
+        blameless = bool(failed[1]) and all(answer.failure in NO_FAULT_OF_THE_NEW for answer in failed[1])
+        is_new = before.costs and not failed[0] and not blameless
+        return Verdict.FAILED, "worse" if is_new else "undecided", reason_for_failure(after)
+    if not after.costs:
+        reason = first_reason(after.with_standing("absent")) or "the new side has no number"
+        return Verdict.MISSING, "undecided", reason
+    if unequal[0]:
+        return Verdict.RECOVERED, "aside", "the old answer was not equal to the reference"
+    if failed[0]:
+        return Verdict.RECOVERED, "aside", f"the old side failed: {reason_for_failure(before)}"
+    if not before.costs:
+        reason = first_reason(before.with_standing("absent")) or "the old side has no number"
+        return Verdict.ADDED, "aside", reason
+    return None
+
+
+def reason_for_failure(results: CaseResults) -> str:
+    """Return why a side failed, and in how many of its runs where it did not in all."""
+    failed = results.with_standing("failed") or results.with_standing("absent")
+    some = f" (in {len(failed)} of {results.runs} runs)" if len(failed) < results.runs else ""
+    return f"{first_reason(failed) or 'no reason was kept'}{some}"
+
+
+_DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
+    ("images that were trained on are", lambda answer: answer.images),
+    ("target accuracy is", lambda answer: answer.target),
+    ("latency target is", lambda answer: answer.latency_target),
+    ("inputs are", lambda answer: answer.inputs),
+    ("weights are", lambda answer: answer.weights),
+    ("model file is", lambda answer: answer.onnx),
+)
+
+
+def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
+    """Return why answers to one case are not answers to the same question; empty where they are.
+
+    `onnx`: whether another export of the same weights counts: its times may differ, its answers must not.
+    """
+    old, new = tuple(old), tuple(new)
+    for what, pick in _DIGESTS if onnx else _DIGESTS[:-1]:
+        first = frozenset[str]().union(*map(pick, old))
+        second = frozenset[str]().union(*map(pick, new))
+        if first and second and (first != second or len(first) > 1):
+            return f"the {what} not the same ({_short(first)} before, {_short(second)} now)"
+    return ""
+
+
+def _short(digests: frozenset[str]) -> str:
+    return " and ".join(digest[:12] for digest in sorted(digests)[:3])
+
+
+def different_timed_region(old: Sequence[Reduced], new: Sequence[Reduced]) -> str:
+    """Return that the timed regions of two sides include different work; empty where they are the same."""
+    if {run.timed_region for run in old} != {run.timed_region for run in new}:
+        return "what the timed region includes is not the same"
+    return ""
+
+
+def why_not_judged(counts: tuple[int, int], labels: Iterable[str]) -> str:
+    """Say why a ratio is not judged; empty where it will be."""
+    if SMOKE in labels:
+        return NOT_MEASURED
+    if min(counts) >= MIN_RUNS:
+        return ""
+    if counts == (1, 1):
+        return "from one run a side"
+    return f"from {counts[0]} old and {counts[1]} new: {MIN_RUNS} runs a side are needed"

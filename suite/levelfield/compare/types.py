@@ -8,9 +8,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from levelfield.analysis.summary import Question, RunFacts
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import Case
 from levelfield.scenarios import ScenarioName
+from levelfield.statistics import verdicts
 
 Metric: TypeAlias = ScenarioName
 """What a row is about: a scenario measures one thing."""
@@ -29,45 +31,7 @@ aside
 """
 
 
-class Verdict(enum.StrEnum):
-    """Comparison of one case and metric."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    LEANER = "leaner"
-    """Takes less memory."""
-    HUNGRIER = "hungrier"
-    """Takes more memory."""
-    SAME = "same"
-    """Equivalence shown: the whole interval inside the margin."""
-    WITHIN = "within noise"
-    """Inside what runs without a change do, by a gate that was derived from them."""
-    INCONCLUSIVE = "inconclusive"
-    """Enough replicates for an interval, and it decides nothing."""
-    UNDECIDABLE = "not decidable"
-    """Too few replicates for an interval: the ratio alone says nothing."""
-    INCOMPARABLE = "not comparable"
-    """Not the same question on both sides: a reason instead of a number."""
-    UNEQUAL = "not equal"
-    """The new answer is not the reference's, or neither is: a time of something else."""
-    FAILED = "failed"
-    """The new side could not answer, or a test of another tool fails there. Never read as slower."""
-    MISSING = "missing"
-    """The new side did not measure it, or was cut off before."""
-    ADDED = "added"
-    """Only the new side measured it."""
-    RECOVERED = "recovered"
-    """The old side failed, and the new one answers."""
-    SAFE = "safe"
-    """Of an upgrade: equivalence shown, whatever drift there was."""
-    MOVED = "answers moved"
-    """Of an upgrade: the answers moved further than rounding explains, or became unequal."""
-    DRIFTED = "drifted"
-    """Of an upgrade: the old side is not what it was before the new one, so that nothing is said of the new one."""
-    UNDECIDED = "not decided"
-    """Of an upgrade: neither shown nor ruled out."""
-    NOT_ATTRIBUTABLE = "not attributable"
-    """Of an upgrade: something else changed with it, which was not intended."""
+Verdict = verdicts.Verdict
 
 
 class Movement(enum.StrEnum):
@@ -161,6 +125,10 @@ class Drift(msgspec.Struct, frozen=True):
     new_error: float | None = None
 
     @property
+    def question(self) -> Question:
+        return self.model, self.precision, self.batch, self.threads, self.device
+
+    @property
     def id(self) -> str:
         arm = self.new_arm if self.old_arm == self.new_arm else f"{self.old_arm}→{self.new_arm}"
         return f"{arm}/{self.model}/{self.precision}/b{self.batch}/t{self.threads}/{self.device}"
@@ -217,17 +185,6 @@ class Setting(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class RunFacts(msgspec.Struct, frozen=True):
-    """Which record this is."""
-
-    id: str
-    started: str
-    finished: str | None
-    sha256: str
-    """Of the file `run.json`."""
-    labels: tuple[str, ...] = ()
-
-
 class Side(msgspec.Struct, frozen=True):
     """All runs (or the one arm) on one side."""
 
@@ -279,7 +236,7 @@ class Comparison(msgspec.Struct, frozen=True):
     """One line for a reader who does not know the tool."""
     exit_code: int
     """0 nothing worse; 1 worse; 3 could not be decided."""
-    kind: Literal["compare", "ab", "upgrade"]
+    kind: Literal["compare", "ab", "upgrade", "reproduce"]
     old: Side
     new: Side
     notes: tuple[str, ...]

@@ -15,8 +15,9 @@ from typing import IO, cast
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, archive, base, catalogue, debian, debian_archives, registries, wheels
+from levelfield.errors import LevelfieldError, clause
+from levelfield.images import architectures, base, catalogue, debian, registries, wheels
+from levelfield.images.layer import add_file
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, disk_space, images_root, temporary_folder
 from levelfield.record.references import Reference
@@ -33,7 +34,7 @@ _NAME = re.compile(rf"(wheels|debs)/{_PART}|artifacts/(onnx|plugin-[a-z0-9-]+)/{
 """Where a bundle may put something: never above the cache, never under a hidden name."""
 _MODELS = "artifacts/"
 _CHUNK = 1 << 20
-_DAMAGED = "Copy it again, or make it anew with levelfield bundle."
+_DAMAGED = "Copy it again, or make it anew with levelfield images bundle."
 
 
 class File(msgspec.Struct, frozen=True):
@@ -80,7 +81,7 @@ def pack(
     for release in dict.fromkeys([debian.RELEASE, *(debian.BASES[name] for name in sorted(needed_bases))]):
         locks[debian.lock_path(release).name] = debian.lock_path(release)
     for name in sorted(needed_bases):
-        files = debian_archives.fetch(debian.lock_of(name), name, progress=progress)
+        files = debian.fetch(debian.lock_of(name), name, progress=progress)
         chosen |= {f"debs/{file.name}": file for file in files}
     if artifacts:
         root = cache_folder("artifacts")
@@ -121,10 +122,10 @@ def _write(chosen: dict[str, Path], locks: dict[str, Path], out: Path) -> Manife
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as bundle:
-            archive.add_file(bundle, MANIFEST, io.BytesIO(content))
+            add_file(bundle, MANIFEST, io.BytesIO(content))
             for file in manifest.files:
                 with chosen[file.name].open("rb") as stream:
-                    archive.add_file(bundle, file.name, stream)
+                    add_file(bundle, file.name, stream)
         partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)
@@ -197,8 +198,7 @@ def _manifest(content: bytes, bundle: Path) -> Manifest:
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {reason}.", fix=_DAMAGED) from error
+        raise LevelfieldError(f"The manifest of {bundle} cannot be read: {clause(error)}.", fix=_DAMAGED) from error
     if manifest.format != FORMAT:
         raise LevelfieldError(
             f"{bundle} has the format {manifest.format[:40]!r}; this Levelfield reads {FORMAT}.",

@@ -337,7 +337,7 @@ def lock(image_name: str, variant: str = "cpu", version: str | None = None) -> L
     if not known:
         where = f" for {wanted}" if (wanted := architectures.current().name) != X86_64.name else ""
         raise LevelfieldError(
-            f"The image {image_name} has no lock{where}.", fix=f"`levelfield lock {image_name}` makes one."
+            f"The image {image_name} has no lock{where}.", fix=f"`levelfield images lock {image_name}` makes one."
         )
     if version is None or (variant, None) not in known:
         raise unknown(f"lock of {image_name}", stem(variant, version), [stem(*each) for each in known])
@@ -369,7 +369,7 @@ def _no_version(image_name: str, variant: str, version: str) -> LevelfieldError:
     wanted = " ".join(part for part in (of_framework, f"with Python {python}" if python else None) if part)
     return LevelfieldError(
         f"There is no lock of {image_name} {wanted} for {variant}.",
-        fix=f"Locked: {available}. `levelfield lock {made}` makes one.",
+        fix=f"Locked: {available}. `levelfield images lock {made}` makes one.",
     )
 
 

@@ -7,7 +7,7 @@ from docker.errors import APIError
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import engine
-from levelfield.images.cost import disk_usage
+from levelfield.images.build import disk_usage
 from levelfield.paths import folders_to_clean
 
 LABEL = "levelfield.image"

@@ -6,7 +6,7 @@ passwords, since nobody logs in; and the hashed names of certificates, since Ope
 dynamic linker and Python's bytecode need programs of the base: they are made in a container.
 """
 
-from levelfield.images.tree import Tree
+from levelfield.images.layer import Tree
 
 _COPIES = {
     # base-files

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, debian_archives
+from levelfield.images import architectures, debian
 from levelfield.images.debian import BASES, RELEASE, lock_path, package_names, read_lock, text
 from levelfield.paths import cache_folder, temporary_folder
 from levelfield.record.bases import BaseLock, Package
@@ -49,7 +49,7 @@ def lock_bases(release: str = RELEASE) -> BaseLock:
 
 def _with_sha1(lock: BaseLock) -> Iterator[Package]:
     for base in BASES:
-        debian_archives.fetch(lock, base)
+        debian.fetch(lock, base)
     for package in lock.packages:
         with (cache_folder("debs") / package.file).open("rb") as stream:
             yield msgspec.structs.replace(package, sha1=hashlib.file_digest(stream, "sha1").hexdigest())
@@ -57,7 +57,7 @@ def _with_sha1(lock: BaseLock) -> Iterator[Package]:
 
 def _private_apt(root: Path, release: str) -> list[str]:
     """Set up an apt of our own, which ignores what is installed here."""
-    found, architecture = debian_archives.mirrors(), architectures.current().debian
+    found, architecture = debian.mirrors(), architectures.current().debian
     addresses = {archive: each[0] for archive, each in found.items()}
     keyring = f"signed-by={_KEYRING}" if _KEYRING.is_file() else ""
     sources = [

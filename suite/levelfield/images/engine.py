@@ -17,7 +17,7 @@ from docker.models.images import Image
 from docker.types import Mount
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, archive, layer
+from levelfield.images import architectures, layer
 from levelfield.machine import engine as machine_engine
 from levelfield.machine import owner
 from levelfield.machine.engine import ENGINE_ERRORS, short
@@ -129,7 +129,7 @@ def container_of(
     )
     try:
         with tempfile.TemporaryFile(dir=cache_folder("downloads")) as inputs:
-            archive.write(inputs, files)
+            layer.write_archive(inputs, files)
             inputs.seek(0)
             container.put_archive("/mnt", inputs)
         container.start()

@@ -24,8 +24,8 @@ import msgspec
 import requests
 from docker.errors import DockerException, ImageNotFound
 
-from levelfield.errors import LevelfieldError
-from levelfield.images.archive import EPOCH
+from levelfield.errors import LevelfieldError, one_line
+from levelfield.images.layer import EPOCH
 from levelfield.machine.engine import refused
 from levelfield.paths import temporary_folder
 
@@ -133,7 +133,7 @@ def _try(client: docker.DockerClient, images: Sequence[Image], files: Mapping[st
             said = str(event.get("error") or said)
         return "" if all(_has(client, each) for each in images) else said
     except (DockerException, requests.RequestException) as error:
-        return " ".join(str(getattr(error, "explanation", None) or error).split())[:300]
+        return one_line(str(getattr(error, "explanation", None) or error), 300)
 
 
 def _has(client: docker.DockerClient, wanted: Image) -> bool:

@@ -1,15 +1,31 @@
-"""The file that `levelfield push` writes: where each image is in a registry, by digest, and what it has to be.
+"""The file that `levelfield images push` writes: where each image is in a registry, by digest, and what it has to be.
 
 It is read as a stranger's: bounded, and decoded against these types.
+
+Take published images instead of building them: pulled by digest, and compared with what this checkout asks for.
+
+What an image holds is its publisher's word: its labels say which recipe it was made from, and the file says which
+layers it has. Images rebuild to the same layers, so that another build, or the record of a run, shows whether they are
+right.
 """
 
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
+import docker
 import msgspec
+from docker.errors import APIError
+from docker.models.images import Image
 
-from levelfield.errors import LevelfieldError
-from levelfield.images.catalogue import split_stem
+from levelfield.errors import LevelfieldError, clause
+from levelfield.images import base, engine, registries
+from levelfield.images.catalogue import Lock, split_stem, stem
+from levelfield.images.recipe import Recipe, recipe
+from levelfield.images.sbom import restricted
+from levelfield.images.wheels import Progress, silent
 from levelfield.record.references import Reference
 from levelfield.safety import untrusted
 
@@ -76,7 +92,8 @@ def read(file: Path) -> ImagesFile:
         content = untrusted.read_plain(file, MOST_BYTES)
     except OSError as error:
         raise LevelfieldError(
-            f"{file} cannot be read: {error.strerror or error}.", fix=f"Name the {NAME} that `levelfield push` wrote."
+            f"{file} cannot be read: {error.strerror or error}.",
+            fix=f"Name the {NAME} that `levelfield images push` wrote.",
         ) from error
     return decode(content, str(file))
 
@@ -89,8 +106,201 @@ def decode(content: bytes, name: str) -> ImagesFile:
     try:
         return msgspec.json.decode(content, type=ImagesFile)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        what = " ".join(str(error).split())[:200].rstrip(".")
         raise LevelfieldError(
-            f"{name} names no images as `levelfield push` writes them: {what}.",
+            f"{name} names no images as `levelfield images push` writes them: {clause(error)}.",
             fix=f"Ask for its {NAME} again, or build the images here.",
         ) from error
+
+
+_SHOWN = 6
+_ENDED = re.compile(r"\A(?:.*: )?digest: (sha256:[0-9a-f]{64}) ")
+"""The engine's last line on a push, which holds the digest of the manifest (podman says it in no other place)."""
+
+
+def push(
+    images: Iterable[Reference],
+    registry: str,
+    *,
+    base_source: base.Source = "debian",
+    may_redistribute: bool = False,
+    progress: Progress = silent,
+) -> tuple[Published, ...]:
+    """Push images that the engine has; nothing is pushed where one of them may not or cannot be.
+
+    Raises LevelfieldError: an image is not built, holds what may not be passed on, or the registry does not take it.
+    """
+    check_address(registry)
+    targets = {each: recipe(each.name, each.variant, each.version, base_source) for each in dict.fromkeys(images)}
+    if not may_redistribute:
+        _check_licences([target.lock for target in targets.values()])
+    with engine.connect() as client:
+        if kinds := engine.emulates(client):
+            raise LevelfieldError(
+                f"Images are pushed from a machine of their own kind, and this is an emulation ({kinds}).",
+                fix="Build and push them there; locks and recipes are the same.",
+            )
+        built = {each: _built(client, each, target) for each, target in targets.items()}
+        return tuple(_push(client, each, targets[each], image, registry, progress) for each, image in built.items())
+
+
+def check_address(registry: str) -> None:
+    """Raise a LevelfieldError where a text is no address of a registry."""
+    if not re.fullmatch(REPOSITORY, registry):
+        raise LevelfieldError(
+            f"{registry!r} is no address of a container registry.",
+            fix="Name its host and a folder, without https:// and a tag, such as registry.example.org/levelfield.",
+        )
+
+
+def _check_licences(locks: Sequence[Lock]) -> None:
+    """Raise a LevelfieldError where locks name distributions that may not be passed on at will."""
+    held = {lock.label: restricted(lock.versions) for lock in locks}
+    kept_back = {label: names for label, names in held.items() if names}
+    if not kept_back:
+        return
+    names = sorted({name for each in kept_back.values() for name in each})
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    raise LevelfieldError(
+        f"{', '.join(kept_back)} may not be published at will: the licences of {', '.join(names[:_SHOWN])}{more} "
+        "restrict who may pass them on.",
+        fix="Leave these images out, or add --i-may-redistribute if the licences allow it to you.",
+    )
+
+
+def _built(client: docker.DockerClient, name: Reference, target: Recipe) -> Image:
+    image = engine.find(client, target.tag, target.identity)
+    if image is None:
+        raise LevelfieldError(
+            f"The image {name} is not built, so that there is nothing to push.",
+            fix=f"Run `levelfield images build {name}`.",
+        )
+    return image
+
+
+def _push(
+    client: docker.DockerClient, name: Reference, target: Recipe, image: Image, registry: str, progress: Progress
+) -> Published:
+    repository, tag = f"{registry}/{target.lock.image}", target.tag.rpartition(":")[2]
+    progress(f"pushing {name} to {repository}")
+    digest = ""
+    with _tagged(client, image, repository, tag), registries.asking(registry):
+        for event in client.api.push(repository, tag, stream=True, decode=True):
+            registries.check(event, registry)
+            ended = _ENDED.match(str(event.get("status", "")))
+            digest = (event.get("aux") or {}).get("Digest") or (ended[1] if ended else digest)
+    if not digest:
+        raise LevelfieldError(
+            f"The container engine does not say under which digest {repository} has the image.",
+            fix="Push with another engine, such as Docker.",
+        )
+    return Published(
+        image=target.lock.image,
+        variant=stem(target.lock.variant, target.lock.version),
+        identity=target.identity,
+        reference=f"{repository}@{digest}",
+        layers=engine.layers(image),
+    )
+
+
+@contextlib.contextmanager
+def _tagged(client: docker.DockerClient, image: Image, repository: str, tag: str) -> Iterator[None]:
+    """Give an image the name under which it is pushed, and take it away again unless it had it before."""
+    before = f"{repository}:{tag}" in image.tags
+    image.tag(repository, tag)
+    try:
+        yield
+    finally:
+        if not before:
+            with contextlib.suppress(APIError):
+                client.images.remove(f"{repository}:{tag}")
+
+
+_USER = "65534:65534"
+"""Whom `images/worker.toml` names; containers of workers have a user of their own all the same."""
+
+
+def pull(
+    file: ImagesFile,
+    images: Iterable[Reference] = (),
+    *,
+    base_source: base.Source = "debian",
+    progress: Progress = silent,
+) -> tuple[Reference, ...]:
+    """Give images of a file the names that builds give them; the engine pulls those that it does not have.
+
+    `file`: what was published; it is not trusted. Raises LevelfieldError: the file has no such image, or one of another
+    recipe than this checkout's; the registry does not give it, or gives another one. Nothing is pulled before all names
+    and recipes are known to be right.
+    """
+    wanted = tuple(images) or tuple(each.name for each in file.images)
+    found = [_of_this_checkout(file, each, base_source) for each in wanted]
+    with engine.connect() as client:
+        for target, entry in found:
+            _ensure(client, target, entry, progress)
+    return wanted
+
+
+def _of_this_checkout(file: ImagesFile, wanted: Reference, base_source: base.Source) -> tuple[Recipe, Published]:
+    """Return what an image is made from here, and where it is; the two have the same identity."""
+    target = recipe(wanted.name, wanted.variant, wanted.version, base_source)
+    key = target.lock.image, stem(target.lock.variant, target.lock.version)
+    entry = next((each for each in file.images if (each.image, each.variant) == key), None)
+    if entry is None:
+        raise LevelfieldError(
+            f"The file names no image {wanted}.",
+            fix=f"It names {', '.join(str(each.name) for each in file.images)}: leave the others out, or build them.",
+        )
+    if entry.identity == target.identity:
+        return target, entry
+    for other in ("debian", "registry"):
+        if recipe(wanted.name, wanted.variant, wanted.version, other).identity == entry.identity:
+            raise LevelfieldError(
+                f"The file's image {wanted} stands on another base.", fix=f"Add --base {other}, here and to the run."
+            )
+    raise LevelfieldError(
+        f"The file's image {wanted} is of another recipe ({entry.identity[:12]}) than this checkout's "
+        f"({target.identity[:12]}): base, lock, recipe or worker code differ.",
+        fix="Use the Levelfield that it was pushed with, or build it here without --from.",
+    )
+
+
+def _ensure(client: docker.DockerClient, target: Recipe, entry: Published, progress: Progress) -> None:
+    here = engine.find(client, target.tag, target.identity)
+    if here is not None:
+        if engine.layers(here) != entry.layers:
+            raise LevelfieldError(
+                f"The image {entry.name} that is here has other layers than the file names.",
+                fix=f"Run `docker rmi {target.tag}` to take the file's, or leave --from out to keep what is here.",
+            )
+        progress(f"{entry.name} is here already, with the layers that the file names")
+        return
+    repository, _, digest = entry.reference.partition("@")
+    progress(f"pulling {entry.reference}")
+    with registries.asking(repository):
+        for event in client.api.pull(repository, digest, stream=True, decode=True):
+            registries.check(event, repository)
+        image = client.images.get(entry.reference)
+    try:
+        _check(image, target, entry)
+        name, _, tag = target.tag.rpartition(":")
+        image.tag(name, tag)
+    finally:
+        # The name by which it was pulled: a build gives none, and an image that was refused goes with it.
+        with contextlib.suppress(APIError):
+            client.images.remove(entry.reference)
+
+
+def _check(image: Image, target: Recipe, entry: Published) -> None:
+    """Raise a LevelfieldError where a pulled image is not what the file and the recipe say."""
+    labels = image.labels
+    differing = [name for name, value in target.labels.items() if labels.get(name) != value]
+    if engine.layers(image) != entry.layers:
+        differing.append("its layers")
+    if (image.attrs["Config"] or {}).get("User") != _USER:
+        differing.append("its user")
+    if differing:
+        raise LevelfieldError(
+            f"The image {entry.reference} is not what the file and the recipe of {entry.name} name: "
+            f"{', '.join(differing)} differ.",
+            fix="Do not use this file: build the image here, or ask its publisher.",
+        )

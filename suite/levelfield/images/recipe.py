@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from levelfield.images import base, catalogue, engine, loading, worker_code
-from levelfield.images.archive import EPOCH
+from levelfield.images.layer import EPOCH
 from levelfield.paths import images_root
 
 ENVIRONMENT = "environment.sh"

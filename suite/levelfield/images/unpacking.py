@@ -22,8 +22,7 @@ import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import configured
-from levelfield.images.layer import Layer
-from levelfield.images.tree import Entry, Spool, Tree
+from levelfield.images.layer import Entry, Layer, Spool, Tree
 from levelfield.paths import cache_folder
 
 RULES = 1

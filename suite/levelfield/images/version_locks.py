@@ -133,8 +133,9 @@ def _failure(image_name: str, name: str, version: str, problem: str, variant: st
             f"No CPU build of {name} {of_framework} ({name}=={of_framework}{local}) for Python {python} on Linux "
             f"{machine} was found: {_last(problem)}",
             fix="Name an index that has it (--index URL), or a folder of wheels or a page of links to them "
-            "(--find-links PLACE); or lock the CUDA build, to measure it on the CPU under that name: levelfield lock "
-            f"{image_name}{suffix(variant, with_python(f'{of_framework}{CUDA_BUILD}', split_python(version)[1]))}.",
+            "(--find-links PLACE); or lock the CUDA build, to measure it on the CPU under that name: "
+            f"levelfield images lock {image_name}"
+            f"{suffix(variant, with_python(f'{of_framework}{CUDA_BUILD}', split_python(version)[1]))}.",
         )
     fix = "Choose another version."
     if variant != "cpu":

@@ -134,7 +134,8 @@ def _failure(pins: list[Pin], problem: str, folder: Path) -> LevelfieldError:
     if lost := re.search(r"No matching distribution found for (\S+)", words):
         return LevelfieldError(
             f"The package index has no wheel of {lost[1]} for this machine, which is locked.",
-            fix="Name an index that still has it (PIP_EXTRA_INDEX_URL), or take a newer version: levelfield lock.",
+            fix="Name an index that still has it (PIP_EXTRA_INDEX_URL), or take a newer version: "
+            "levelfield images lock.",
         )
     errors = [line for line in words.splitlines() if line.startswith("ERROR")] or words.splitlines()[-1:]
     reason = errors[0].removeprefix("ERROR: ").strip() if errors else "it said nothing"

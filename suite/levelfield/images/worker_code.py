@@ -8,12 +8,15 @@ from pathlib import Path
 
 from levelfield import plugins
 from levelfield.backends import registry
-from levelfield.images.archive import EPOCH
+from levelfield.images.layer import EPOCH
 from levelfield.paths import cache_folder, package_root, temporary_folder
 from levelfield.plugins import Plugin
 from levelfield.zoo import models
 
-INSIDE = ("__init__.py", "py.typed", "plugins.py", "version.py", "backends", "worker", "zoo")
+INSIDE = (
+    "__init__.py", "py.typed", "plugins.py", "version.py", "record/__init__.py", "record/measured.py", "backends",
+    "worker", "zoo",
+)  # fmt: skip
 
 
 def files(image: str = "") -> dict[str, bytes]:
@@ -33,17 +36,14 @@ def files(image: str = "") -> dict[str, bytes]:
 
 
 def plugins_of(image: str) -> tuple[Plugin, ...]:
-    """Return the entry points whose code an image has: the backends of the plug-in that brings it, and all models.
+    """Return the entry points whose code an image has: those of the plug-in that brings it, and all models.
 
     `image`: name of the image; empty: none, which has no plug-in's code.
     """
     owner = registry.plugins_of_images().get(image)
-    backends = (
-        ()
-        if owner is None
-        else tuple(each for each in plugins.installed(plugins.BACKENDS) if each.distribution == owner.distribution)
-    )
-    return (*backends, *(models.plugins_of_models() if image else ()))
+    own = () if owner is None else (*plugins.installed(plugins.BACKENDS), *plugins.installed(plugins.DATA_SETS))
+    brought = tuple(each for each in own if owner is not None and each.distribution == owner.distribution)
+    return (*brought, *(models.plugins_of_models() if image else ()))
 
 
 def distributions(image: str) -> dict[str, str]:

@@ -14,14 +14,14 @@ import msgspec
 
 from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.record import bounds
+from levelfield.record.measured import AllReduce, MachineProbe, Window
 from levelfield.worker.messages import (
-    AllReduced,
     Converged,
     Driven,
     Failed,
     Loaded,
-    MachineProbed,
     Measured,
+    Polled,
     Probed,
     Profiled,
     Reply,
@@ -75,7 +75,7 @@ def _amounts(reply: Reply) -> dict[str, int]:
     if isinstance(reply, Verified):
         reply = msgspec.structs.replace(reply, output=b"", outputs=())
     elif not isinstance(
-        reply, Loaded | Measured | MachineProbed | Driven | Trained | Converged | Probed | AllReduced | Failed
+        reply, Loaded | Measured | MachineProbe | Polled | Driven | Trained | Converged | Probed | AllReduce | Failed
     ):
         return {}
     content = msgspec.json.encode(reply)
@@ -124,11 +124,9 @@ def _times(reply: Reply, most_ns: float) -> str:
         case Failed() if reply.kind not in FAILURES:
             return "a kind of failure that there is not"
         case Loaded():
-            phases = (reply.import_ns, reply.weights_ns, reply.load_ns, reply.first_call_ns or 0)
-            return _longer("a load", sum(phases), most_ns)
-        case Measured():
-            return _window(reply, most_ns)
-        case Verified(calls=Measured() as calls):
+            phases = msgspec.structs.astuple(reply.startup)
+            return _longer("a load", sum(phase for phase in phases if isinstance(phase, int)), most_ns)
+        case Measured(window=Window() as calls) | Verified(calls=Window() as calls):
             return _window(calls, most_ns)
         case Driven():
             return _longer("a test", reply.elapsed_ns, most_ns)
@@ -139,17 +137,16 @@ def _times(reply: Reply, most_ns: float) -> str:
         case Profiled():
             return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
         case RooflineMeasured():
-            samples = (reply.gemm_ns, reply.copy_ns, reply.add_ns)
+            samples = (reply.samples.gemm_ns, reply.samples.copy_ns, reply.samples.add_ns)
             empty = next((each for each in samples if not each), None)
             return _calls("a series", empty if empty is not None else sum(samples, ()), most_ns)
-        case MachineProbed():
-            parts = (reply.arithmetic_ns, reply.memory_ns, reply.pages_ns)
-            return _calls("a probe", [each for each in parts if each is not None], most_ns)
+        case MachineProbe() | Polled():
+            return _calls("a probe", msgspec.structs.astuple(reply), most_ns)
         case _:
             return ""
 
 
-def _window(window: Measured, most_ns: float) -> str:
+def _window(window: Window, most_ns: float) -> str:
     if len(window.rewarm_ns) > bounds.MAX_WINDOW_CALLS:
         return "a window with more calls than are asked for"
     if window.window_ns < sum(window.samples_ns):

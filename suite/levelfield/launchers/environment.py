@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from levelfield.worker.pinning import CPUS, MEMORY_NODES
 
 PADDING = "LEVELFIELD_PADDING"
-"""Variable that nothing reads: its length shifts the stack and the heap (`schedule.padding`)."""
+"""Variable that nothing reads: its length shifts the stack and the heap (`schedule.launches.padding_of`)."""
 
 
 def worker_environment(*, threads: int, cpus: Sequence[int], padding_bytes: int = 0) -> dict[str, str]:

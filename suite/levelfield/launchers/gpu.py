@@ -5,7 +5,7 @@ import re
 from docker.types import DeviceRequest
 
 from levelfield.errors import LevelfieldError
-from levelfield.machine.toolkit import INSTALL
+from levelfield.machine.cuda import INSTALL
 
 DRIVER = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 """Driver libraries that the container toolkit mounts: CUDA and NVML. Slim images do not set this variable."""

@@ -9,7 +9,7 @@ import docker
 from docker.errors import APIError
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import base, catalogue, cost, debian, debian_archives
+from levelfield.images import base, build, catalogue, debian
 from levelfield.launchers.docker import connect, sees
 from levelfield.machine.engine import ENGINE_ERRORS
 from levelfield.machine.findings import Finding, bad, ok, warn
@@ -27,10 +27,10 @@ def folders(names: Iterable[str]) -> dict[Path, int]:
     """Return the folders that a run with these images fills, and by how many bytes: the cache, and the engine's own."""
     cache = cache_path()
     try:
-        needed = cost.estimate(names, "docker")
+        needed = build.estimate(names, "docker")
     except LevelfieldError:
         with contextlib.suppress(LevelfieldError):
-            return {cache: cost.estimate(names, "venv").disk_bytes + ARTIFACTS_BYTES, Path(): 0}
+            return {cache: build.estimate(names, "venv").disk_bytes + ARTIFACTS_BYTES, Path(): 0}
         return {cache: ARTIFACTS_BYTES, Path(): 0}
     found = {cache: needed.download_bytes + ARTIFACTS_BYTES, Path(): 0}
     if (root := _data_root()) is not None:
@@ -73,7 +73,7 @@ def _without_engine() -> Iterator[Finding]:
 def _debian_packages(client: docker.DockerClient, names: Iterable[str]) -> Iterator[Finding]:
     """Check that a package that is missing can be had from somewhere."""
     topic = "Debian packages"
-    making = [parse(name).name for name in cost.estimate(names, "docker").making]
+    making = [parse(name).name for name in build.estimate(names, "docker").making]
     for name in sorted({base.name_for(image, catalogue.python_for(image)) for image in making}):
         if base.exists(client, base.describe(name)):
             continue
@@ -87,12 +87,12 @@ def _debian_packages(client: docker.DockerClient, names: Iterable[str]) -> Itera
 
 def _fetchable(lock: BaseLock, package: Package) -> Finding:
     topic = "Debian packages"
-    answers = debian_archives.reachable(lock, package, timeout_s=_ANSWER_S)
+    answers = debian.reachable(lock, package, timeout_s=_ANSWER_S)
     giving = next((each.host for each in answers if each.problem is None), None)
     if giving is not None:
         return ok(topic, f"They are missing, and {giving} has them.")
     says = "; ".join(f"{each.host}: {each.problem}" for each in answers if each.problem is not None)
-    fix = f"Check the network and its proxy, or name mirrors in {debian_archives.MIRRORS}; or --base registry."
+    fix = f"Check the network and its proxy, or name mirrors in {debian.MIRRORS}; or --base registry."
     return bad(topic, f"They are missing, and {package.name} is not to be had ({says}).", fix)
 
 

@@ -1,5 +1,7 @@
 """Interface of a launcher: it prepares images, starts workers in them, and leaves no worker behind."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -93,3 +95,14 @@ class Launcher(Protocol):
         Of child processes there are none: the kernel ends them with their supervisor.
         """
         return 0
+
+
+@contextlib.contextmanager
+def running(launcher: Launcher, spec: LaunchSpec) -> Iterator[Worker]:
+    """Start a worker, wait until it is ready, and stop it at the end; raises as `launch` and `await_ready` do."""
+    worker = launcher.launch(spec)
+    try:
+        worker.await_ready(READY_TIMEOUT_S)
+        yield worker
+    finally:
+        worker.stop()

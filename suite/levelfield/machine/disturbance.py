@@ -43,11 +43,6 @@ FLOOR_TICKS = 2
 """Ticks of a CPU below which a share is too coarse to count."""
 
 
-def disturbed(turns: Sequence[Noise], cpus: int) -> str:
-    """Return the reason why a round is called disturbed, in words; empty when it was not."""
-    return "; ".join(map(in_words, reasons(turns, cpus)))
-
-
 def reasons(turns: Sequence[Noise], cpus: int) -> tuple[Reason, ...]:
     """Return the signals beyond their limits: of a round, or of a single window."""
     if not turns or cpus < 1:
@@ -56,30 +51,16 @@ def reasons(turns: Sequence[Noise], cpus: int) -> tuple[Reason, ...]:
     others = share(turns, lambda noise: noise.others_ns, cpus)
     floor = FLOOR_TICKS * TICK_NS / max(1, sum(noise.elapsed_ns for noise in turns))
     pressure = share(turns, lambda noise: noise.pressure_ns, 1) if steal + others > max(OUTSIDE_SHARE, floor) else 0.0
-    found = (
-        Reason("steal", steal, max(STEAL_SHARE, floor)),
-        Reason("others", others, max(OTHERS_SHARE, floor)),
-        Reason("idle workers", share(turns, lambda noise: noise.idle_workers_ns, cpus), max(IDLE_WORKERS_SHARE, floor)),
-        Reason("pressure", pressure, max(PRESSURE_SHARE, floor)),
-        Reason("swapped pages", _sum(noise.swapped_pages for noise in turns), SWAPPED_PAGES),
-        Reason("throttled", _sum(noise.throttled for noise in turns), 0),
-        Reason("quota", _sum(noise.quota_throttled for noise in turns), 0),
+    read = (
+        ("steal", steal, max(STEAL_SHARE, floor)),
+        ("others", others, max(OTHERS_SHARE, floor)),
+        ("idle workers", share(turns, lambda noise: noise.idle_workers_ns, cpus), max(IDLE_WORKERS_SHARE, floor)),
+        ("pressure", pressure, max(PRESSURE_SHARE, floor)),
+        ("swapped pages", _sum(noise.swapped_pages for noise in turns), SWAPPED_PAGES),
+        ("throttled", _sum(noise.throttled for noise in turns), 0),
+        ("quota", _sum(noise.quota_throttled for noise in turns), 0),
     )
-    return tuple(each for each in found if each.value > each.limit)
-
-
-def in_words(reason: Reason) -> str:
-    """Return a reason as a clause: `other processes took 9.2% of the CPU time`."""
-    value = reason.value
-    return {
-        "steal": f"the hypervisor took {value:.1%} of the CPU time",
-        "others": f"other processes took {value:.1%} of the CPU time",
-        "idle workers": f"workers that should have been idle took {value:.1%} of the CPU time",
-        "pressure": f"something waited for a CPU {value:.1%} of the time, with other processes about",
-        "swapped pages": f"{value:.0f} pages were swapped",
-        "throttled": f"the processor was throttled {value:.0f} times",
-        "quota": f"a CPU quota throttled processes {value:.0f} times",
-    }[reason.signal]
+    return tuple(Reason(signal, value, limit) for signal, value, limit in read if value > limit)
 
 
 def share(turns: Sequence[Noise], signal: Callable[[Noise], int | Absent], cpus: int) -> float:

@@ -170,8 +170,8 @@ def refused(explanation: str) -> LevelfieldError:
     if "no space left on device" in words.lower():
         return LevelfieldError(
             f"The disk of the container engine is full: {words}.",
-            fix="`docker system df` shows what takes it, `docker info` its folder (Root Dir). `levelfield clean` "
-            "removes our images.",
+            fix="`docker system df` shows what takes it, `docker info` its folder (Root Dir). `levelfield images "
+            "clean` removes our images.",
         )
     return LevelfieldError(f"The container engine refused a step: {words}.", fix="See the engine's log.")
 

@@ -14,12 +14,10 @@ from levelfield.machine.cpu import clock, cpu, mitigations
 from levelfield.machine.cuda import host_libraries
 from levelfield.machine.engine import engine
 from levelfield.machine.gpu import gpu
-from levelfield.machine.kernel import kernel, memory
 from levelfield.machine.reading import ROOT, Facts
 from levelfield.machine.signals import sources
-from levelfield.machine.system import system, virtualisation
-from levelfield.record.schema import Absent, Fact, Fingerprint
-from levelfield.record.volatile import is_volatile
+from levelfield.machine.system import kernel, memory, system, virtualisation
+from levelfield.record.schema import Absent, Fact, Fingerprint, is_volatile
 
 SAME_MACHINE = ("cpu", "memory", "virtualisation")
 """Groups of facts that must be unchanged for a figure of one run to mean something in another."""

@@ -1,15 +1,97 @@
-"""NVIDIA devices and their driver, read through NVML; what it lacks is in `machine.nvidia_smi`."""
+"""NVIDIA devices and their driver, read through NVML; what it lacks is in `machine.nvidia_smi`.
+
+What NVML says of one device: what it is, its firmware, its settings and its link to the machine.
+
+References
+----------
+NVML API reference, device queries: the functions are named after what they return. The clocks to which
+`nvidia-smi --lock-gpu-clocks` and `--lock-memory-clocks` limit a device can be set and reset, and not queried.
+
+GPUs by what a person calls them, an index as NVML counts or a UUID; and which of them this process is meant to use.
+
+UUIDs are read, and never recorded. `CUDA_VISIBLE_DEVICES` names the GPUs to use: the others are reserved for other
+users.
+
+References
+----------
+NVIDIA, CUDA C++ Programming Guide, "CUDA Environment Variables": indices or UUIDs, in order; what follows an entry that
+is none is hidden too. CUDA counts the fastest GPU first and NVML by bus, so that an index means the same to both where
+all GPUs are alike, or where CUDA_DEVICE_ORDER is PCI_BUS_ID.
+"""
 
 import contextlib
-from collections.abc import Callable, Iterator
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from levelfield.machine import gpu_facts
+from levelfield.compatibility.devices import Nvidia
+from levelfield.errors import LevelfieldError
 from levelfield.machine.reading import ROOT, Facts, if_known, text
-from levelfield.record.schema import Absent
+from levelfield.record.schema import Absent, Fact
+
+_FULL_SPEED = 0
+"""NVML's number of the performance state with the highest clocks, P0."""
+
+
+def of(nvml: Any, ask: Callable[..., Any], device: object) -> Facts:  # noqa: ANN401  (a module without types)
+    """Return the facts of a device."""
+    ecc, mig = ask(nvml.nvmlDeviceGetEccMode, device), ask(nvml.nvmlDeviceGetMigMode, device)
+    graphics, memory = nvml.NVML_CLOCK_GRAPHICS, nvml.NVML_CLOCK_MEM
+    return {
+        "name": ask(nvml.nvmlDeviceGetName, device),
+        "compute capability": if_known("{0[0]}.{0[1]}".format, ask(nvml.nvmlDeviceGetCudaComputeCapability, device)),
+        "memory bytes": if_known(lambda memory: int(memory.total), ask(nvml.nvmlDeviceGetMemoryInfo, device)),
+        "power limit mW": ask(nvml.nvmlDeviceGetEnforcedPowerLimit, device),
+        "power limit set mW": ask(nvml.nvmlDeviceGetPowerManagementLimit, device),
+        "default power limit mW": ask(nvml.nvmlDeviceGetPowerManagementDefaultLimit, device),
+        "maximum SM clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, nvml.NVML_CLOCK_SM),
+        "maximum memory clock MHz": ask(nvml.nvmlDeviceGetMaxClockInfo, device, memory),
+        "application graphics clock MHz": ask(nvml.nvmlDeviceGetApplicationsClock, device, graphics),
+        "application memory clock MHz": ask(nvml.nvmlDeviceGetApplicationsClock, device, memory),
+        "default application graphics clock MHz": ask(nvml.nvmlDeviceGetDefaultApplicationsClock, device, graphics),
+        "default application memory clock MHz": ask(nvml.nvmlDeviceGetDefaultApplicationsClock, device, memory),
+        "locked clocks": Absent("NVML sets and resets locked clocks, and has no query for them"),
+        "persistence mode": if_known(_is_on, ask(nvml.nvmlDeviceGetPersistenceMode, device)),
+        "ECC": if_known(_is_on, ecc),
+        "ECC after a restart": if_known(_will_be_on, ecc),
+        "MIG": if_known(_is_on, mig),
+        "MIG after a reset": if_known(_will_be_on, mig),
+        "compute mode": ask(nvml.nvmlDeviceGetComputeMode, device),
+        **_link(nvml, ask, device),
+        "firmware": ask(nvml.nvmlDeviceGetVbiosVersion, device),
+        "GSP firmware": ask(nvml.nvmlDeviceGetGspFirmwareVersion, device),
+        "GSP": if_known(_is_on, ask(nvml.nvmlDeviceGetGspFirmwareMode, device)),
+        "InfoROM": ask(nvml.nvmlDeviceGetInforomImageVersion, device),
+    }
+
+
+def _link(nvml: Any, ask: Callable[..., Any], device: object) -> Facts:  # noqa: ANN401
+    """Return what the PCIe link of a device can be, given its slot, and what it is now."""
+    most = ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, device)
+    now: Fact = ask(nvml.nvmlDeviceGetCurrPcieLinkGeneration, device)
+    if now != most and not isinstance(now, Absent) and ask(nvml.nvmlDeviceGetPerformanceState, device) != _FULL_SPEED:
+        now = Absent("the device is not at full speed (P0), and its link may be slowed to save power")
+    return {
+        "PCIe generation": most,
+        "PCIe width": ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, device),
+        "PCIe generation now": now,
+        "PCIe width now": ask(nvml.nvmlDeviceGetCurrPcieLinkWidth, device),
+    }
+
+
+def _is_on(modes: Any) -> bool:  # noqa: ANN401
+    """Return the present state; NVML may answer with a pair, the present one first."""
+    return bool((modes[0] if isinstance(modes, list | tuple) else modes) == 1)
+
+
+def _will_be_on(modes: Any) -> bool:  # noqa: ANN401
+    """Return the second of the pair: the state that has been set and is pending."""
+    return bool(modes[1] == 1)
+
 
 _RESTART = "Restart the machine; then see `levelfield doctor` again."
 
@@ -115,7 +197,7 @@ def _facts(nvml: Any, root: Path) -> Facts:  # noqa: ANN401  (a module without t
         if isinstance(device, Absent):
             facts[f"device {index}"] = device
             continue
-        facts.update({f"device {index} {name}": value for name, value in gpu_facts.of(nvml, ask, device).items()})
+        facts.update({f"device {index} {name}": value for name, value in of(nvml, ask, device).items()})
     return facts
 
 
@@ -123,3 +205,72 @@ def kernel_module(root: Path) -> str | Absent:
     """Return which of NVIDIA's two kernel modules is loaded: `open` or `proprietary`."""
     told = text(root / "proc/driver/nvidia/version")
     return if_known(lambda words: "open" if "Open Kernel Module" in words else "proprietary", told)
+
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+_INDEX = re.compile(r"\d{1,3}")
+_UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def index_of(name: str) -> int:
+    """Return a GPU's index.
+
+    Raises LevelfieldError: it is neither an index nor a UUID, or no GPU has that UUID.
+    """
+    if _INDEX.fullmatch(name):
+        return int(name)
+    if not _UUID.fullmatch(name):
+        raise LevelfieldError(
+            f"{name[:80]!r} names no GPU.", fix="Give its index or its whole UUID; `nvidia-smi -L` lists both."
+        )
+    with _required_session() as nvml:
+        try:
+            return int(nvml.nvmlDeviceGetIndex(nvml.nvmlDeviceGetHandleByUUID(name)))
+        except nvml.NVMLError as error:
+            raise LevelfieldError(
+                f"No GPU here has the UUID {name} ({error}).", fix="See which there are: nvidia-smi -L."
+            ) from error
+
+
+def uuid_of(index: int) -> str:
+    """Return a GPU's UUID, by which containers and CUDA name it whatever order they count in.
+
+    Raises LevelfieldError: there is no such GPU, or it does not say.
+    """
+    with _required_session() as nvml:
+        try:
+            answer = nvml.nvmlDeviceGetUUID(nvml.nvmlDeviceGetHandleByIndex(index))
+        except nvml.NVMLError as error:
+            raise LevelfieldError(
+                f"The GPU {index} does not answer: {error}.", fix="See `levelfield doctor`, and choose one with --gpu."
+            ) from error
+    return answer.decode() if isinstance(answer, bytes) else str(answer)
+
+
+@contextlib.contextmanager
+def _required_session() -> Iterator[Any]:
+    with session() as nvml:
+        if isinstance(nvml, Problem):
+            raise LevelfieldError(f"No GPU can be used: {nvml.reason}.", fix=nvml.fix or "Leave out --gpu.")
+        yield nvml
+
+
+def only_visible(
+    found: Nvidia, variables: Mapping[str, str] = os.environ, index: Callable[[str], int] = index_of
+) -> Nvidia:
+    """Leave out the GPUs that the variable hides; all stay where it is not set."""
+    value = variables.get(VARIABLE)
+    if value is None or not found.gpus:
+        return found
+    shown = _indices(value, index)
+    kept = tuple(gpu for gpu in found.gpus if gpu.index in shown)
+    hidden = tuple(gpu.index for gpu in found.gpus if gpu.index not in shown)
+    return msgspec.structs.replace(found, gpus=kept, hidden=hidden)
+
+
+def _indices(value: str, index: Callable[[str], int]) -> set[int]:
+    shown: set[int] = set()
+    with contextlib.suppress(LevelfieldError):  # at `-1`, a slice, a GPU that is not here: CUDA reads no further either
+        for word in value.split(","):
+            shown.add(index(word.strip()))
+    return shown

@@ -9,9 +9,9 @@ import psutil
 from levelfield.machine import cpu as processor
 from levelfield.machine.disturbance import OTHERS_SHARE, PRESSURE_SHARE, STEAL_SHARE, share
 from levelfield.machine.findings import Finding, check, gibibytes, ok, warn
-from levelfield.machine.kernel import timer_step_ns
 from levelfield.machine.reading import ROOT, chosen, integer, kibibytes, online, table, text
 from levelfield.machine.signals import Signals, difference
+from levelfield.machine.system import timer_step_ns
 from levelfield.record.notices import FULL_RANDOMISATION
 from levelfield.record.schema import Absent, Noise
 

@@ -5,7 +5,7 @@
 (of each scenario and model), and `blocks` (the cases, and the arms of each). None of them imports this file.
 """
 
-from levelfield.plan.interpreters import found_here
+from levelfield.plan.arms import found_here
 from levelfield.plan.making import make, of_record, pair, several, with_launches, with_timed_launches
 from levelfield.plan.names import CANARY, EXPORTER, all_images, default_models, names_of_backends, names_of_models
 from levelfield.plan.types import Plan, Selection, answers

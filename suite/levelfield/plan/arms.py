@@ -1,10 +1,19 @@
 """Arms as people type them: `onnxruntime`, `onnxruntime@1.30.0`, `onnxruntime+spinning=off`, `openvino@2026.4.0#2`.
 
 An arm's launcher and its Python are spelled as a setting is: `onnxruntime+launcher=venv`, `jax+python=3.13`.
+
+Find the frameworks that the current interpreter has, and so the backends that the `host` launcher can run.
+
+Nothing is imported: a framework that is found may still fail to load, and then its own case says why.
+
+Locks for the Pythons of this machine, where virtual environments are made: not every current lock is for one Python.
+
+Only of backends that nobody named: one that was named is that lock and no other, and says itself which Python it lacks.
 """
 
+import importlib.util
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -12,11 +21,13 @@ import msgspec
 from levelfield.backends import registry
 from levelfield.backends.info import BackendInfo
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue
+from levelfield.images import catalogue, environments
 from levelfield.names import unknown
+from levelfield.plan.types import Selection
+from levelfield.record import notices
 from levelfield.record.references import DEFAULT_VARIANT, PYTHON_SETTING
 from levelfield.record.references import parse as parse_reference
-from levelfield.record.schema import Arm
+from levelfield.record.schema import Arm, Warning_
 
 Launcher: TypeAlias = Literal["docker", "venv", "host"]
 LAUNCHER = "launcher"
@@ -102,3 +113,67 @@ def numbered(arms: Sequence[Arm]) -> tuple[Arm, ...]:
         taken.add(arm.id)
         result.append(arm)
     return tuple(result)
+
+
+def is_installed(module: str) -> bool:
+    """Say whether this interpreter finds a module of this name."""
+    return importlib.util.find_spec(module) is not None
+
+
+def missing_modules(arm: Arm, there: Callable[[str], bool] = is_installed) -> tuple[str, ...]:
+    """Return the modules of an arm's framework that this interpreter does not find."""
+    return tuple(name for name in registry.get(arm.backend).imports if not there(name))
+
+
+def only_installed(
+    arms: Sequence[Arm], there: Callable[[str], bool] = is_installed, *, exported: bool = True
+) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
+    """Leave out the arms whose framework is not here, or whose model file nothing here could write.
+
+    Raises LevelfieldError: none stays.
+    """
+
+    def stays(arm: Arm) -> bool:
+        written = registry.get(arm.backend).file_format if exported else None
+        return not missing_modules(arm, there) and (written is None or all(map(there, written.imports)))
+
+    kept = tuple(arm for arm in arms if stays(arm))
+    # Of those that run on GPUs only, whoever did not install them misses nothing.
+    left = [arm.id for arm in arms if arm not in kept and "cpu" in registry.get(arm.backend).devices]
+    if not kept:
+        raise LevelfieldError(
+            f"This interpreter has the framework of none of the backends ({', '.join(left)}).",
+            fix="Install one here (pip install torch), or leave out --launcher host.",
+        )
+    return kept, (notices.not_installed(left),) if left else ()
+
+
+def found_here(selection: Selection, launcher: str) -> Selection:
+    """Return a selection that knows the Pythons of this machine, where it is for virtual environments."""
+    if launcher != "venv" or selection.backends:
+        return selection
+    pythons = tuple(python for python in catalogue.PYTHONS if environments.has_python(python))
+    return msgspec.structs.replace(selection, pythons=pythons)
+
+
+def fitting_pythons(arms: Sequence[Arm], pythons: Collection[str]) -> tuple[tuple[Arm, ...], tuple[Warning_, ...]]:
+    """Give each arm whose current lock is for a Python that is not here the newest lock for one that is.
+
+    Raises LevelfieldError: a lock is not one of ours.
+    """
+    found = {arm.id: _fitted(arm, pythons) for arm in arms}
+    moved = [(arm.id, found[arm.id].id) for arm in arms if found[arm.id] != arm]
+    warnings = (notices.other_python(moved),) if moved else ()
+    return tuple(found[arm.id] for arm in arms), warnings
+
+
+def _fitted(arm: Arm, pythons: Collection[str]) -> Arm:
+    if catalogue.lock(arm.image, arm.variant, arm.version).python in pythons:
+        return arm
+    locks = [catalogue.lock(arm.image, *name) for name in catalogue.lock_names(arm.image) if name[0] == arm.variant]
+    framework = catalogue.framework(arm.image, arm.variant)
+    usable = [lock for lock in locks if lock.python in pythons]
+    if framework is None or not usable:
+        return arm
+    newest = max(usable, key=lambda lock: catalogue.version_key(lock.versions[framework]))
+    return msgspec.structs.replace(arm, version=newest.version)

@@ -18,6 +18,8 @@ from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Arm, Block, Case, KVCache
 from levelfield.scenarios import ScenarioName, get, in_order
 from levelfield.zoo import models
+from levelfield.zoo import models as zoo
+from levelfield.zoo.operators import parts
 
 CONTROLLED = "resnet50"
 """Model whose latency block has the control, where it is in the plan."""
@@ -144,3 +146,11 @@ def _block(case: Case, arms: tuple[Arm, ...], profile: Profile) -> Block:
     if not case.timed:
         return Block(case=case, arms=arms, planned_generations=profile.launches_alone)
     return Block(case=case, arms=arms, planned_generations=profile.generations, canary=CANARY)
+
+
+def beside(models: Sequence[str], scenarios: Sequence[str]) -> tuple[str, ...]:
+    """Add the operators of the networks, where operators are asked for and none is named."""
+    if not any(get(name).operators for name in scenarios) or set(models) & set(zoo.operators()):
+        return tuple(models)
+    found = {each for name in models for each in parts.of(name, zoo.operators())}
+    return (*models, *(name for name in zoo.operators() if name in found))

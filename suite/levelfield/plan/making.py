@@ -9,21 +9,13 @@ from levelfield import scenarios as registered
 from levelfield.backends import registry
 from levelfield.compatibility.devices import Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.machine import devices, driver, topology, worker_memory
+from levelfield.machine import cuda, topology, worker_memory
+from levelfield.machine.gpu import index_of
 from levelfield.machine.topology import Topology
 from levelfield.plan import arms as arm_names
-from levelfield.plan import (
-    batches,
-    cpu_pinning,
-    decoding,
-    definitions,
-    installed,
-    interpreters,
-    operators,
-    precision,
-    processes,
-)
-from levelfield.plan.blocks import blocks, cases
+from levelfield.plan import batches, cpu_pinning, decoding, names, precision, processes
+from levelfield.plan.arms import fitting_pythons, only_installed
+from levelfield.plan.blocks import beside, blocks, cases
 from levelfield.plan.names import default_models, known, names_of_backends, names_of_models
 from levelfield.plan.placement import DeviceRequest, Placement, on_cpu, place
 from levelfield.plan.profiles import PROFILES
@@ -61,11 +53,11 @@ def make(
     requested = arm_names.of_one_launcher(tuple(map(arm_names.parse, backends)))
     missing: tuple[Warning_, ...] = ()
     if not selection.locked and not selection.backends:
-        requested, missing = installed.only(requested, exported=selection.own is None)
+        requested, missing = only_installed(requested, exported=selection.own is None)
     placement = _place(selection, requested, here, named=bool(selection.backends))
     arms = tuple({arm.id: arm for arm in placement.arms}.values())
     if selection.pythons and not selection.backends:
-        arms, missing = interpreters.fitting(arms, selection.pythons)
+        arms, missing = fitting_pythons(arms, selection.pythons)
     placement = msgspec.structs.replace(placement, arms=arms, warnings=(*missing, *placement.warnings))
     return _assemble(selection, placement, available)
 
@@ -178,11 +170,11 @@ def with_timed_launches(plan: Plan, launches: int) -> Plan:
 
 def _place(selection: Selection, arms: tuple[Arm, ...], here: Nvidia | None, *, named: bool) -> Placement:
     """Decide which arms compute on a GPU; the driver is asked only where one may be used, and `here` does not say."""
-    gpu = devices.index_of(selection.gpu) if selection.gpu is not None else None
+    gpu = index_of(selection.gpu) if selection.gpu is not None else None
     request = DeviceRequest(selection.variant, gpu, named=named, locked=selection.locked)
     if selection.variant == "cpu" and gpu is None and all(arm.variant == "cpu" for arm in arms):
         return on_cpu(arms, request)
-    return place(arms, request, here or driver.nvidia())
+    return place(arms, request, here or cuda.nvidia())
 
 
 def _assemble(selection: Selection, placement: Placement, available: Sequence[int] | Topology | None) -> Plan:
@@ -196,7 +188,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     models = tuple(dict.fromkeys(selection.models)) or _models_of(scenarios)
     if not selection.scenarios and all(zoo.get(name).operator is not None for name in models):
         scenarios = ("operators",)
-    models = operators.beside(models, scenarios)
+    models = beside(models, scenarios)
     precisions = selection.precisions
     if (own := selection.own) is not None:
         support.check(own, selection.models, arms)
@@ -208,7 +200,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
     precision.check_fp32(requested, precisions)
     if own is None:
         precision.check_quantized(models, precisions)
-        definitions.check(models, arms)
+        names.check(models, arms)
     arranged = _arranged(available)
     pool = cpu_pinning.pool(selection.cpus, arranged)
     together = processes.counts(selection, scenarios, placement.device)

@@ -115,7 +115,7 @@ def _on_gpu(arms: Sequence[Arm], request: DeviceRequest, here: Nvidia) -> Placem
         unlocked = catalogue.unlocked(left[0].image)
         fix = "Leave it out with --backends, or measure on the CPU: --variant cpu."
         if unlocked:
-            fix = f"It is not locked yet: `levelfield lock {left[0].image}@{unlocked[0]}`, where its index answers."
+            fix = f"Lock it where its index answers: `levelfield images lock {left[0].image}@{unlocked[0]}`."
         raise LevelfieldError(f"{left[0].backend} has no {what}.", fix=fix)
     fit = _fit(staying, request, here)
     missed = [arm.id for arm in left if not catalogue.unlocked(arm.image)]

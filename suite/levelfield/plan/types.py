@@ -7,9 +7,8 @@ import msgspec
 
 from levelfield.backends import precisions, registry
 from levelfield.backends.info import ONNX, FileFormat
-from levelfield.plan import definitions
 from levelfield.plan.cpu_pinning import Requested
-from levelfield.plan.names import CANARY
+from levelfield.plan.names import CANARY, why_not
 from levelfield.plan.profiles import Profile
 from levelfield.prepare.own_model import support
 from levelfield.record.references import suffix
@@ -146,7 +145,7 @@ def file_key(case: Case, arm: Arm) -> FileKey | None:
 
 def why_absent(case: Case, arm: Arm) -> str:
     """Say why an arm does not answer a case, as far as it is known before a launch; empty where it is not."""
-    reason = definitions.why_not(arm.backend, case.model) or precisions.why_not(
+    reason = why_not(arm.backend, case.model) or precisions.why_not(
         arm.backend, case.precision, case.device, training=case.learns
     )
     return reason or (registry.get(arm.backend).no_growing_cache if case.growing_cache else "")

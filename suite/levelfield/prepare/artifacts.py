@@ -19,7 +19,7 @@ from levelfield.backends.info import ONNX, FileFormat
 from levelfield.errors import LevelfieldError
 from levelfield.images import worker_code
 from levelfield.images.wheels import Progress
-from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
+from levelfield.launchers.protocol import Launcher, LaunchSpec, running
 from levelfield.launchers.worker import WorkerError
 from levelfield.paths import cache_folder, package_root, temporary_folder
 from levelfield.prepare.own_weights import store
@@ -312,25 +312,21 @@ class Artifacts:
             weights_path = self.weights(name)  # a launcher may copy what is there, and no more
             try:
                 worker_paths = launcher.worker_paths(spec)
-                worker = launcher.launch(spec)
-                try:
-                    worker.await_ready(READY_TIMEOUT_S)
-                    request = Export(
-                        model=name,
-                        batch=batch,
-                        precision=precision,
-                        folder=str(worker_paths.export),
-                        module=file_format.module,
-                        weights_path=f"{worker_paths.artifacts}/{weights_path}",
-                    )
+                request = Export(
+                    model=name,
+                    batch=batch,
+                    precision=precision,
+                    folder=str(worker_paths.export),
+                    module=file_format.module,
+                    weights_path=f"{worker_paths.artifacts}/{weights_path}",
+                )
+                with running(launcher, spec) as worker:
                     exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
-                finally:
-                    worker.stop()
                 strange = [file.name for file in out.iterdir() if not _is_plain(file)]
                 if strange:
                     raise LevelfieldError(
                         f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
-                        fix=f"Nothing of it was used. Build its image anew: levelfield build {file_format.image}.",
+                        fix=f"Nothing of it is used. Build its image: levelfield images build {file_format.image}.",
                     )
                 found = files_in(out)
                 if found != exported.files:

@@ -1,12 +1,13 @@
 """An append-only file of events, one JSON object a line, flushed to disk after each; one process writes at a time.
 
 An incomplete last line, left by a kill during a write, is dropped. What any other line means is for the reader to say:
-one that cannot be read is `Lost`.
+one that cannot be read is `Lost`. What runs over several invocations (upgrades, fleets) has a named folder with one.
 """
 
 import contextlib
 import fcntl
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -14,6 +15,9 @@ from typing import Generic, Self, TypeVar
 import msgspec
 
 from levelfield.errors import LevelfieldError
+from levelfield.names import FILE_NAME, check_file_name, unknown
+from levelfield.record.files import JOURNAL
+from levelfield.safety import untrusted
 
 E = TypeVar("E", bound=msgspec.Struct)
 
@@ -30,22 +34,9 @@ _encoder = msgspec.json.Encoder()
 class AppendOnly(Generic[E]):
     """An open file of events, locked for this process; every `write` is on the disk when it returns.
 
-    Parameters
-    ----------
-    path
-        The file; it is made where there is none.
-    busy
-        What is going on while another process has the file open, as the beginning of a sentence.
-    wait
-        What to do then.
-    unwritable
-        What to do where the file cannot be written.
-
-    Raises
-    ------
-    LevelfieldError
-        Another process has the file open, the folder cannot be written, or the disk is full. What was written before
-        is kept.
+    `busy`: beginning of a sentence, what is going on while another process has the file open; `wait`: what to do then;
+    `unwritable`: what to do where the file cannot be written. Raises LevelfieldError: another process has the file
+    open, or it cannot be written; what was written before is kept.
     """
 
     def __init__(self, path: Path, *, busy: str, wait: str, unwritable: str) -> None:
@@ -141,3 +132,111 @@ def read_lines(content: bytes, decoder: msgspec.json.Decoder[E]) -> list[E | Los
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             events.append(Lost(number))
     return events
+
+
+class _Version(msgspec.Struct):
+    format: int = 0
+
+
+@dataclass(frozen=True)
+class NamedJournals(Generic[E]):
+    """All journals of one kind."""
+
+    what: str
+    """`upgrade`."""
+    article: str
+    """`an`."""
+    place: str
+    """Folder under the reports folder that holds one folder for each name."""
+    format: int
+    """Newest version of the first event's layout that can be read."""
+    max_bytes: int
+    """Longest journal that is read."""
+    decoder: "msgspec.json.Decoder[E]"
+    wait: str = "Wait until that has ended."
+    """What to do while another process measures."""
+    go_on: str = ""
+    """How to go on with one that was begun: `add --resume {name}`."""
+
+    def folder(self, name: str, reports: Path) -> Path:
+        """Return the folder of a name.
+
+        Raises LevelfieldError: the name cannot be a folder's.
+        """
+        check_file_name(f"{self.article.capitalize()} {self.what}", name)
+        return reports / self.place / name
+
+    def names(self, reports: Path) -> list[str]:
+        """Return all names under a reports folder."""
+        found = (path.parent.name for path in (reports / self.place).glob(f"*/{JOURNAL}"))
+        return sorted(name for name in found if FILE_NAME.fullmatch(name))
+
+    def make_folder(self, name: str, reports: Path) -> Path:
+        """Make the folder of a name where there is none, and return it.
+
+        Raises LevelfieldError: the name cannot be a folder's, or the folder cannot be made.
+        """
+        target = self.folder(name, reports)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LevelfieldError(
+                f"{target} cannot be made: {error.strerror or error}.", fix="Choose another folder with --reports."
+            ) from error
+        return target
+
+    def open(self, name: str, reports: Path) -> AppendOnly[E]:
+        """Open the journal of a name for writing; its folder is made where there is none.
+
+        Raises LevelfieldError: as `make_folder`, and as `AppendOnly`.
+        """
+        return AppendOnly(
+            self.make_folder(name, reports) / JOURNAL,
+            busy=f"The {self.what} {name} is being measured",
+            wait=self.wait,
+            unwritable=f"Free space on that disk, or let this user write there; then {self.go_on.format(name=name)}.",
+        )
+
+    def create(self, name: str, reports: Path, first: E) -> None:
+        """Write the first line of a journal.
+
+        Raises LevelfieldError: there is one of that name, or as `open`.
+        """
+        with self.open(name, reports) as journal:
+            if journal.path.stat().st_size:
+                raise LevelfieldError(
+                    f"There is {self.article} {self.what} called {name} already.",
+                    fix=f"Give another name, or go on with that one: {self.go_on.format(name=name)}.",
+                )
+            journal.write(first)
+
+    def read(self, name: str, reports: Path) -> list[E | Lost]:
+        """Read the events of a name; the content is not trusted.
+
+        Raises LevelfieldError: there is none of that name, or its journal cannot be read, is too long, or is of a newer
+        version.
+        """
+        path = self.folder(name, reports) / JOURNAL
+        if not path.is_file():
+            raise unknown(self.what, name, self.names(reports))
+        try:
+            content = untrusted.read_plain(path, self.max_bytes)
+        except OSError as error:
+            raise LevelfieldError(
+                f"{path} cannot be read: {error.strerror or error}.",
+                fix=f"Let this user read it, or name another {self.what}.",
+            ) from error
+        self._check_format(content)
+        return read_lines(content, self.decoder)
+
+    def _check_format(self, content: bytes) -> None:
+        try:
+            found = msgspec.json.decode(content.split(b"\n", 1)[0], type=_Version).format
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            return  # whoever reads the events says that the line is damaged
+        if found > self.format:
+            raise LevelfieldError(
+                f"The {self.what} was begun with a newer Levelfield: its journal has format {found}, and this one "
+                f"reads {self.format}.",
+                fix="Use the newer Levelfield.",
+            )

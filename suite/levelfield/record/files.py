@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
+from levelfield.errors import LevelfieldError, clause
 from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
 from levelfield.safety import untrusted
 
@@ -139,7 +139,7 @@ def decode(content: bytes, name: str) -> Run:
         version = msgspec.json.decode(content, type=_Version).schema
     except _NOT_JSON as error:
         raise LevelfieldError(
-            f"{name} is not a record: {_short(error)}.", fix="Name a run.json that Levelfield wrote."
+            f"{name} is not a record: {clause(error)}.", fix="Name a run.json that Levelfield wrote."
         ) from error
     if version > SCHEMA:
         raise LevelfieldError(
@@ -152,17 +152,11 @@ def decode(content: bytes, name: str) -> Run:
         run = msgspec.json.decode(content, type=Run)
     except _NOT_JSON as error:
         raise LevelfieldError(
-            f"{name} does not follow the schema: {_short(error)}.",
+            f"{name} does not follow the schema: {clause(error)}.",
             fix="The file was changed or damaged, or a newer Levelfield wrote it.",
         ) from error
     _refuse_numbers(run, name)
     return run
-
-
-def _short(error: BaseException) -> str:
-    """Return an error's text as one short line: it may quote the file."""
-    text = " ".join(str(error).split()).rstrip(".")
-    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _refuse_numbers(run: Run, name: str) -> None:
@@ -180,7 +174,7 @@ def _refuse_numbers(run: Run, name: str) -> None:
         elif kind is int:
             if not -INT_LIMIT <= item < INT_LIMIT:
                 raise LevelfieldError(f"{name} holds a number that is too large to be true.", fix=DAMAGED)
-        elif kind is tuple:
+        elif kind is tuple or kind is list:
             if item and type(item[0]) not in (int, str):  # of integers, the types bound each
                 stack += item
         elif kind is dict:

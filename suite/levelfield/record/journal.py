@@ -14,6 +14,7 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.record import notices
 from levelfield.record.append_only import AppendOnly, Lost, read_lines
+from levelfield.record.disturbance import Disturbed, Watched
 from levelfield.record.schema import (
     Absent,
     Accuracy,
@@ -63,11 +64,11 @@ class TurnTaken(msgspec.Struct, frozen=True, tag="turn"):
     turn: Turn
 
 
-class RoundDone(msgspec.Struct, frozen=True, tag="round"):
+class RoundDone(Watched, frozen=True, tag="round"):
     block: str
     generation: int
     round: int
-    disturbed: str = ""
+    disturbed: Disturbed = ()
     repeats: int = 0
 
 

@@ -70,7 +70,6 @@ def _notice_about(code: str, remedy: str) -> Callable[[Callable[P, str]], Callab
     "venv-fallback", "Start a container engine (`levelfield doctor` says how), or ask for this with --launcher venv."
 )
 def fell_back_to_venv(reason: str) -> str:
-    """No container engine answers, so that virtual environments are used instead."""
     return (
         f"{reason.rstrip('. ')}. The same locked wheels ran in virtual environments instead: without a memory limit, "
         "without a network barrier, and with this machine's own system libraries underneath."
@@ -78,7 +77,6 @@ def fell_back_to_venv(reason: str) -> str:
 
 
 def unlocked(image: str, reason: str) -> Warning_:
-    """An image or environment is not made from its lock."""
     return Warning_(
         code="unlocked",
         message=f"{image} did not run from its lock: {reason.rstrip('. ')}. Nobody else can rebuild exactly this.",
@@ -89,7 +87,6 @@ def unlocked(image: str, reason: str) -> Warning_:
 
 @_notice("memory-not-bound", "Use --launcher docker, or allow set_mempolicy where Levelfield itself is in a container.")
 def memory_not_bound(reason: str) -> str:
-    """Workers are pinned to CPUs of one NUMA node, and may take memory from any."""
     return (
         f"The memory of workers is not bound to the NUMA nodes that they run on ({reason}). The kernel takes it from "
         "the nearest node while there is room, and launches differ where there is none."
@@ -108,7 +105,6 @@ def of_cpus(allowed: int, quota: float | None) -> tuple[Warning_, ...]:
 
 @_notice("cpu-quota", "Lift the quota (docker run --cpus, cpu.max, a limit of the pod), or measure on another machine.")
 def cpu_quota(quota: float, allowed: int) -> str:
-    """Control groups allow less CPU time than there are CPUs."""
     return (
         f"A control group has a quota of {quota:.3g} CPUs on {allowed}: what takes more is stopped for the rest of a "
         "period, often 0.1 s. The default of --threads is within the quota, and at least 1."
@@ -127,14 +123,13 @@ def throttled_by_quota(times: int, quota: Fact | None) -> str:
     return f"A quota{size} was used up: processes were throttled {times} times while something was measured."
 
 
-@_notice_about("cuda-build", "Lock a CPU build of that version (`levelfield lock --index`, `--find-links`).")
+@_notice_about("cuda-build", "Lock a CPU build of that version (`levelfield images lock --index`, `--find-links`).")
 def cuda_build() -> str:
     return "It is a build for CUDA that computes on the CPU: a CPU build of the same version may be faster or slower."
 
 
 @_notice("machine-changed", "Start a new run: figures from before and after the change are not comparable.")
 def machine_changed(differences: Sequence[str]) -> str:
-    """The machine's fingerprint changed during a run."""
     more = f"; and {len(differences) - MOST_DIFFERENCES} more" if len(differences) > MOST_DIFFERENCES else ""
     return f"The machine's settings changed during the run: {'; '.join(differences[:MOST_DIFFERENCES])}{more}."
 
@@ -248,7 +243,6 @@ def too_few_launches(launches: int, needed: int, cases: Sequence[str]) -> Warnin
     "Give more time (--budget, --until), or fewer models and backends; fewer than five launches are not ranked.",
 )
 def budget_spent(budget_seconds: float, generations_left: int) -> str:
-    """The time budget ended a run before all its generations were measured."""
     return f"The budget of {budget_seconds:.0f} s was spent with {generations_left} generations to go."
 
 
@@ -272,7 +266,6 @@ def not_decided(known: str) -> str:
 
 @_notice_about("not-equal", "See its settings: a lower precision or a fast-math mode is the usual cause.")
 def not_equal(relative_error: float | Absent, tolerance: float) -> str:
-    """A result's output differs from the reference's."""
     error = "unknown" if isinstance(relative_error, Absent) else f"{relative_error:.1e}"
     return f"Its output is not the reference's: relative error {error}, {tolerance:.0e} allowed. Not ranked."
 
@@ -296,7 +289,6 @@ def trains_otherwise(reason: str) -> str:
 
 
 def emulated(precision: str, reason: str) -> Warning_:
-    """The processor has no instructions for a precision."""
     return Warning_(
         code="emulated",
         message=f"{reason}: what was measured in {precision} is its emulation and says nothing about other processors.",
@@ -307,7 +299,6 @@ def emulated(precision: str, reason: str) -> Warning_:
 
 @_notice_about("launches-failed", "See its details; its numbers rest on the launches that did not.")
 def launches_failed(failed: int, message: str) -> str:
-    """Some launches of a result failed."""
     return f"{failed} of its launches failed: {message}"
 
 
@@ -321,7 +312,6 @@ def cut_off() -> str:
 
 @_notice("journal-damaged", "Go on with the run (--resume) to measure the missing generations again.")
 def journal_damaged(lines: Sequence[int]) -> str:
-    """Lines of the journal cannot be read; what they recorded is left out."""
     shown = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
     return (
         f"{len(lines)} {'line' if len(lines) == 1 else 'lines'} of the run's journal cannot be read ({shown}): the "
@@ -334,7 +324,6 @@ def journal_damaged(lines: Sequence[int]) -> str:
     "Stop other work on this machine, or run it where nobody else computes; `levelfield doctor` names sources.",
 )
 def too_disturbed(disturbed: int, total: int, fate: str) -> str:
-    """Too many rounds were disturbed from outside."""
     return (
         f"{disturbed} of {total} rounds were disturbed from outside and {fate}. The figures may still hold some of "
         "the disturbance."
@@ -366,7 +355,6 @@ def idle_workers_busy(share: float) -> str:
 
 
 def never_still(arm: str, windows: int, total: int) -> Warning_:
-    """Windows began beside a worker that did not stop computing within the limit of the wait."""
     return Warning_(
         code="never-still",
         message=(
@@ -426,7 +414,6 @@ def throttled(times: int) -> str:
     "machine-not-probed", "Intervals may be wider than they need to be; `levelfield doctor --measure` tries the probe."
 )
 def machine_not_probed(windows: int, total: int, reason: str) -> str:
-    """The state of the machine is not known around some windows."""
     return f"The machine was not probed around {windows} of {total} windows: {reason}."
 
 
@@ -435,7 +422,6 @@ def machine_not_probed(windows: int, total: int, reason: str) -> str:
     "Measure at another hour or on another machine; `levelfield doctor --measure` shows how often this one is calm.",
 )
 def contended_throughout(share: float) -> str:
-    """A run in which too few probes, this share, lie in their low mode."""
     return f"The machine was contended throughout: {share:.0%} of its probes were calm. Every window is used."
 
 
@@ -443,7 +429,6 @@ def contended_throughout(share: float) -> str:
     "ranks-differ-by-state", "Ranks are of the calm machine: where neighbours are busy, compare the other column."
 )
 def ranks_differ_by_state(best: str, arms: Sequence[str]) -> str:
-    """Arms that are slower than the best one when the machine is calm are faster when it is contended."""
     return f"When a neighbour is busy, {' and '.join(arms)} {'is' if len(arms) == 1 else 'are'} faster than {best}."
 
 
@@ -538,7 +523,6 @@ def gpu_memory_short(needed_bytes: int, room_bytes: int) -> str:
     "gpu-shared", "Stop them for the time of the run (nvidia-smi lists them), or take another GPU with --gpu."
 )
 def gpu_shared(processes: int, held_bytes: int) -> str:
-    """Processes that are not of this run were on the GPU while it was measured."""
     which = "Another process was" if processes == 1 else f"{processes} other processes were"
     held = f", with {held_bytes / 2**30:.1f} GiB of its memory" if held_bytes else ""
     return (
@@ -573,7 +557,6 @@ def driver_on_one_side(before: str | None, after: str | None) -> str:
 
 @_notice("driver-older", "If that was not meant, install the newer one again, restart, and measure anew.")
 def driver_older(before: str, after: str) -> str:
-    """The second side of a comparison has an older NVIDIA driver than the first."""
     return f"The NVIDIA driver went back from {before} to {after}."
 
 
@@ -599,7 +582,6 @@ def gpu_not_used(message: str, remedy: str) -> Warning_:
 
 
 def left_out(arms: Sequence[str], reason: str, remedy: str = "Ask for them on the CPU: --variant cpu.") -> Warning_:
-    """Backends which were not named are left out, because they cannot answer the cases."""
     return Warning_("left-out", f"Left out, since {reason}: {', '.join(arms)}.", remedy)
 
 
@@ -614,7 +596,6 @@ def not_divided(reason: str) -> str:
     "Install it here, or leave out --launcher host: images and virtual environments bring their own.",
 )
 def not_installed(arms: Sequence[str]) -> str:
-    """Backends which were not named are left out: the interpreter lacks their framework."""
     return f"Left out, since this interpreter lacks what they need: {', '.join(arms)}."
 
 
@@ -623,7 +604,6 @@ def not_installed(arms: Sequence[str]) -> str:
     "Install the Python that the current lock is for, or use a container engine: images bring their own.",
 )
 def other_python(arms: Sequence[tuple[str, str]]) -> str:
-    """Backends which were not named are of another lock than the current one, whose Python is not here."""
     moved = ", ".join(f"{used} in place of {current}" for current, used in arms)
     return f"The Python of a current lock is not here, so that the newest for one that is here is used: {moved}."
 
@@ -641,5 +621,4 @@ def not_the_locked_library(message: str) -> str:
 
 
 def known_bad(about: str, message: str, remedy: str) -> Warning_:
-    """A version is known to compute wrongly."""
     return Warning_("known-bad", message, remedy, about)

@@ -5,29 +5,41 @@ every arm, measured in rounds; a round is one turn of every arm, in random order
 not stored: `analysis` computes them from the record.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from levelfield import scenarios
 from levelfield.record import references
 from levelfield.record.bases import BaseLock
+from levelfield.record.disturbance import Disturbed, Reason, Watched
+from levelfield.record.measured import (
+    INT_LIMIT,
+    Absent,
+    AllReduce,
+    Computed,
+    Evaluation,
+    Integers,
+    Library,
+    LoadGenScenario,
+    MachineProbe,
+    Memory,
+    RooflineSamples,
+    Startup,
+    Window,
+    Work,
+)
 from levelfield.scenarios import Scenario, ScenarioName
+
+__all__ = [
+    "INT_LIMIT", "Absent", "AllReduce", "Computed", "Evaluation", "Integers", "Library", "MachineProbe", "Memory",
+    "Reason", "Startup", "Window", "Work",
+]  # fmt: skip
 
 SCHEMA = 1
 """Version of these types. A reader refuses a newer one by name, and every field that it does not know."""
 
 
-class Absent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="absent"):
-    """A value that is not known, and why; zero is never written instead."""
-
-    reason: str
-
-
-INT_LIMIT = 2**63
-"""Integers are below this (three centuries in nanoseconds): larger ones do not fit into NumPy arrays."""
-Integers: TypeAlias = tuple[Annotated[int, msgspec.Meta(ge=-INT_LIMIT, le=INT_LIMIT - 1)], ...]
-"""Series of them, which are checked as they are decoded."""
 Fact: TypeAlias = str | int | float | bool | Absent
 FailureKind: TypeAlias = Literal[
     "crashed", "timeout", "out-of-memory", "protocol", "error", "unsupported", "engine", "interrupted"
@@ -85,8 +97,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     depth: int = 0
     """Tokens of the prompt, of a scenario that answers token by token; 0 in all others."""
     growing_cache: bool = False
-    """Whether its cache of keys and values grows with the sequence, by concatenation; else it has a fixed size, that of
-    the context."""
+    """Whether its cache of keys and values grows with the sequence; else it has a fixed size, that of the context."""
 
     @property
     def definition(self) -> Scenario:
@@ -219,17 +230,6 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Traceback or the end of the worker's standard error, at most a few kilobytes."""
 
 
-class Startup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Time of each phase of a launch's start."""
-
-    start_ns: int
-    """From the request to the launcher to the worker's first line: container and interpreter."""
-    import_ns: int
-    weights_ns: int
-    load_ns: int
-    first_call_ns: int | Absent = Absent("others were loading: only a cold start times it")
-
-
 class TrainingErrors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Errors of a training against the float64 reference, or their tolerances (`zoo.training.parity`)."""
 
@@ -270,8 +270,7 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: int
     """How many inputs were compared."""
     projection: tuple[float, ...]
-    """Fixed seeded projection of the output (64 numbers), so that drift can be seen years later; of a training, its
-    losses."""
+    """Fixed seeded projection of the output (64 numbers), which shows drift years later; of a training, its losses."""
     output_sha256: str
     reason: str = ""
     """Why it is not equal, in words."""
@@ -287,52 +286,6 @@ class Parity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the claimed precision was emulated, where the framework reports it."""
     training: TrainingParity | None = None
     """None: no training was compared."""
-
-
-class Computed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a framework reports about the precision and kernels that it uses."""
-
-    products: dict[str, int]
-    """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
-    source: str
-    """Where that was read."""
-    kernels: dict[str, int] = {}
-    """The same products by who computes them: library and instruction set (`oneDNN, brg_matmul:avx512_core`)."""
-    kernels_source: str = ""
-    """Where that was read, or why it is not known; empty: not requested."""
-
-
-class Library(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    path: str
-    kind: str
-
-
-class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    peak_rss_bytes: int | Absent
-    rss_bytes: int | Absent
-    source: str
-    device_bytes: dict[str, int] = {}
-    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where none was reported."""
-
-
-class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One timed window of one worker."""
-
-    rewarm_ns: Integers
-    """Calls made before the window, kept and not counted."""
-    samples_ns: Integers
-    window_ns: int
-    user_ns: int
-    system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
-    minor_faults: int
-    major_faults: int
-    waited_ns: int | None = None
-    """What of the samples was spent waiting for data, in all; None where none was waited for."""
-    calls_per_sample: int = 1
-    """Calls that each sample is the time of, together: other tools time short calls in loops (`Run.imported`)."""
 
 
 class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -361,20 +314,7 @@ class Noise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Energy that the processor's packages took (RAPL), microjoules: of the whole machine, by all processes."""
 
 
-class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One evaluation of a training to a target."""
-
-    step: int
-    """Steps taken by then."""
-    elapsed_ns: int
-    """Of these steps alone: neither compilation, evaluations nor the making of batches."""
-    loss: float
-    """Mean of the steps since the evaluation before, each before its update."""
-    accuracy: float
-    """Share of the test images classified correctly."""
-
-
-class Convergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Convergence(Watched, frozen=True, forbid_unknown_fields=True):
     """A training to a target accuracy (`zoo.training.convergence`)."""
 
     network: str
@@ -395,19 +335,8 @@ class Convergence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of images, labels, their split and the order of batches."""
     noise: Noise | None = None
     """What the machine did meanwhile."""
-    disturbed: str = ""
-    """By which outside signal it was disturbed; empty: it was not."""
-
-
-class AllReduce(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="all-reduce"):
-    """Sums of a vector over all processes of a training, by the engine that averages its gradients, after its rounds.
-
-    The vector is as long as all gradients together. A training may send them in parts, while it still computes others.
-    """
-
-    vector_bytes: int
-    samples_ns: Integers
-    """Each from the leading process's call until the sum was complete in it."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
 
 
 class LoadGenTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -437,11 +366,11 @@ class LoadGenTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """LoadGen's `mlperf_log_summary.txt`, as it wrote it."""
 
 
-class LoadGenLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LoadGenLaunch(Watched, frozen=True, forbid_unknown_fields=True):
     """What MLPerf LoadGen found of one worker: its tests, and windows of this tool's own between them."""
 
     version: str
-    scenario: Literal["SingleStream", "MultiStream", "Server", "Offline"]
+    scenario: LoadGenScenario
     settings: dict[str, float]
     """Settings of LoadGen that were given to it, by its own names; all others are those of its `mlperf.conf`."""
     rules: dict[str, float]
@@ -453,12 +382,11 @@ class LoadGenLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target_ns: int | None = None
     """Latency that the 99th percentile of queries must not exceed (Server)."""
     detail: Annotated[str, msgspec.Meta(max_length=LOADGEN_DETAIL_CHARS)] = ""
-    """LoadGen's `mlperf_log_detail.txt` of the test that decides: the last one, or in Server the highest rate that held
-    the target. Empty in all launches of an arm but the first: they differ in the results, which are above."""
+    """LoadGen's `mlperf_log_detail.txt` of the test that decides; empty in all launches of an arm but the first."""
     noise: Noise | None = None
     """What the machine did meanwhile."""
-    disturbed: str = ""
-    """By which outside signal it was disturbed; empty: it was not."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
 
 
 class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -482,19 +410,16 @@ class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     settings: dict[str, str] = {}
     parity: Parity | None = None
     computed: Computed | None = None
-    """What the framework reports about its computation; None: not requested. On a CPU the first launch of an arm in a
-    case is asked."""
+    """None: it was not asked, or does not say; on a CPU the first launch of an arm in a case is asked."""
     parity_after: Parity | None = None
-    """The same comparison after the last timed window, without its projection; None: it was not made. Where it is not
-    equal, `parity` is not either."""
+    """The same after the last timed window, without its projection; where it is not equal, `parity` is not either."""
     warmup: tuple[Window, ...] = ()
     """Windows taken before the first round; all samples kept."""
     memory: Memory | None = None
     libraries: tuple[Library, ...] = ()
     environment: dict[str, str] = {}
     environment_padding_bytes: int | None = None
-    """Random length of an environment variable that nothing reads (`schedule.padding`); None: no worker was
-    launched, or by an earlier version, which added none."""
+    """Random length of an environment variable that nothing reads; None: no worker was launched, or none was added."""
     cache_warm: bool = True
     """False: compile caches were empty."""
     served: tuple[str, ...] = ()
@@ -538,26 +463,7 @@ class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     busy: tuple[str, ...] = ()
     """Arms whose workers were still computing at the limit, when the window began; empty: none."""
     unseen: tuple[str, ...] = ()
-    """Arms whose workers' CPU clocks cannot be read here. Where there are any, the unrecorded calls before the window
-    last for a fixed time instead."""
-
-
-class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By which signal the machine was not calm in a window, or disturbed a round."""
-
-    signal: str
-    """A part of a probe (`record.states`), or an outside signal (`machine.disturbance`)."""
-    value: float
-    """Of a probe: its time over that of the low mode. Of an outside signal: a share of the CPU time, or a count."""
-    limit: float
-
-
-class MachineProbe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="machine-probe"):
-    """How long fixed work took on all CPUs of the run at once, nanoseconds (`worker.machine_probe`)."""
-
-    arithmetic_ns: int
-    memory_ns: int
-    pages_ns: int
+    """Arms whose workers' CPU clocks cannot be read here: the calls before the window last for a fixed time instead."""
 
 
 class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -600,7 +506,7 @@ class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Outside signals beyond their limits in this window alone, where the machine was probed."""
 
 
-class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Round(Watched, frozen=True, forbid_unknown_fields=True):
     """The turns of every arm (and the canary), in the order they were taken.
 
     An arm has several where the machine was not calm in its window, which was then taken again.
@@ -608,8 +514,8 @@ class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     index: int
     turns: tuple[Turn, ...]
-    disturbed: str = ""
-    """By which outside signal this round was called disturbed; empty: it was not."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
     repeats: int = 0
     """How many disturbed attempts came before this one (they are kept as rounds of their own)."""
 
@@ -687,44 +593,13 @@ class Artifact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     made_by: dict[str, str] = {}
 
 
-class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one call of a model computes and moves, in float32, counted from the model's definition."""
+class Roofline(RooflineSamples, Watched, frozen=True, forbid_unknown_fields=True):
+    """What NumPy reached here before the first block."""
 
-    model: str
-    batch: int
-    macs: int
-    """Multiply-accumulates of matrix products and convolutions; a FLOP count is twice that."""
-    weight_bytes: int
-    activation_bytes: int
-    """What every layer reads and writes, element-wise work fused and nothing kept in a cache."""
-    widest_bytes: int
-    """Activations of the widest layer, in and out."""
-    macs_by_kind: dict[str, int] = {}
-    """By the kind of layer: `dense`, `convolution 3×3`, …"""
-    question: str = ""
-    """Of the cases whose calls these are (`Case.question`), where they answer token by token; empty: a plain call."""
-    operators: dict[str, int] = {}
-    """How often a call for one input has an operator of this run, by its name; empty: no operators were measured."""
-
-
-class Roofline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How fast NumPy multiplied matrices and moved memory here before the first block: lower bounds of the peaks."""
-
-    threads: int
-    gemm_size: int
-    """Rows and columns of the square float32 matrices."""
-    gemm_ns: Integers
-    """Each sample is one product: 2 · size³ operations."""
-    array_bytes: int
-    copy_ns: Integers
-    """Each sample moves two arrays."""
-    add_ns: Integers
-    """Each sample moves three arrays."""
-    blas_threads: str
     last_cache_bytes: int | Absent
     """Size of all last-level caches of the CPUs that are measured."""
-    disturbed: str = ""
-    """By which outside signal the machine was disturbed meanwhile; empty: it was not."""
+    disturbed: Disturbed = ()
+    """By which outside signals; empty: by none."""
 
 
 class Warning_(msgspec.Struct, frozen=True, forbid_unknown_fields=True):  # noqa: N801  (Warning is a builtin)
@@ -935,11 +810,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock_seconds: float | None = None
     """The number of launches is that of passes over all cases within so many seconds; None: another rule ended it."""
     races: bool = False
-    """Of records of earlier versions: whether arms that were certainly slower were left out, and the others measured
-    until the lead was precise or the time over; intervals widen accordingly."""
+    """Of records of earlier versions: whether arms that were certainly slower were left out; intervals are wider."""
     cpus_requested: Integers | Literal["all"] | None = None
-    """CPUs that the user named to choose from; empty: those of one NUMA node and one kind of core; None: an earlier
-    version did not record it, and chose from all."""
+    """CPUs to choose from; empty: those of one NUMA node and one kind of core; None: an earlier version, from all."""
     memory_nodes: Integers | Absent | None = None
     """NUMA nodes that the memory of the largest worker was bound to; None: an earlier version did not record it."""
     loadgen_test_s: float | None = None
@@ -954,6 +827,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 Fingerprint: TypeAlias = dict[str, dict[str, Fact]]
 """Group (`cpu`, `memory`, `kernel`, `engine`, …) to name to value."""
+
+
+def is_volatile(group: str, name: str) -> bool:
+    """Return whether a fact of a fingerprint is measured anew each time, or follows the load of the moment."""
+    return (group, name) == ("kernel", "timer step ns") or (group == "gpu" and name.endswith(" PCIe generation now"))
 
 
 class Calibrated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -984,26 +862,6 @@ class ControlDraw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ratio: float
     low: float | None = None
     high: float | None = None
-
-
-class FieldReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One figure or result of a `FieldOutput`."""
-
-    measure: str
-    at: str
-    value: float | str | Absent
-    unit: str = ""
-    note: str = ""
-
-
-class FieldOutput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of records of earlier versions: output of another tool, such as nvbandwidth, that was stored with the run."""
-
-    tool: str
-    version: str | Absent
-    sha256: str
-    facts: dict[str, Fact] = {}
-    readings: tuple[FieldReading, ...] = ()
 
 
 class Imported(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -1056,11 +914,10 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     roofline: tuple[Roofline, ...] | Absent = Absent("it was not measured")
     """One for each number of threads that a case on the CPU has."""
     time_spent_s: dict[str, float] | None = None
-    """Wall-clock time by `Phase`, from the start of preparation, without the time lost in a kill. None: an earlier
-    version did not measure it."""
+    """Wall-clock time by `Phase`, without the time lost in a kill; None: an earlier version did not measure it."""
     other_hosts: tuple[()] = ()
     """Earlier versions recorded it; always empty."""
-    field_outputs: tuple[FieldOutput, ...] = ()
+    field_outputs: tuple[dict[str, Any], ...] = ()
     """Of records of earlier versions; no reader uses them."""
     imported: Imported | None = None
     """The file of another tool that this run was made of; None: Levelfield measured it."""

@@ -5,6 +5,7 @@ forbids itself frames, forms, requests and every script but its own (Content-Sec
 """
 
 import functools
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ import msgspec
 from markupsafe import Markup
 
 from levelfield.analysis import Analysis, processor
+from levelfield.options import rerun
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.schema import Absent, Run
 from levelfield.report import (
@@ -25,7 +27,6 @@ from levelfield.report import (
     names,
     overview,
     pages,
-    rerun,
     sections,
     sentences,
     states,
@@ -117,8 +118,8 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
         "image_facts": {"common": common, "each": [(each, environment.own_facts(each, common)) for each in run.images]},
         "artifacts": environment.artifacts(run.artifacts),
         "plan": list(environment.plan(run)),
-        "command": rerun.command(run),
-        "typed": rerun.as_typed(run),
+        "command": rerun(run),
+        "typed": shlex.join(run.command),
     }
 
 

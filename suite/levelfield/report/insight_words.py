@@ -16,6 +16,7 @@ from levelfield.analysis.types import (
     Waiting,
     WrapperCost,
 )
+from levelfield.record.disturbance import sentence
 from levelfield.report import names, units
 from levelfield.report.sentences import join, title
 
@@ -110,7 +111,7 @@ def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
         if each.disturbed:
             yield (
                 f"Bottlenecks on {units.plural(each.threads, 'thread')} unavailable: the reference measurement was "
-                f"disturbed ({each.disturbed})."
+                f"disturbed ({sentence(each.disturbed)})."
             )
 
 

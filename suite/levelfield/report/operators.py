@@ -109,7 +109,7 @@ def _line(block: TimedBlock, arms: Sequence[str], use: CaseUse | None) -> Line:
 
 
 def _quickest(block: TimedBlock, times: Mapping[str, str]) -> str:
-    measured = {row.arm: row.median_ns.value for row in block.rows if row.arm in times and row.median_ns is not None}
+    measured = {row.arm: row.call_ns.value for row in block.rows if row.arm in times and row.call_ns is not None}
     if not measured:
         return ""
     arm = min(measured, key=measured.__getitem__)
@@ -123,7 +123,7 @@ def _error(block: TimedBlock) -> str:
 
 
 def _time(row: Row | None) -> str:
-    return units.time(row.median_ns.value) if row is not None and row.is_equal and row.median_ns is not None else ""
+    return units.time(row.call_ns.value) if row is not None and row.is_equal and row.call_ns is not None else ""
 
 
 def _reached(use: CaseUse) -> str:

@@ -17,7 +17,7 @@ def where(case: Case) -> str:
 def _cost(row: Row, case: Case) -> str:
     if case.per_item:
         return units.rate_with_interval(row.items_per_second)
-    return units.time_with_interval(row.median_ns)
+    return units.time_with_interval(row.call_ns)
 
 
 def _arm(row: Row) -> Cell:

@@ -34,7 +34,7 @@ def of_block(
 
 
 def _scales(block: TimedBlock) -> dict[tables.Kind, Scale]:
-    times = [row.median_ns.value for row in block.rows if row.median_ns is not None]
+    times = [row.call_ns.value for row in block.rows if row.call_ns is not None]
     rates = [row.items_per_second.value for row in block.rows if row.items_per_second is not None]
     return {"time": tables.scale("time", times, min), "rate": tables.scale("rate", rates)}
 

@@ -253,7 +253,7 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
 
 def quantiles_absent(block: TimedBlock) -> str:
     """Say why rows of a block lack upper quantiles; empty where none does."""
-    calls = [row.counts.calls for row in block.rows if row.median_ns is not None]
+    calls = [row.counts.calls for row in block.rows if row.call_ns is not None]
     reason = windows.quantiles_absent(min(calls)) if calls else ""
     if not reason:
         return ""
@@ -312,11 +312,6 @@ def join(parts: Sequence[str]) -> str:
 def capitalised(text: str) -> str:
     """Return a text as it begins a sentence; the rest stays as it is."""
     return text[:1].upper() + text[1:]
-
-
-def shortened(text: str, longest: int) -> str:
-    """Return a text, cut off with an ellipsis where it is longer than so many characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def where_measured(run: Run) -> str:

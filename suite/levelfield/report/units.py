@@ -4,8 +4,6 @@ All values of one table column or one interval share a unit (`scale_ns`), so tha
 """
 
 import math
-import re
-import unicodedata
 
 import msgspec
 
@@ -200,35 +198,6 @@ def behind(ratio: Estimate) -> tuple[str, str]:
 def accuracy(share: float) -> str:
     """`97.2 %`: a share of images classified correctly, to a tenth of a percent."""
     return f"{100 * share:.1f}{NBSP}%"
-
-
-def parse_share(text: str) -> float | None:
-    """Return the share that people write as `2%` or `0.02`, between 0 and 1; None where it is none."""
-    text = text.strip()
-    try:
-        share = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        return None
-    return share if 0 < share < 1 else None
-
-
-_CURRENCY = r"[A-Za-z]{1,8}|[^\w\s.,:;/+\-()'\"\\]"
-_PRICE = re.compile(
-    rf"(?P<before>{_CURRENCY})?\s?(?P<amount>[0-9]{{1,7}}(?:\.[0-9]{{1,9}})?)\s?(?P<after>{_CURRENCY})?/h"
-)
-
-
-def parse_price(text: str) -> Price | None:
-    """Return the price that people write as `1.20/h`, `1.20 EUR/h` or `$1.20/h`; None where it is none.
-
-    The currency is a code of letters or a sign of Unicode's category Sc. It is kept and shown, never converted.
-    """
-    found = _PRICE.fullmatch(text.strip())
-    if found is None or (found["before"] and found["after"]):
-        return None
-    amount, currency = float(found["amount"]), found["before"] or found["after"] or ""
-    is_sign = not currency or currency.isalpha() or unicodedata.category(currency) == "Sc"
-    return Price(amount, currency) if amount > 0 and is_sign else None
 
 
 def plain(value: float) -> str:

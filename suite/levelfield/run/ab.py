@@ -1,6 +1,12 @@
-"""The `ab` command, step by step: two arms in one run, then the verdicts, the answer first."""
+"""The `ab` command, step by step: two arms in one run, then the verdicts, the answer first.
+
+Arms may have different launchers. Where one names a launcher, both are spelled with theirs in the record and the
+report: a reader of `onnxruntime` against `onnxruntime+launcher=venv` would have to know where the first one was.
+"""
 
 import hashlib
+import platform
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -8,13 +14,18 @@ import msgspec
 from rich.console import Console
 
 from levelfield import analysis, plan
-from levelfield.compare.ab.comparison import LABEL, arms, compare_arms, undecided
+from levelfield.compare.ab import LABEL, arms, compare_arms, undecided
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError
+from levelfield.launchers.docker import connect
+from levelfield.plan import Plan
+from levelfield.plan import arms as arm_names
+from levelfield.plan.arms import LAUNCHERS
 from levelfield.record import files, journal
-from levelfield.record.schema import Run
+from levelfield.record.references import DEFAULT_VARIANT, suffix
+from levelfield.record.schema import Arm, Run
+from levelfield.report.sentences import join
 from levelfield.run import bench
-from levelfield.run.ab_launchers import choose_launchers, fits
 from levelfield.run.options import Options
 from levelfield.run.results import show_result
 from levelfield.statistics.student import FIRST_LOOK
@@ -87,3 +98,73 @@ def show(found: AbResult, console: Console, *, measured: bool, sign: Path | None
     result = analysis.analyse(found.run)
     show_result(found.record, found.run, result, console, measured=measured, comparison=found.comparison, sign=sign)
     return found.comparison.exit_code
+
+
+USUAL = "docker"
+"""Launcher of an arm that names none beside one that does, if `--launcher` is not given either."""
+
+
+def choose_launchers(
+    first: str, second: str, options: Options, *, there: Callable[[str], bool] = arm_names.is_installed
+) -> tuple[str, str, Options]:
+    """Give both arms a launcher where one of them names it; otherwise change nothing.
+
+    No other launcher is ever taken in place of one that does not work: two arms in the same place would be measured,
+    and called a comparison of two.
+
+    Raises LevelfieldError: the interpreter lacks the framework of an arm that is to live in it, or no engine answers
+    for one that is to live in a container.
+    """
+    read = [arm_names.parse(each) for each in (first, second)]
+    if not any(arm.launcher for arm in read):
+        return first, second, options
+    places = [arm.launcher or options.launcher or USUAL for arm in read]
+    found = [msgspec.structs.replace(arm, launcher=place) for arm, place in zip(read, places, strict=True)]
+    for arm in found:
+        if arm.launcher == "host":
+            _check_host(arm, there)
+    if "docker" in places:
+        _check_engine()
+    launcher = options.launcher or next(each for each in LAUNCHERS if each in places)
+    selection = msgspec.structs.replace(options.selection, locked=set(places) != {"host"})
+    return found[0].id, found[1].id, msgspec.structs.replace(options, launcher=launcher, selection=selection)
+
+
+def _check_host(arm: Arm, there: Callable[[str], bool]) -> None:
+    if arm.version is not None:
+        raise LevelfieldError(
+            f"{arm.id} is to run in this interpreter, which has what is installed there and no versions.",
+            fix=f"Leave {suffix(DEFAULT_VARIANT, arm.version)} out, or choose +{arm_names.LAUNCHER}=venv.",
+        )
+    lacking = arm_names.missing_modules(arm, there)
+    if lacking:
+        raise LevelfieldError(
+            f"{arm.id} is to run in this interpreter (Python {platform.python_version()}), which has no "
+            f"{join(lacking)}.",
+            fix=f"Install it here, or choose +{arm_names.LAUNCHER}=venv, which brings the locked one.",
+        )
+
+
+def _check_engine() -> None:
+    try:
+        connect().close()
+    except LevelfieldError as error:
+        raise LevelfieldError(
+            f"An arm is to run in containers. {error.message}",
+            fix="Start an engine (`levelfield doctor` says how): what a container costs is told beside one, or not at "
+            "all.",
+        ) from error
+
+
+def fits(plan: Plan) -> Plan:
+    """Return a plan whose arms can be compared although their launchers differ.
+
+    Raises LevelfieldError: on a GPU, one of two arms runs in the current interpreter: no lock says which CUDA it has.
+    """
+    places = {arm.launcher for block in plan.blocks for arm in block.arms} - {""}
+    if plan.gpu is not None and "host" in places and len(places) > 1:
+        raise LevelfieldError(
+            "On a GPU, this interpreter's own CUDA cannot be compared with a locked one.",
+            fix="Add --variant cpu, or choose docker and venv.",
+        )
+    return plan

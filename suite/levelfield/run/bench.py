@@ -1,10 +1,8 @@
 """The `bench` command, step by step: plan, show the cost, prepare, measure, and show the result in any case."""
 
-import random
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from rich.console import Console
@@ -18,9 +16,7 @@ from levelfield.launchers import owned_folders
 from levelfield.launchers.choice import choose, launchers_by_name
 from levelfield.launchers.protocol import Launcher
 from levelfield.machine.fingerprint import fingerprint
-from levelfield.prepare.evaluation import tasks
 from levelfield.record import files, journal
-from levelfield.record.bounds import SEED_BITS
 from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Image, Run
 from levelfield.report.progress import opened
@@ -29,12 +25,10 @@ from levelfield.run.first_ranking import needed
 from levelfield.run.options import Options
 from levelfield.run.results import show_result
 from levelfield.run.start import check_same, start_run
-from levelfield.safety import terminals
-from levelfield.schedule import evaluation, roofline, scratch
+from levelfield.schedule import data_sets, roofline, scratch
 from levelfield.schedule.launch_groups import remaining_passes
 from levelfield.schedule.preparation import prepare
 from levelfield.schedule.run import RunInProgress, Undecided
-from levelfield.share import signing
 
 INCONCLUSIVE = 3
 OF_AN_UPGRADE = ("levelfield", "upgrade", "next")
@@ -42,41 +36,15 @@ OF_AN_UPGRADE = ("levelfield", "upgrade", "next")
 
 REPORT_S = 10.0
 """Time that a run until a given time keeps for its report."""
-MIN_PAIRS = 2
-"""Fewest runs a side that can take turns."""
-_WORST_FIRST = (1, 2, INCONCLUSIVE)
-"""Exit codes of several runs: something failed; nothing could be measured; something was not decided."""
 
 
-class Done(NamedTuple):
-    """What a command measured."""
+def run_bench(options: Options, console: Console) -> tuple[Path, int]:
+    """Run a benchmark, or resume one; return the run's folder and the exit code.
 
-    exit_code: int
-    """Of several runs, the worst."""
-    folders: tuple[Path, ...]
-
-
-def run_bench(options: Options, console: Console) -> Done:
-    """Run a benchmark, repeat it, or resume one.
-
-    Raises LevelfieldError: nothing could be measured (once something was, the record and the report are written first);
-    or a run is to be resumed and repeated at once, or resumed with other outputs of other tools.
+    Raises LevelfieldError: nothing could be measured. Once something was, the record and the report are written first.
     """
-    if options.alternate and (options.repeat < MIN_PAIRS or not options.selection.backends):
-        raise LevelfieldError(
-            "--alternate makes runs of a second side in turns with those of --backends.",
-            fix="Name the first side with --backends, and how many runs of each with --repeat 5.",
-        )
-    if options.sign is not None:
-        signing.try_key(options.sign)
     if options.until_seconds is not None:
         options = _in_short(options)
-    if options.repeat > 1:
-        if options.resume is not None:
-            raise LevelfieldError(
-                "A run that is taken up again is one run.", fix="Leave --repeat out, and repeat it when it is done."
-            )
-        return _repeat(options, console)
     until = time.monotonic() + options.until_seconds if options.until_seconds is not None else None
     resumed = find(options.resume, options.reports) if options.resume is not None else None
     chosen = plan.of_record(resumed[1]) if resumed else _planned(options)
@@ -91,7 +59,7 @@ def run_bench(options: Options, console: Console) -> Done:
             options = first_ranking.narrowed(options, chosen, first)
             chosen = _planned(options)
     folder = conduct(chosen, options, console, resumed=resumed, until=until)
-    return Done(finish(folder, console, strict=options.strict, sign=options.sign), (folder,))
+    return folder, finish(folder, console, strict=options.strict)
 
 
 def _planned(options: Options) -> plan.Plan:
@@ -102,10 +70,8 @@ def _planned(options: Options) -> plan.Plan:
 
 def _in_short(options: Options) -> Options:
     """Return the options of a run that ends at a time: it measures latency, where nothing else was named."""
-    if options.budget_seconds is not None or options.resume is not None or options.repeat > 1:
-        raise LevelfieldError(
-            "--until is the end of one new run.", fix="Leave --budget, --resume and --repeat out, or --until."
-        )
+    if options.budget_seconds is not None or options.resume is not None:
+        raise LevelfieldError("--until is the end of a new run.", fix="Leave --budget and --resume out, or --until.")
     scenarios = options.selection.scenarios or ("latency",)
     return msgspec.structs.replace(options, selection=msgspec.structs.replace(options.selection, scenarios=scenarios))
 
@@ -120,62 +86,6 @@ def _rank_first(chosen: plan.Plan, arms: tuple[str, ...], options: Options, cons
     console.print("[bold]So far[/]", highlight=False)
     finish(folder, console)
     console.print("[bold]All backends[/]", highlight=False)
-
-
-def _repeat(options: Options, console: Console) -> Done:
-    """Make whole runs, each with a schedule of its own; an interruption costs those that were still to come.
-
-    Runs of two sides take turns, two and two, in a random order: a step of the machine falls on both alike.
-    """
-    selections = [options.selection]
-    if options.alternate:
-        selections.append(msgspec.structs.replace(options.selection, backends=options.alternate))
-    chosen = [_planned(msgspec.structs.replace(options, selection=selection)) for selection in selections]
-    order = turns(options.repeat, options.seed) if options.alternate else [0] * options.repeat
-    codes: set[int] = set()
-    folders: list[Path] = []
-    made: list[list[str]] = [[] for _ in chosen]
-    for number, side in enumerate(order):
-        which = f": {', '.join(chosen[side].backends)}" if options.alternate else ""
-        console.print(f"[bold]Run {number + 1} of {len(order)}{escape(which)}[/]", highlight=False)
-        seed = options.seed
-        again = None if seed is None else (seed + number) % 2**SEED_BITS
-        own = msgspec.structs.replace(options, seed=again, selection=selections[side])
-        folder = conduct(chosen[side], own, console)
-        folders.append(folder)
-        made[side].append(folder.name)
-        codes.add(finish(folder, console, strict=options.strict, sign=options.sign))
-    for line in _what_next(made):
-        terminals.say(console, line)
-    return Done(next((code for code in _WORST_FIRST if code in codes), 0), tuple(folders))
-
-
-def turns(pairs: int, seed: int | None) -> list[int]:
-    """Draw the order in which runs of two sides are made.
-
-    `seed`: none: drawn from the system. Returns 0 for the first side and 1 for the second. Each pair of runs holds one
-    of either side; which comes first is drawn, so that both orders occur equally often, or all but equally where
-    `pairs` is odd.
-    """
-    drawn = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
-    odd = drawn.randrange(2)
-    firsts = [(number + odd) % 2 for number in range(pairs)]
-    drawn.shuffle(firsts)
-    return [side for first in firsts for side in (first, 1 - first)]
-
-
-def _what_next(made: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Say which runs were made, and the command that they are for."""
-    yield ""
-    if len(made) == 1:
-        yield f"The runs: {' '.join(made[0])}"
-        yield "Keep them as one side of a comparison: levelfield baseline set NAME, with these names behind it."
-        return
-    old, new = made
-    yield f"Old: {' '.join(old)}"
-    yield f"New: {' '.join(new)}"
-    more = "".join(f" --old {each}" for each in old[1:]) + "".join(f" --new {each}" for each in new[1:])
-    yield f"Compare them: levelfield compare {old[0]} {new[0]}{more}"
 
 
 def conduct(
@@ -211,9 +121,9 @@ def conduct(
     _writable(options.reports)
     if resumed is None:
         _say_cost(chosen, launcher, options.base, console)
-    data_sets = options.data_sets
+    requests = options.data_sets
     if resumed is not None:
-        data_sets = tasks.repeat(data_sets, resumed[1].data_sets, needed=True)
+        requests = data_sets.repeat(requests, resumed[1].data_sets, needed=True)
     with opened(console) as listener:
         resources = prepare(
             chosen,
@@ -221,20 +131,24 @@ def conduct(
             listener,
             launchers=launchers,
             target=resumed[1].settings.target if resumed else options.target,
-            data_sets=data_sets,
-            beside_data=options.beside_data,
         )
         try:
             with resources.watch.phase("preparing"):
-                before = resumed[1].data_sets if resumed is not None else options.expected_data
-                tasks.check_same((each.data_set for each in resources.judged), before)
+                answered: tuple[data_sets.Prepared, ...] = ()
+                if requests:
+                    answered = data_sets.hooks().prepare(
+                        requests, chosen.models, launcher, resources.artifacts.root, options.beside_data, listener.say
+                    )
+                    before = resumed[1].data_sets if resumed is not None else options.expected_data
+                    data_sets.check_same((each.data_set for each in answered), before)
                 if resumed is None:
                     if prepared is not None:
                         prepared(resources.images.values())
                     if until is not None:
                         left_s = max(1.0, until - time.monotonic() - REPORT_S)
                         options = msgspec.structs.replace(options, budget_seconds=round(left_s, 1))
-                    folder = start_run(chosen, msgspec.structs.replace(options, launcher_reason=reason), resources)
+                    options = msgspec.structs.replace(options, launcher_reason=reason)
+                    folder = start_run(chosen, options, resources, [each.data_set for each in answered])
                     if begun is not None:
                         begun(folder)
                 else:
@@ -242,8 +156,9 @@ def conduct(
                     _check_resume(resumed[1], chosen, resources.images.values())
             with resources.watch.phase("roofline"):
                 roofline.probe(folder, resources, listener)
-            with resources.watch.phase("answering data sets"):
-                evaluation.evaluate(folder, resources, listener)
+            if answered:
+                with resources.watch.phase("answering data sets"):
+                    data_sets.hooks().answer(folder, resources, answered, listener)
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:
@@ -263,17 +178,16 @@ def _measure(bench: RunInProgress, folder: Path, console: Console, go_on: str) -
         raise
 
 
-def finish(folder: Path, console: Console, *, strict: bool = False, sign: Path | None = None) -> int:
+def finish(folder: Path, console: Console, *, strict: bool = False) -> int:
     """Fold the journal, write record and report, and show the result.
 
-    `sign`: SSH key that signs the run's statement; None: it is not signed. Raises LevelfieldError: it was interrupted:
-    the measurements are kept, and the report can be written later.
+    Raises LevelfieldError: it was interrupted: the measurements are kept, and the report can be written later.
     """
     try:
         run = journal.fold(journal.read(folder / files.JOURNAL))
         record = files.write(run, folder)
         result = analysis.analyse(run)
-        show_result(record, run, result, console, measured=True, sign=sign)
+        show_result(record, run, result, console, measured=True)
     except KeyboardInterrupt:
         raise LevelfieldError(
             "Interrupted while the report was written; everything measured is kept.",
@@ -310,13 +224,13 @@ def _check_loadgen(options: Options, chosen: plan.Plan) -> None:
     driven = {block.case.definition.driven_as for block in chosen.blocks if block.case.definition.driven}
     if options.latency_target_ms is not None and "Server" not in driven:
         raise LevelfieldError(
-            "--latency-target is for the scenario loadgen-server, which this run does not hold.",
-            fix="Add --scenarios loadgen-server, or leave --latency-target out.",
+            "--loadgen latency=… is for the scenario loadgen-server, which this run does not hold.",
+            fix="Add --scenarios loadgen-server, or leave the latency out.",
         )
     if options.loadgen_test_s is not None and not driven:
         raise LevelfieldError(
-            "--loadgen-test is for the scenarios of LoadGen, and this run holds none.",
-            fix="Add --scenarios loadgen-single-stream, or leave --loadgen-test out.",
+            "--loadgen test=… is for the scenarios of LoadGen, and this run holds none.",
+            fix="Add --scenarios loadgen-single-stream, or leave the test out.",
         )
 
 
@@ -384,7 +298,7 @@ def _check_resume(run: Run, chosen: plan.Plan, images: Iterable[Image]) -> None:
 
 def _say_cost(chosen: plan.Plan, launcher: Launcher, base: Source, console: Console) -> None:
     """Say what the run will download, take on disk and last, before it begins."""
-    from levelfield.images.cost import estimate
+    from levelfield.images.build import estimate
 
     console.print(
         f"[bold]{len(chosen.backends)} backends[/] × {len(chosen.models)} models × {', '.join(chosen.scenarios)} on "

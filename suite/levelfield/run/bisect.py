@@ -21,7 +21,7 @@ from levelfield.run.ab import AbResult, measure, show
 from levelfield.run.delta_debugging import Effect, Finding, search
 from levelfield.run.options import Options
 
-_DIFFERENT = {Verdict.SLOWER, Verdict.FASTER, Verdict.LEANER, Verdict.HUNGRIER}
+_DIFFERENT = {Verdict.SLOWER, Verdict.FASTER, Verdict.LESS_MEMORY, Verdict.MORE_MEMORY}
 HALF = 0.5
 """A set of distributions makes the difference if its whole interval lies beyond this share of it (log scale), and makes
 none if its whole interval lies on this side."""

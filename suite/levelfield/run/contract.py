@@ -129,7 +129,7 @@ def _lock(image: str) -> Check:
     try:
         versions = catalogue.lock(image).versions
     except LevelfieldError as error:
-        return Check(name, "failed", f"{error.message} Run: levelfield lock {image}.")
+        return Check(name, "failed", f"{error.message} Run: levelfield images lock {image}.")
     shared = dict(line.split("==") for line in catalogue.of_workers(image))
     wrong = [
         f"{each} {versions.get(each, 'is missing')}" for each, wanted in shared.items() if versions.get(each) != wanted
@@ -225,7 +225,7 @@ def _settings(where: str, settings: Mapping[str, str]) -> Check:
 def _threads(where: str, worker: Worker, case: Case) -> Check:
     name = f"{where}: it keeps to {case.threads} thread"
     try:
-        used = worker.ask(Measure(window_ns=WINDOW_NS, rewarm_calls=2), Measured, MEASURE_TIMEOUT_S)
+        used = worker.ask(Measure(window_ns=WINDOW_NS, rewarm_calls=2), Measured, MEASURE_TIMEOUT_S).window
     except WorkerError as error:
         return Check(name, "failed", error.message)
     share = (used.user_ns + used.system_ns) / max(1, used.window_ns + sum(used.rewarm_ns))
@@ -295,7 +295,8 @@ def _frees(where: str, worker: Worker, task: Task, model: str) -> Check:
             # The same task would not be loaded again; this differs in what the windows are called alone.
             again = msgspec.structs.replace(task, scenario=("throughput", "latency")[number % 2])
             worker.ask(Load(again, launch_measured=True), Loaded, LOAD_TIMEOUT_S)
-            rss.append(worker.ask(Probe(installed=False), Probed, PROBE_TIMEOUT_S).rss_bytes)
+            memory = worker.ask(Probe(installed=False), Probed, PROBE_TIMEOUT_S).memory
+            rss.append(memory.rss_bytes if isinstance(memory.rss_bytes, int) else 0)
     except WorkerError as error:
         return Check(name, "failed", error.message)
     grown, weights = rss[-1] - rss[1], 4 * models.get(model).parameter_count

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 
 from levelfield.images.base import Source
-from levelfield.images.cost import estimate
+from levelfield.images.build import estimate
 from levelfield.launchers.protocol import Launcher
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.types import answers, file_key

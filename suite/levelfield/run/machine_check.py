@@ -39,10 +39,9 @@ from levelfield.schedule.preparation import canary_arm, canary_case, prepare
 from levelfield.schedule.resources import RunResources
 from levelfield.schedule.roofline import array_bytes
 from levelfield.schedule.run import RunInProgress
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.power import Design, minimum_detectable_effect
-from levelfield.statistics.student import MIN_LAUNCHES
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 from levelfield.statistics.variance import VarianceSplit, split_variance
 
 PROBING_SHARE = 0.3

@@ -1,17 +1,29 @@
 """The options of the commands that measure."""
 
+import re
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
+from levelfield.options import without_paths
+from levelfield.options.values import LoadGen
+from levelfield.paths import cache_root
 from levelfield.plan import Selection
-from levelfield.prepare.evaluation.tasks import DataRequest
+from levelfield.prepare.own_model import python_file
+from levelfield.prepare.own_model import store as own_files
+from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record.schema import DataSet, Price
+from levelfield.schedule import data_sets
+from levelfield.schedule.data_sets import DataRequest
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What to measure, and how; its fields have the names of the command line's options."""
+    """What to measure, and how; its fields, and those of `Selection`, have the names of `levelfield.options`."""
 
     selection: Selection = Selection()
     reports: Path = Path("reports")
@@ -50,15 +62,62 @@ class Options(msgspec.Struct, frozen=True):
     """What an earlier run answered, which this one repeats."""
     strict: bool = False
     """Results that are not decided change the exit code."""
-    sign: Path | None = None
-    """SSH key that signs the run's statement."""
-    repeat: int = 1
-    """Whole runs, one after the other: replicates to compare with others."""
-    alternate: tuple[str, ...] = ()
-    """Backends of a second side, whose runs take turns with those of the selection; none: there is one side."""
     loadgen_test_s: float | None = None
     """Shortest test of MLPerf LoadGen; None: that of the profile."""
     latency_target_ms: float | None = None
     """Of LoadGen's Server scenario; None: that of MLPerf's rules."""
     price: Price | None = None
     """Of an hour of this machine."""
+
+
+class Own(msgspec.Struct, frozen=True):
+    """What values of `--model` name."""
+
+    onnx: Path | None = None
+    function: str | None = None
+    """FILE.py:FUNCTION."""
+    weights: tuple[Path, ...] = ()
+
+
+def own_of(values: Sequence[str]) -> Own:
+    """Tell the kinds of a user's own models apart, by their form.
+
+    Raises LevelfieldError: several are named, and are not all folders.
+    """
+    functions = [value for value in values if re.search(r"\.py(:[^/]*)?$", value)]
+    folders = [value for value in values if value not in functions and (value.endswith("/") or Path(value).is_dir())]
+    files = [value for value in values if value not in (*functions, *folders)]
+    if len(functions) + len(files) + bool(folders) > 1:
+        raise LevelfieldError(f"--model {' and --model '.join(values)} exclude each other.", fix="They are two runs.")
+    return Own(next(map(Path, files), None), next(iter(functions), None), tuple(map(Path, folders)))
+
+
+def options_of(values: Mapping[str, Any]) -> Options:
+    """Return typed values, by the fields of options, as the options of a run.
+
+    Raises LevelfieldError: the cache folder cannot be made, or a file of the user's own cannot be measured.
+    """
+    cache_root()  # without one nothing can be prepared: that is said before anything is planned
+
+    def fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
+        return {name: values[name] for name in kind.__struct_fields__ if name in values}
+
+    named = own_of(values["own"])
+    own = own_files.requested(named.onnx, values["inputs"])
+    if named.function is not None:
+        own = python_file.keep(named.function)
+    requests = data_sets.read(values.get("data", ()), values["profile"])
+    headed = any(request.texts for request in requests)
+    given, models = own_weights.read(named.weights, values["models"], headed=headed)
+    models = data_sets.networks(models, requests)
+    chosen = {"own": own, "own_weights": given, "models": models, "locked": values["launcher"] != "host"}
+    return Options(
+        **{
+            **fields(Options),
+            **(values.get("loadgen") or LoadGen())._asdict(),
+            "data_sets": requests,
+            "beside_data": named.weights,
+        },
+        selection=Selection(**{**fields(Selection), **chosen}),
+        command=("levelfield", *without_paths(sys.argv[1:])),
+    )

@@ -6,11 +6,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from levelfield.analysis import Analysis
+from levelfield.analysis import Analysis, summaries
 from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Comparison
-from levelfield.history import entry
 from levelfield.record import files
 from levelfield.record.schema import Run
 from levelfield.report import html, summary, terminal
@@ -52,6 +51,6 @@ def show_result(
         terminals.say(console, f"Record: {record}")
         if comparison is None:
             terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
-        missing.append(entry.enter(record.parent, run, result))
+        missing.append(summaries.enter(record.parent, run, result))
     for text in filter(None, missing):
         terminals.say(console, text, "yellow")

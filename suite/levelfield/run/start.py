@@ -3,12 +3,13 @@
 import functools
 import hashlib
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from levelfield.analysis import summaries
 from levelfield.errors import LevelfieldError
-from levelfield.history import controls
 from levelfield.images import base
 from levelfield.machine.fingerprint import changed, fingerprint
 from levelfield.paths import package_root
@@ -19,7 +20,7 @@ from levelfield.record import files, notices
 from levelfield.record.bounds import SEED_BITS
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, Started
-from levelfield.record.schema import SCHEMA, Absent, Fingerprint, Run, Settings, Warning_, Work
+from levelfield.record.schema import SCHEMA, Absent, DataSet, Fingerprint, Run, Settings, Warning_, Work
 from levelfield.run.options import Options
 from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.resources import RunResources
@@ -28,7 +29,7 @@ from levelfield.zoo import flops, models
 from levelfield.zoo.operators import parts
 
 
-def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
+def start_run(plan: Plan, options: Options, resources: RunResources, data_sets: Iterable[DataSet] = ()) -> Path:
     """Write the run's folder and the first line of its journal.
 
     What is known of the machine beforehand is written with it: its calibration, and the controls of earlier runs.
@@ -91,7 +92,7 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             *(file.artifact for file in resources.files.values()),
             *(resources.artifacts.dataset_artifact(name) for name in _fed(plan)),
             *([resources.artifacts.digits_artifact()] if any(block.case.converges for block in plan.blocks) else ()),
-            *(resources.loadgen.artifacts if resources.loadgen is not None else ()),
+            *(resources.driver.artifacts if resources.driver is not None else ()),
         ),
         blocks=plan.blocks,
         warnings=_known_beforehand(plan, options, resources, machine),
@@ -101,9 +102,9 @@ def start_run(plan: Plan, options: Options, resources: RunResources) -> Path:
             *(["injected"] if plan.injected else []),
             *(["emulated"] if resources.emulated else []),
         ),
-        earlier_controls=controls.before(options.reports, machine),
+        earlier_controls=summaries.controls_before(options.reports, machine),
         work=_work(plan),
-        data_sets=tuple(each.data_set for each in resources.judged),
+        data_sets=tuple(data_sets),
     )
     _readable(run)
     folder = options.reports / run.id
@@ -157,10 +158,8 @@ def _work(plan: Plan) -> tuple[Work, ...]:
     )
     measured = [name for name in dict.fromkeys(name for name, *_ in counted) if models.get(name).operator is not None]
     return tuple(
-        Work(
-            model=name,
-            batch=batch,
-            **msgspec.structs.asdict(flops.count(models.get(name), batch, call)),
+        msgspec.structs.replace(
+            flops.count(models.get(name), batch, call),
             question=question,
             operators=parts.of(name, measured) if call is None else {},
         )

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from levelfield import scenarios
-from levelfield.compare.ab.comparison import arms
+from levelfield.compare.ab import arms
 from levelfield.compare.types import Row, Verdict
 from levelfield.errors import printable
 from levelfield.launchers.choice import choose, launchers_by_name

@@ -2,7 +2,7 @@
 
 import re
 
-from levelfield.errors import printable
+from levelfield.errors import one_line
 
 LONGEST = 1000
 LONGEST_CODE = 300
@@ -17,18 +17,13 @@ def text(value: str) -> str:
     An invisible word joiner splits what would be linked automatically, since mentions are searched after backslashes
     are removed.
     """
-    return _LINKS.sub("\u2060", _MARKS.sub(_escaped, _on_one_line(value, LONGEST)))
+    return _LINKS.sub("\u2060", _MARKS.sub(_escaped, one_line(value, LONGEST)))
 
 
 def code(value: str) -> str:
     """Format a text as code; its backticks become apostrophes, so that it cannot end the code."""
-    shown = _on_one_line(value, LONGEST_CODE).replace("`", "'").replace("|", "\\|").strip()
+    shown = one_line(value, LONGEST_CODE).replace("`", "'").replace("|", "\\|").strip()
     return f"`{shown}`" if shown else "–"
-
-
-def _on_one_line(value: str, longest: int) -> str:
-    shown = printable(" ".join(value.split()))
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def _escaped(found: re.Match[str]) -> str:

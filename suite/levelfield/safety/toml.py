@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from levelfield.errors import UNPRINTABLE
+
 Value: TypeAlias = "str | bool | int | float | Sequence[Value] | Mapping[str, Value] | None"
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_ESCAPED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
-"""What JSON leaves as it is, and TOML forbids or a terminal obeys; the rest of the control characters JSON escapes."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -76,4 +76,4 @@ def _value(value: Value) -> str:
 
 def _text(text: str) -> str:
     escaped = json.dumps(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text), ensure_ascii=False)
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)

@@ -2,7 +2,7 @@
 
 import re
 
-from levelfield.errors import LevelfieldError, printable
+from levelfield.errors import LevelfieldError, one_line
 
 LONGEST = 200
 """Characters that are kept of a text."""
@@ -13,8 +13,7 @@ _IDENTIFIER = re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-
 
 def text(value: str) -> str:
     """Return a text on one line, printable, without the UUIDs of devices, and at most `LONGEST` characters long."""
-    line = _IDENTIFIER.sub(r"\1-…", printable(" ".join(value.split())))
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return one_line(_IDENTIFIER.sub(r"\1-…", value), LONGEST)
 
 
 def refused(tool: str, why: str) -> LevelfieldError:

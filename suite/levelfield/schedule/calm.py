@@ -6,6 +6,7 @@ an arm.
 
 import time
 from collections.abc import Iterable
+from typing import TypeVar
 
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import WorkerError
@@ -13,7 +14,9 @@ from levelfield.machine import states
 from levelfield.record.schema import Absent, MachineLevels, MachineProbe, Turn
 from levelfield.record.states import Judgement, excess, is_calm, judge, knowledge, levels
 from levelfield.schedule.outcomes import Outcome, end_workers
-from levelfield.worker.messages import MachineProbed, ProbeMachine
+from levelfield.worker.messages import Polled, PollMachine, ProbeMachine
+
+_T = TypeVar("_T", MachineProbe, Polled)
 
 TIMEOUT_S = 60.0
 FIRST_LOOK = 60
@@ -74,14 +77,10 @@ class MachineStates:
 
     def probe(self) -> MachineProbe | Absent:
         """Return how long the fixed work takes now, all parts; absent with the reason where it cannot be done."""
-        found = self._ask(ProbeMachine(self._buffer_bytes))
-        if isinstance(found, Absent):
-            return found
-        if found.memory_ns is None or found.pages_ns is None:
-            return Absent("the canary's process left out parts of a probe")
-        probed = MachineProbe(found.arithmetic_ns, found.memory_ns, found.pages_ns)
-        self._probes.append(probed)
-        return probed
+        found = self._ask(ProbeMachine(self._buffer_bytes), MachineProbe)
+        if not isinstance(found, Absent):
+            self._probes.append(found)
+        return found
 
     def await_calm(self, limit_s: float) -> tuple[MachineProbe | Absent, tuple[int, ...]]:
         """Wait until the machine is calm, or the limit is reached.
@@ -99,7 +98,7 @@ class MachineStates:
             polled.append(found.arithmetic_ns)
             while time.monotonic() < end:
                 time.sleep(PAUSE_S)
-                alone = self._ask(ProbeMachine(self._buffer_bytes, arithmetic_alone=True))
+                alone = self._ask(PollMachine(), Polled)
                 if isinstance(alone, Absent) or is_calm(alone.arithmetic_ns, self.levels):
                     break
                 polled.append(alone.arithmetic_ns)
@@ -141,13 +140,13 @@ class MachineStates:
     def _learn(self) -> None:
         self.levels = levels(self._probes, self._kept)
 
-    def _ask(self, request: ProbeMachine) -> MachineProbed | Absent:
+    def _ask(self, request: ProbeMachine | PollMachine, kind: type[_T]) -> _T | Absent:
         if self._lost is not None:
             return self._lost
         if self._canary is None or self._canary.worker is None:
             return NO_CANARY
         try:
-            return self._canary.worker.ask(request, MachineProbed, TIMEOUT_S)
+            return self._canary.worker.ask(request, kind, TIMEOUT_S)
         except WorkerError as error:
             if error.gone:
                 end_workers([self._canary])

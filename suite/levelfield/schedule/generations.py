@@ -26,9 +26,8 @@ from levelfield.record.journal import (
 )
 from levelfield.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
 from levelfield.record.states import probes_of
-from levelfield.schedule import loadgen, pacing, padding
+from levelfield.schedule import pacing
 from levelfield.schedule.calm import ON_A_GPU, MachineStates
-from levelfield.schedule.convergence import trainings
 from levelfield.schedule.gpu_sharing import MemoryGroup, sharing_of
 from levelfield.schedule.launch_groups import reusable_workers
 from levelfield.schedule.launches import bring_up, measure_all_reduce, probe
@@ -49,7 +48,7 @@ from levelfield.schedule.rounds import (
 )
 from levelfield.schedule.timed_inputs import rotate
 from levelfield.schedule.training_verification import verify_trainings
-from levelfield.schedule.whole_launch import cold_starts, peak_memory, work
+from levelfield.schedule.whole_launch import OpenGeneration, cold_starts, peak_memory, trainings, work
 
 GIVE_UP_AFTER = 2
 """Failures of an arm in one block after which it is not launched again there."""
@@ -168,51 +167,35 @@ class Generations:
         self._listener.generation(case.id, index, block.planned_generations)
         self._journal.write(GenerationBegun(case.id, index, seed))
         arms = self.answering(block)
+        made = OpenGeneration(self._resources, block, index, seed, self._journal, self._signals, self._listener)
         if not arms:
             self._listener.progress("no backend is left that can answer", {})
         elif case.definition.sample == "cold start":
             keep_workers = not last and case.device == "cpu"  # a GPU's memory may not hold all
             with self._phase("cold starts"):
-                outcomes = cold_starts(
-                    self._resources, block, arms, index, seed, self._journal, self._listener, keep_workers=keep_workers
-                )
-            self.keep(outcomes)
-            for outcome in outcomes:
-                self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
-                self._learn_cost(case, outcome.launch)
+                self.keep(cold_starts(made, arms, keep_workers=keep_workers))
+            self._learn(case)
         elif case.definition.sample == "peak memory":
             for group in self._groups(case, arms, seed):
                 self.keep([])
                 with self._phase("peak memory"):
-                    outcomes = peak_memory(
-                        self._resources,
-                        block,
-                        group,
-                        index,
-                        seed,
-                        self._journal,
-                        self._listener,
-                        expected_ns=self._expected_ns(case, group),
-                    )
-                self.keep(outcomes)
-                for outcome in outcomes:
-                    self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
-                    self._learn_cost(case, outcome.launch)
+                    self.keep(peak_memory(made, group, self._expected_ns(case, group)))
+                self._learn(case)
+                for outcome in self._live.values():
                     self._probe(outcome, if_image_unknown=True)
         elif case.converges:
             for group in self._groups(case, arms, seed):
                 self.keep([])
                 with self._phase("training to a target"):
-                    self.keep(trainings(self._resources, block, group, index, seed, self._signals, self._listener))
+                    self.keep(trainings(made, group))
                 for outcome in self._live.values():
                     self._probe(outcome)
                     self._record_launch(case.id, index, outcome)
-        elif case.definition.driven:
-            pace = loadgen.pace_of(self._profile, self._settings, block, self._planned)
+        elif (driver := self._resources.driver) is not None and case.definition.driven:
             for group in self._groups(case, arms, seed):
                 self.keep(reusable_workers(group, self._live).values())
                 with self._phase("LoadGen tests"):
-                    outcomes = loadgen.tests(
+                    outcomes = driver.measure(
                         self._resources,
                         block,
                         group,
@@ -221,7 +204,9 @@ class Generations:
                         self._signals,
                         self._listener,
                         running=self._live,
-                        pace=pace,
+                        profile=self._profile,
+                        settings=self._settings,
+                        planned=self._planned,
                     )
                 self.keep(outcomes)
                 for outcome in outcomes:
@@ -268,7 +253,7 @@ class Generations:
                 launch_measured=False,
                 running=self._live,
                 expected_ns=self._expected_ns(case, arms),
-                padding_bytes=padding.draw(arms, seed),
+                seed=seed,
             )
         self.keep(outcomes)
         for outcome in outcomes:
@@ -360,6 +345,12 @@ class Generations:
         with self._phase("verifying"):
             verify_all_again(self._resources, case, [each for each in outcomes if each.worker is not None])
 
+    def _learn(self, case: Case) -> None:
+        """Count failures of the launches that were measured as a whole, and remember how long the others took."""
+        for outcome in self._live.values():
+            self._count_failure(case.id, outcome.arm.id, outcome.launch.failure)
+            self._learn_cost(case, outcome.launch)
+
     def _learn_cost(self, case: Case, launch: Launch) -> None:
         """Remember how long a fresh launch took to load, so that the longest can begin first."""
         if launch.startup is not None and not launch.served:
@@ -406,7 +397,7 @@ class Generations:
         if self._canary is None or self._canary.worker is None:
             case, arm = canary_case(len(self._resources.cpus)), canary_arm()
             with self._phase("loading"):
-                self._canary = bring_up(self._resources, case, [arm], padding_bytes=padding.draw([arm], self._seed))[0]
+                self._canary = bring_up(self._resources, case, [arm], seed=self._seed)[0]
             with self._phase("warming up"):
                 warm_up(self._canary, pace)
             self._probe(self._canary)

@@ -3,6 +3,7 @@
 import functools
 import math
 import os
+import random
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,14 +15,11 @@ from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
 from levelfield.plan import cpu_pinning
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import why_absent
-from levelfield.record import schema as record
-from levelfield.record.schema import Absent, Arm, Case, Failure, Launch, Library, Memory, Startup
-from levelfield.schedule import hashed
-from levelfield.schedule.computed import remember_computed
+from levelfield.record.schema import Absent, AllReduce, Arm, Case, Failure, Launch
 from levelfield.schedule.outcomes import Outcome, ask, end_workers, fail, utc_now
 from levelfield.schedule.output_verification import verify_outputs
 from levelfield.schedule.resources import RunResources, cache_folder, task_for
-from levelfield.worker.messages import AllReduce, AllReduced, Load, Loaded, Probe, Probed
+from levelfield.worker.messages import Load, Loaded, Probe, Probed, SumVectors
 from levelfield.zoo import models
 from levelfield.zoo.training import convergence, parity
 
@@ -32,6 +30,7 @@ GRADIENT_BYTES = 4
 ALL_REDUCE_BYTES = 1 << 30
 """About as many are summed in a launch, in no fewer than three sums and no more than the next number."""
 MOST_ALL_REDUCES = 20
+PADDING_BITS = 12
 
 
 def bring_up(
@@ -43,9 +42,11 @@ def bring_up(
     launch_measured: bool = True,
     running: Mapping[str, Outcome] = {},
     expected_ns: Mapping[str, float] = {},
-    padding_bytes: Mapping[str, int] = {},
+    seed: int | None = None,
 ) -> list[Outcome]:
     """Launch every arm, load as many at once as there are CPUs, then verify one after the other.
+
+    `seed`: from which the padding of each launch's environment is drawn; None: there is none.
 
     Raises LevelfieldError: when the engine is gone.
     """
@@ -56,7 +57,7 @@ def bring_up(
             if earlier is not None and earlier.worker is not None:
                 outcomes.append(_reuse(resources, case, earlier))
             else:
-                outcomes.append(_to_launch(resources, case, arm, padding_bytes.get(arm.id, 0)))
+                outcomes.append(_to_launch(resources, case, arm, 0 if seed is None else padding_of(arm, seed)))
         _load_all(resources, case, outcomes, expected_ns, launch_measured=launch_measured)
         _end_disagreeing(resources, case, outcomes)
         if verify:
@@ -68,6 +69,28 @@ def bring_up(
         end_workers([*outcomes, *running.values()])
         raise
     return outcomes
+
+
+def padding_of(arm: Arm, seed: int) -> int:
+    """Return a random length of an environment variable that nothing reads, bytes: no result comes from one layout.
+
+    The kernel puts the environment at the top of the stack, and Python copies it to the heap: its length decides where
+    both lie within a page, and that alone can reverse a comparison. One layout in every launch is a bias that no number
+    of launches averages out; drawn anew for each, it is a part of the variance between launches.
+
+    Notes
+    -----
+    Lengths are 0 to 4095 bytes: one page, since a longer one moves nothing to another place within a page. The kernel's
+    own randomisation moves the stack in steps of 16 bytes and the heap by whole pages; padding of more than 512 bytes,
+    which Python takes from the C library's heap, also moves the first objects there.
+
+    References
+    ----------
+    T. Mytkowicz, A. Diwan, M. Hauswirth, P. F. Sweeney (2009). Producing wrong data without doing anything obviously
+    wrong! ASPLOS XIV, 265-276.
+    C. Curtsinger, E. D. Berger (2013). STABILIZER: statistically sound performance evaluation. ASPLOS XVIII, 219-228.
+    """
+    return random.Random(f"padding/{seed}/{arm.id}").getrandbits(PADDING_BITS)  # noqa: S311
 
 
 def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0) -> LaunchSpec:
@@ -103,7 +126,7 @@ def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int
 
 def _start(resources: RunResources, outcome: Outcome) -> None:
     """Launch a worker and wait for its first line."""
-    outcome.launch = msgspec.structs.replace(outcome.launch, started=utc_now())
+    outcome.note(started=utc_now())
     spec = _spec(resources, outcome.case, outcome.arm, outcome.launch.environment_padding_bytes or 0)
     try:
         outcome.worker = resources.launcher_of(outcome.arm).launch(spec)
@@ -133,7 +156,7 @@ def _reuse(resources: RunResources, case: Case, earlier: Outcome) -> Outcome:
     ):
         return Outcome(earlier.arm, case, launch, earlier.worker)
     launch = msgspec.structs.replace(launch, parity=earlier.launch.parity, computed=earlier.launch.computed)
-    remember_computed(resources, case, earlier.arm, launch.computed)
+    resources.remember_computed(case, earlier.arm, launch.computed)
     return Outcome(earlier.arm, case, launch, earlier.worker, earlier.answered)
 
 
@@ -176,8 +199,8 @@ def _begin_load(resources: RunResources, case: Case, outcome: Outcome, *, launch
     worker_paths = paths_of(resources, outcome)
     try:
         task = task_for(resources, case, outcome.arm, worker_paths)
-        stamps = hashed.stamps(resources, case, outcome.arm)
-        outcome.hashed = stamps if launch_measured or not hashed.known(resources, case, outcome.arm, stamps) else None
+        stamps = resources.stamps(case, outcome.arm)
+        outcome.hashed = stamps if launch_measured or not resources.is_hashed(case, outcome.arm, stamps) else None
         outcome.worker.post(Load(task, launch_measured, outcome.hashed is not None))
     except WorkerError as error:
         fail(outcome, "load", error)
@@ -191,17 +214,9 @@ def _finish_load(outcome: Outcome) -> None:
     except WorkerError as error:
         fail(outcome, "load", error)
         return
-    startup = Startup(
-        start_ns=0 if outcome.launch.served else outcome.worker.start_ns,
-        import_ns=loaded.import_ns,
-        weights_ns=loaded.weights_ns,
-        load_ns=loaded.load_ns,
-    )
-    if loaded.first_call_ns is not None:
-        startup = msgspec.structs.replace(startup, first_call_ns=loaded.first_call_ns)
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch,
-        startup=startup,
+    start_ns = 0 if outcome.launch.served else outcome.worker.start_ns
+    outcome.note(
+        startup=msgspec.structs.replace(loaded.startup, start_ns=start_ns),
         weights_sha256=loaded.weights_sha256,
         inputs_sha256=loaded.inputs_sha256,
         framework_version=loaded.version,
@@ -229,13 +244,13 @@ def _end_disagreeing(resources: RunResources, case: Case, outcomes: Sequence[Out
         if outcome.worker is None:
             continue
         if (file := resources.file_of(case, outcome.arm)) is not None:
-            launch = outcome.launch = msgspec.structs.replace(launch, onnx_sha256=file.sha256)
+            outcome.note(onnx_sha256=file.sha256)
         elif not launch.weights_sha256 and outcome.hashed is None:
-            launch = outcome.launch = msgspec.structs.replace(launch, weights_sha256=weights_sha256)
+            outcome.note(weights_sha256=weights_sha256)
         elif not require_same(outcome, "weights", launch.weights_sha256, weights_sha256):
             continue
         if require_same(outcome, "inputs", launch.inputs_sha256, inputs_sha256):
-            hashed.remember(resources, case, outcome.arm, outcome.hashed)
+            resources.remember_hashed(case, outcome.arm, outcome.hashed)
 
 
 def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool:
@@ -243,8 +258,8 @@ def require_same(outcome: Outcome, what: str, found: str, expected: str) -> bool
     if found != expected:
         message = (
             f"{outcome.arm.id} holds other {what} for {outcome.case.model} than this run ({found[:12]}…), so nothing "
-            "can be compared. Run `levelfield clean` and start again; if it stays, that NumPy makes other bits: please "
-            "report it."
+            "can be compared. Run `levelfield images clean` and start again; if it stays, that NumPy makes other bits: "
+            "please report it."
         )
         fail(outcome, "load", WorkerError("protocol", message))
     return found == expected
@@ -260,16 +275,15 @@ def measure_all_reduce(outcome: Outcome) -> None:
     vector_bytes = GRADIENT_BYTES * sum(each.count for each in models.get(outcome.case.model).trained)
     times = min(max(ALL_REDUCE_BYTES // vector_bytes, 3), MOST_ALL_REDUCES)
     try:
-        request = AllReduce(vector_bytes // GRADIENT_BYTES, times)
-        summed = outcome.worker.ask(request, AllReduced, PROBE_TIMEOUT_S + times)
+        request = SumVectors(vector_bytes // GRADIENT_BYTES, times)
+        summed = outcome.worker.ask(request, AllReduce, PROBE_TIMEOUT_S + times)
     except WorkerError as error:
         if error.gone:
             fail(outcome, "stop", error)
-        outcome.launch = msgspec.structs.replace(outcome.launch, all_reduce=Absent(error.message))
+        outcome.note(all_reduce=Absent(error.message))
         return
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch, all_reduce=record.AllReduce(vector_bytes, summed.samples_ns)
-    )
+    summed = msgspec.structs.replace(summed, vector_bytes=vector_bytes)
+    outcome.note(all_reduce=summed)
 
 
 def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
@@ -280,15 +294,9 @@ def probe(outcome: Outcome, *, installed: bool = True) -> Probed | None:
     probed = ask(outcome, "stop", Probe(installed=installed), Probed, PROBE_TIMEOUT_S)
     if probed is None:
         return None
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch,
-        memory=Memory(
-            peak_rss_bytes=probed.peak_rss_bytes,
-            rss_bytes=probed.rss_bytes,
-            source=probed.peak_source,
-            device_bytes=probed.device_bytes,
-        ),
-        libraries=tuple(Library(**msgspec.structs.asdict(each)) for each in probed.libraries),
+    outcome.note(
+        memory=probed.memory,
+        libraries=probed.libraries,
         environment=probed.environment,
     )
     return probed

@@ -4,7 +4,7 @@ import contextlib
 import datetime as dt
 import random
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -28,6 +28,10 @@ class Outcome(msgspec.Struct):
     """The calls whose outputs were verified, timed."""
     hashed: Stamps | None = None
     """State of the files that its worker hashed; None: an earlier launch of the arm had hashed them."""
+
+    def note(self, **fields: Any) -> None:  # noqa: ANN401  (fields of a launch)
+        """Add what became known to the launch's record."""
+        self.launch = msgspec.structs.replace(self.launch, **fields)
 
 
 _T = TypeVar("_T", bound=Reply)
@@ -54,7 +58,7 @@ def utc_now() -> str:
 
 def fail(outcome: Outcome, stage: str, error: WorkerError) -> None:
     """Record a failure; end the worker, since after a failed step its state is unknown."""
-    outcome.launch = msgspec.structs.replace(outcome.launch, failure=failure(stage, error))
+    outcome.note(failure=failure(stage, error))
     if outcome.worker is not None:
         outcome.worker.stop()
         outcome.worker = None

@@ -10,9 +10,8 @@ import numpy as np
 
 from levelfield.plan.decoding import call_of
 from levelfield.prepare.own_model import reference
-from levelfield.record.schema import Absent, Case, Parity, Window
+from levelfield.record.schema import Absent, Case, Computed, Parity
 from levelfield.schedule import parallel
-from levelfield.schedule.computed import known_computed, recorded, remember_computed
 from levelfield.schedule.outcomes import Outcome, ask
 from levelfield.schedule.resources import RunResources
 from levelfield.worker.messages import Verified, Verify
@@ -51,18 +50,16 @@ def verify_count(case: Case) -> int:
 def verify_outputs(resources: RunResources, case: Case, outcome: Outcome) -> None:
     """Compare a worker's outputs with the reference; a worker that cannot answer is ended."""
     count = _count(resources, case)
-    known = known_computed(resources, case, outcome.arm)
+    known = resources.known_computed(case, outcome.arm)
     verified = ask(outcome, "verify", Verify(count, ask_computed=known is None), Verified, VERIFY_TIMEOUT_S)
     if verified is None:
         return
-    outcome.answered = Window(**msgspec.structs.asdict(verified.calls)) if verified.calls is not None else None
-    computed = recorded(verified.computed)
+    outcome.answered = verified.calls
+    computed = verified.computed
     if known is not None:
-        verified = msgspec.structs.replace(verified, computed=honesty.Computed(known.products, known.source))
-    remember_computed(resources, case, outcome.arm, computed)
-    outcome.launch = msgspec.structs.replace(
-        outcome.launch, parity=_judge(resources, case, verified, count), computed=computed
-    )
+        verified = msgspec.structs.replace(verified, computed=known)
+    resources.remember_computed(case, outcome.arm, computed)
+    outcome.note(parity=_judge(resources, case, verified, count), computed=computed)
 
 
 def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
@@ -80,14 +77,14 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
     verified = ask(outcome, "verify", Verify(count, again=True, ask_computed=False), Verified, VERIFY_TIMEOUT_S)
     if verified is None:
         return
-    computed = outcome.launch.computed or known_computed(resources, case, outcome.arm)
+    computed = outcome.launch.computed or resources.known_computed(case, outcome.arm)
     if computed is not None:  # what it is loaded as did not change
-        verified = msgspec.structs.replace(verified, computed=honesty.Computed(computed.products, computed.source))
+        verified = msgspec.structs.replace(verified, computed=computed)
     found = _judge(resources, case, verified, count)
-    outcome.launch = msgspec.structs.replace(outcome.launch, parity_after=msgspec.structs.replace(found, projection=()))
+    outcome.note(parity_after=msgspec.structs.replace(found, projection=()))
     if not found.equal:
         moved = msgspec.structs.replace(found, reason=f"{AFTER_WINDOWS} {found.reason}")
-        outcome.launch = msgspec.structs.replace(outcome.launch, parity=moved)
+        outcome.note(parity=moved)
 
 
 def verify_all_again(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
@@ -154,7 +151,7 @@ def _compared(verified: Verified, output_sha256: str, reference: _Reference, pre
     )
 
 
-def _honest(found: Parity, claimed: str, computed: honesty.Computed | None, yardstick: _Yardstick) -> Parity:
+def _honest(found: Parity, claimed: str, computed: Computed | None, yardstick: _Yardstick) -> Parity:
     """Add in what it was computed; a claim that does not hold is not equal, whatever its error."""
     if isinstance(found.relative_error, Absent):
         return found

@@ -3,32 +3,31 @@
 import functools
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from types import FunctionType
 
 import msgspec
 
+from levelfield import plugins
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
 from levelfield.launchers.docker import DockerLauncher
 from levelfield.launchers.protocol import Launcher, LaunchSpec
-from levelfield.machine import devices, topology, worker_memory
+from levelfield.machine import topology, worker_memory
 from levelfield.machine.fingerprint import fingerprint
+from levelfield.machine.gpu import uuid_of
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey
-from levelfield.prepare import loadgen
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.prepare.evaluation import preparing as evaluation
-from levelfield.prepare.evaluation.tasks import DataRequest
-from levelfield.prepare.loadgen import LoadGen
 from levelfield.prepare.own_model import python_file, reference, store
 from levelfield.record.schema import Arm, Case, Image, OwnFile
 from levelfield.schedule import parallel, scratch
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.output_verification import verify_count
-from levelfield.schedule.resources import RunResources
+from levelfield.schedule.resources import Driver, RunResources
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.zoo import models, weights
 
@@ -46,8 +45,6 @@ def prepare(
     judged: bool = True,
     launchers: Mapping[str, Launcher] = {},
     target: float | None = None,
-    data_sets: Sequence[DataRequest] = (),
-    beside_data: Sequence[Path] = (),
 ) -> RunResources:
     """Make everything the plan needs: images, weights, ONNX files, and, where answers are judged, reference outputs.
 
@@ -63,7 +60,7 @@ def prepare(
             fix="Use --profile smoke, which compares answers and ranks nothing.",
         )
     with watch.phase("preparing"):
-        gpu = devices.uuid_of(plan.gpu) if plan.gpu is not None else ""
+        gpu = uuid_of(plan.gpu) if plan.gpu is not None else ""
         if gpu and container is not None:
             listener.say("asking the engine for the GPU")
             container.check_gpu(container.prepare(CANARY, "cpu", None, listener.say), gpu)
@@ -72,16 +69,9 @@ def prepare(
         asked_of = (launcher, *launchers.values()) if nodes else ()
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
+        driver = _driver(plan, {"": launcher, **launchers}, artifacts, listener)
         images, files = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
         zoo = plan.models if plan.own is None else ()
-        judged_sets = evaluation.prepare(
-            data_sets,
-            plan.models,
-            launcher=launcher,
-            artifacts=artifacts.root,
-            beside=beside_data,
-            progress=listener.say,
-        )
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
         return RunResources(
             launcher=launcher,
@@ -100,9 +90,8 @@ def prepare(
             gpu=gpu,
             launchers=dict(launchers),
             own=_own(plan, {"": launcher, **launchers}, images, listener),
-            judged=judged_sets,
             target=target,
-            loadgen=_loadgen(plan, {"": launcher, **launchers}, artifacts, listener),
+            driver=driver,
             emulated=emulated,
             watch=watch,
             amounts=Amounts(len({arm.id for block in plan.blocks for arm in block.arms})),
@@ -115,19 +104,28 @@ def _caches(plan: Plan) -> Path:
     return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
 
 
-def _loadgen(
+def _driver(
     plan: Plan, launchers: Mapping[str, Launcher], artifacts: Artifacts, listener: ProgressListener
-) -> LoadGen | None:
-    """Take out LoadGen's library for every Python that workers run; None where no case is driven by it."""
-    if not any(block.case.definition.driven for block in plan.blocks):
+) -> Driver | None:
+    """Let a plug-in prepare what makes the calls of its scenarios, for every Python that workers run.
+
+    Raises LevelfieldError: the plug-in is not installed, or broken.
+    """
+    name = next((block.case.scenario for block in plan.blocks if block.case.definition.driven), "")
+    if not name:
         return None
+    preparing, broken = plugins.brought(plugins.SCENARIOS, FunctionType)
+    if "loadgen" not in preparing:
+        absent = f"The scenario {name} comes with levelfield-loadgen, which is not installed here."
+        raise LevelfieldError(broken[0].sentence if broken else absent, fix="pip install levelfield-loadgen")
     pythons = [
         ".".join(platform.python_version_tuple()[:2])
         if launchers[arm.launcher].kind == "host"
         else catalogue.lock(arm.image, arm.variant, arm.version).python
         for arm in plan.answering
     ]
-    return loadgen.prepare(pythons, artifacts.root, listener.say)
+    driver: Driver = preparing["loadgen"](pythons, artifacts.root, listener.say)
+    return driver
 
 
 def _own(

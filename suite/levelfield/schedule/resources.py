@@ -1,7 +1,7 @@
 """What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,16 +12,23 @@ from levelfield.launchers.protocol import Launcher, WorkerPaths
 from levelfield.machine.topology import Topology
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
-from levelfield.prepare.evaluation.preparing import Judged
-from levelfield.prepare.loadgen import LoadGen
 from levelfield.prepare.own_model import store
 from levelfield.prepare.own_model.reference import Reference
-from levelfield.record.schema import Arm, Case, Computed, Image, Parity
-from levelfield.schedule.outcomes import Stamps
+from levelfield.record.schema import Arm, Artifact, Case, Computed, Image, Parity
+from levelfield.schedule.outcomes import Outcome, Stamps
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.worker.messages import Task
 from levelfield.zoo.training import convergence
 from levelfield.zoo.training.recipe import Goal
+
+
+class Driver(msgspec.Struct, frozen=True):
+    """What a plug-in prepared for scenarios whose calls it makes (`schedule.preparation`)."""
+
+    artifacts: tuple[Artifact, ...]
+    """Files that it hands to workers."""
+    measure: Callable[..., list[Outcome]]
+    """Measures a group of arms in one generation; called by `schedule.generations`, the one place."""
 
 
 class RunResources(msgspec.Struct, frozen=True):
@@ -50,18 +57,16 @@ class RunResources(msgspec.Struct, frozen=True):
     """Those that arms name."""
     own: Reference | None = None
     """The user's own file, where one is measured."""
-    judged: tuple[Judged, ...] = ()
-    """Data sets that answers are judged on."""
     target: float | None = None
     """Accuracy that is trained to; None: that of each network."""
     computed: dict[tuple[str, ...], Computed] = msgspec.field(default_factory=dict)
-    """What arms were found to compute in, filled by `schedule.computed`."""
+    """What arms were found to compute in (`known_computed`)."""
     compared: dict[tuple[object, ...], Parity] = msgspec.field(default_factory=dict)
     """Outputs compared with their reference, by what was asked and their digest; filled by `output_verification`."""
     hashed: dict[tuple[str, str], Stamps] = msgspec.field(default_factory=dict)
-    """Files that a launch of an arm has hashed, by arm and path; filled by `schedule.hashed`."""
-    loadgen: LoadGen | None = None
-    """Libraries of MLPerf LoadGen; None: no case is driven by it."""
+    """Files that a launch of an arm has hashed, by arm and path; see `stamps`."""
+    driver: Driver | None = None
+    """None: no case has its calls made by a plug-in."""
     emulated: str = ""
     """The processor that is emulated for the images, and this machine's; empty: none."""
     watch: Stopwatch = msgspec.field(default_factory=Stopwatch)
@@ -85,6 +90,60 @@ class RunResources(msgspec.Struct, frozen=True):
         """Return the model file that an arm answers a case with; None: it computes a definition of its own."""
         key = file_key(case, arm)
         return None if key is None else self.files[key]
+
+    def known_computed(self, case: Case, arm: Arm) -> Computed | None:
+        """Return what an arm was found to compute in earlier in this run; None: it is to be asked.
+
+        On a CPU that follows from the image, the model and the precision, and some frameworks take seconds to say it:
+        the first launch of each case that is timed in windows is asked, and others only where none was. On a GPU a
+        framework chooses algorithms by their speed, so every launch is asked, but for those that say which operators a
+        call dispatches (docs/gpu.md).
+        """
+        if case.device != "cpu" and not registry.get(arm.backend).says_by_operators:
+            return None
+        return self.computed.get((arm.id, case.id) if case.timed else (arm.id, case.model, case.precision))
+
+    def remember_computed(self, case: Case, arm: Arm, computed: Computed | None) -> None:
+        """Keep what an arm was found to compute in for the launches that follow; None: it does not say."""
+        if computed is not None:
+            if case.timed:
+                self.computed[arm.id, case.id] = computed
+            self.computed.setdefault((arm.id, case.model, case.precision), computed)
+
+    def stamps(self, case: Case, arm: Arm) -> Stamps:
+        """Return the state of the weights, or of the model file, that an arm reads for a case; empty: it reads none.
+
+        To hash the weights of BERT takes a second of a launch, so files that an earlier launch of the arm hashed, and
+        that are unchanged, are not hashed again. All workers still compute with the same weights, and that is proven:
+        the first launch of every arm hashes what it reads, workers cannot write there, and the kernel dates every
+        change of a file (`st_ctime`, which no program sets).
+        """
+        path = self._read_by(case, arm)
+        if not path:
+            return ()
+        whole = self.artifacts.root / path
+        files = ((each.name, each.stat()) for each in sorted(whole.parent.glob(f"{whole.name}*")))
+        return tuple((name, stat.st_ino, stat.st_size, stat.st_ctime_ns) for name, stat in files)
+
+    def is_hashed(self, case: Case, arm: Arm, stamps: Stamps) -> bool:
+        """Return whether an earlier launch of an arm hashed these files."""
+        return bool(stamps) and self.hashed.get((arm.id, self._read_by(case, arm))) == stamps
+
+    def remember_hashed(self, case: Case, arm: Arm, stamps: Stamps | None) -> None:
+        """Keep what a launch has hashed: the state of the files before they were read; None or empty: nothing."""
+        if stamps:
+            self.hashed[arm.id, self._read_by(case, arm)] = stamps
+
+    def _read_by(self, case: Case, arm: Arm) -> str:
+        """Return a file under the artifacts; ONNX keeps large tensors beside it, in files that begin with its name.
+
+        Empty: the weights are made in the worker, or the file is a user's own.
+        """
+        if case.converges or self.own_of(case) is not None:
+            return ""
+        if (file := self.file_of(case, arm)) is not None:
+            return file.path
+        return self.artifacts.weights(case.model) if registry.get(arm.backend).reads == "native" else ""
 
     def image(self, arm: Arm) -> Image:
         return self.images[arm.launcher, arm.image, arm.variant, arm.version]

@@ -7,12 +7,14 @@ import msgspec
 from levelfield.launchers.protocol import READY_TIMEOUT_S, LaunchSpec
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.machine.cpu import last_cache_bytes
-from levelfield.machine.disturbance import disturbed
+from levelfield.machine.disturbance import reasons
 from levelfield.machine.signals import Signals, difference
 from levelfield.plan import cpu_pinning
 from levelfield.record import journal
+from levelfield.record.disturbance import Disturbed
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Journal, RooflineKnown
+from levelfield.record.measured import RooflineSamples
 from levelfield.record.schema import Absent, Roofline, Run
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.preparation import canary_arm
@@ -71,27 +73,22 @@ def _measured(resources: RunResources, threads: int, budget_ns: int) -> Roofline
         worker.await_ready(READY_TIMEOUT_S)
         request = MeasureRoofline(threads, array_bytes(cache_bytes, resources.memory_bytes), budget_ns)
         for _ in range(ATTEMPTS):
-            measured, reason = _watched(worker, resources, request)
-            if not reason:
+            measured, disturbed = _watched(worker, resources, request)
+            if not disturbed:
                 break
     finally:
         worker.stop()
-    return Roofline(
-        threads=threads,
-        **msgspec.structs.asdict(measured),
-        last_cache_bytes=cache_bytes,
-        disturbed=reason,
-    )
+    return Roofline(**msgspec.structs.asdict(measured), last_cache_bytes=cache_bytes, disturbed=disturbed)
 
 
-def _watched(worker: Worker, resources: RunResources, request: MeasureRoofline) -> tuple[RooflineMeasured, str]:
+def _watched(worker: Worker, resources: RunResources, request: MeasureRoofline) -> tuple[RooflineSamples, Disturbed]:
     """Ask, and say whether something else was about meanwhile."""
     pids = {NAME: worker.pid} if worker.pid is not None else {}
     with Signals(resources.cpus) as signals:
         before = signals.snapshot(pids)
-        measured = worker.ask(request, RooflineMeasured, TIMEOUT_S)
+        measured = worker.ask(request, RooflineMeasured, TIMEOUT_S).samples
         noise = difference(before, signals.snapshot(pids), NAME)
-        return measured, disturbed([noise], len(signals.cpus)) if pids else ""
+        return measured, reasons([noise], len(signals.cpus)) if pids else ()
 
 
 def array_bytes(cache_bytes: int | Absent, memory_bytes: int) -> int:

@@ -21,17 +21,18 @@ import msgspec
 
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine.device_use import Device, Reading
-from levelfield.machine.disturbance import disturbed, reasons
+from levelfield.machine.disturbance import reasons
 from levelfield.machine.idle_wait import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.plan import CANARY
+from levelfield.record.disturbance import Disturbed, sentence
 from levelfield.record.files import MAX_ATTEMPTS
 from levelfield.record.journal import Journal, RoundDone, TurnTaken
 from levelfield.record.schema import Absent, DeviceUse, IdleWait, Launch, MachineProbe, Noise, Turn, Window
 from levelfield.record.states import Judgement
 from levelfield.schedule.calm import NO_CANARY, MachineStates
 from levelfield.schedule.listener import ProgressListener
-from levelfield.schedule.outcomes import Outcome, end_workers, failure
+from levelfield.schedule.outcomes import Outcome, end_workers, fail, failure
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.worker.messages import Measure, Measured
 
@@ -123,7 +124,7 @@ def warm_up(outcome: Outcome, pace: Pace, *, injecting: bool = False) -> None:
         return
     answered = outcome.answered
     if not injecting and answered is not None and _long(outcome, answered) >= pace.window_ns:
-        outcome.launch = msgspec.structs.replace(outcome.launch, warmup=(answered,))
+        outcome.note(warmup=(answered,))
         return
     windows: list[Window] = []
     try:
@@ -135,10 +136,8 @@ def warm_up(outcome: Outcome, pace: Pace, *, injecting: bool = False) -> None:
             longer = msgspec.structs.replace(pace, min_calls=max(pace.min_calls, INJECTION_CALLS))
             windows.append(_ask(outcome, longer, _guess_ns(outcome, windows), 0)[0])
     except WorkerError as error:
-        outcome.launch = msgspec.structs.replace(outcome.launch, failure=failure("measure", error))
-        outcome.worker.stop()
-        outcome.worker = None
-    outcome.launch = msgspec.structs.replace(outcome.launch, warmup=tuple(windows))
+        fail(outcome, "measure", error)
+    outcome.note(warmup=tuple(windows))
 
 
 def _long(outcome: Outcome, answered: Window) -> int:
@@ -223,7 +222,7 @@ def _ask(
         Measured,
         SLACK_S + 20 * expected_s,
     )
-    return Window(**msgspec.structs.asdict(measured)), asleep_ns
+    return measured.window, asleep_ns
 
 
 @dataclass(kw_only=True)
@@ -271,9 +270,9 @@ class RoundScheduler:
         repeats = 0
         while done < pace.rounds and self._live():
             index, self.next_round = self.next_round, self.next_round + 1
-            reason, worth_repeating = self._round(index, pace)
+            disturbed, worth_repeating = self._round(index, pace)
             again = worth_repeating and spare > 0
-            self.journal.write(RoundDone(self.block, self.generation, index, disturbed=reason, repeats=repeats))
+            self.journal.write(RoundDone(self.block, self.generation, index, disturbed=disturbed, repeats=repeats))
             if again:
                 spare -= 1
                 repeats += 1
@@ -281,7 +280,7 @@ class RoundScheduler:
                 done += 1
                 repeats = 0
             self.listener.progress(
-                f"round {done} of {pace.rounds}" + (f", repeated: {reason}" if again else ""),
+                f"round {done} of {pace.rounds}" + (f", repeated: {sentence(disturbed)}" if again else ""),
                 {arm: statistics.median(medians) for arm, medians in self._medians.items()},
             )
         return self._lost
@@ -295,7 +294,7 @@ class RoundScheduler:
         """Return the process ids of the workers that are alive, by arm; 0 where the host cannot see them."""
         return {arm: each.worker.pid or 0 for arm, each in self.outcomes.items() if each.worker is not None}
 
-    def _round(self, index: int, pace: Pace) -> tuple[str, bool]:
+    def _round(self, index: int, pace: Pace) -> tuple[Disturbed, bool]:
         """Take a round; return why it is called disturbed, and whether to repeat it whole may help.
 
         Of windows that were judged one by one, those that are calm are judged together once more, since the counters of
@@ -309,8 +308,8 @@ class RoundScheduler:
                 self._lost.append(turn)
         noises = [turn.noise for turn, _ in taken if turn.noise is not None]
         calm = [turn.noise for turn, judged in taken if turn.noise and (judged is None or judged.state == "calm")]
-        reason = disturbed(calm or noises, len(self.signals.cpus))
-        return reason, bool(reason and calm)
+        disturbed = reasons(calm or noises, len(self.signals.cpus))
+        return disturbed, bool(disturbed and calm)
 
     def _take(self, outcome: Outcome, index: int, pace: Pace) -> tuple[Turn, Judgement | None]:
         """Take an arm's window until the machine is calm in it, as long as that is allowed; return the last attempt."""
@@ -389,7 +388,7 @@ class RoundScheduler:
             probed_before=probed_before,
             probed_after=probed_after,
             polled_ns=polled_ns,
-            outside=() if isinstance(self.states, Absent) else reasons([noise], len(self.signals.cpus)),
+            outside=() if isinstance(self.states, Absent) else reasons((noise,), len(self.signals.cpus)),
         )
 
     def _used(self, before: Reading | None, pids: dict[str, int], arm: str) -> DeviceUse | None:

@@ -14,12 +14,12 @@ from levelfield.record import notices
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Finished, Journal, Resumed, TimeSpent, Warned
 from levelfield.record.schema import Absent, Block, Fingerprint, Run, Warning_
-from levelfield.schedule import passes, scratch
+from levelfield.schedule import pacing, scratch
 from levelfield.schedule.generations import Generations
 from levelfield.schedule.launch_groups import LaunchGroup, Pass, fitting, further_pass, remaining_passes
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import utc_now
-from levelfield.schedule.passes import FIRST_LOOK_S
+from levelfield.schedule.pacing import FIRST_LOOK_S
 from levelfield.schedule.resources import RunResources
 from levelfield.statistics.stopping import decide
 
@@ -52,7 +52,7 @@ class RunInProgress:
         """By case, when its last generation ended."""
         self._profile = PROFILES[self._run.settings.profile]
         self._by_clock = self._run.settings.clock_seconds
-        self._clock = passes.clock(self._profile, self._run.settings, self._run.blocks)
+        self._clock = pacing.clock(self._profile, self._run.settings, self._run.blocks)
         self._pass_s = math.inf
         """What the last pass took; before the first, nothing is known."""
         self._paused_s = 0.0
@@ -109,7 +109,7 @@ class RunInProgress:
 
     def _make_planned(self) -> bool:
         """Make the planned passes; return whether there was time for all of them."""
-        blocks = self._run.blocks if self._by_clock is None else passes.completed(self._run.blocks)
+        blocks = self._run.blocks if self._by_clock is None else pacing.completed(self._run.blocks)
         todo = remaining_passes(blocks)
         for number in range(len(todo)):
             if number == 1:
@@ -152,7 +152,7 @@ class RunInProgress:
 
     def _apart_s(self, made: Pass) -> float:
         groups = (sum(self._seconds.get(block.case.id, 0.0) for block, _ in group) for group in made.groups)
-        return passes.apart_s(
+        return pacing.apart_s(
             self._profile,
             self._run.settings,
             passes_left=max((block.planned_generations for block in self._run.blocks), default=0) - made.number,

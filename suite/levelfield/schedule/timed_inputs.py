@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-import msgspec
 import numpy as np
 
 from levelfield.plan.decoding import call_of
@@ -15,7 +14,7 @@ from levelfield.schedule import parallel
 from levelfield.schedule.launches import require_same
 from levelfield.schedule.outcomes import Outcome, ask
 from levelfield.schedule.resources import RunResources
-from levelfield.worker import rotation
+from levelfield.worker import sources
 from levelfield.worker.messages import Rotate, Rotated
 from levelfield.zoo import decoding, inputs, models, own_inputs
 from levelfield.zoo.decoding import Call
@@ -57,9 +56,7 @@ def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> 
             _digest(resources, case, rotated.sets) if rotated.sets in (1, sets) else "of another number of batches"
         )
         if require_same(outcome, "timed inputs", rotated.sha256, expected):
-            outcome.launch = msgspec.structs.replace(
-                outcome.launch, timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256
-            )
+            outcome.note(timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256)
 
     parallel.run([partial(rotate_one, outcome) for outcome in outcomes], at_once=case.threads)
 
@@ -80,8 +77,8 @@ def _digest(resources: RunResources, case: Case, sets: int) -> str:
     if own is None:
         return _zoo_digest(case.model, case.batch, sets, call_of(case))
     described = store.description(own.model, str(resources.artifacts.root))
-    made = rotation.batches(lambda first: own_inputs.make(described, first, case.batch), sets=sets, batch=case.batch)
-    return rotation.digest(made)
+    made = sources.rotation(lambda first: own_inputs.make(described, first, case.batch), sets=sets, batch=case.batch)
+    return sources.rotation_digest(made)
 
 
 @functools.cache
@@ -92,4 +89,4 @@ def _zoo_digest(model: str, batch: int, sets: int, call: Call | None) -> str:
     def make(first: int) -> Arrays:
         return inputs.make(found, first, batch) if call is None else decoding.inputs(found, call, first, batch)
 
-    return rotation.digest(rotation.batches(make, sets=sets, batch=batch))
+    return sources.rotation_digest(sources.rotation(make, sets=sets, batch=batch))

@@ -10,7 +10,6 @@ import numpy as np
 
 from levelfield.record.schema import Absent, Case, Parity, TrainingErrors, TrainingParity
 from levelfield.schedule import parallel
-from levelfield.schedule.computed import known_computed, recorded, remember_computed
 from levelfield.schedule.outcomes import Outcome, ask
 from levelfield.schedule.resources import RunResources
 from levelfield.worker.messages import CheckUpdate, Converged, Train, Trained, Updated
@@ -33,7 +32,7 @@ def verify_trainings(resources: RunResources, case: Case, outcomes: Sequence[Out
 def _verify_training(resources: RunResources, case: Case, outcome: Outcome) -> None:
     rule = models.recipe(case.model)
     updated = check_update(outcome, rule.optimizer, case.model, case.processes)
-    known = known_computed(resources, case, outcome.arm)
+    known = resources.known_computed(case, outcome.arm)
     # Of fp32 the size of the errors says enough; some frameworks compile once more to say it.
     asked = known is None and case.precision != honesty.FP32
     request = Train(recipe.STEPS, rule.trajectory_batch, ask_computed=asked)
@@ -41,12 +40,12 @@ def _verify_training(resources: RunResources, case: Case, outcome: Outcome) -> N
     if updated is None or trained is None:
         return
     if known is not None:
-        trained = msgspec.structs.replace(trained, computed=honesty.Computed(known.products, known.source))
-    found = recorded(trained.computed) if asked else None
-    remember_computed(resources, case, outcome.arm, found)
+        trained = msgspec.structs.replace(trained, computed=known)
+    found = trained.computed if asked else None
+    resources.remember_computed(case, outcome.arm, found)
     reference = resources.artifacts.trajectory(case.model)
     compared = judge_training(trained, updated, reference, case.model, case.precision)
-    outcome.launch = msgspec.structs.replace(outcome.launch, parity=compared, computed=found)
+    outcome.note(parity=compared, computed=found)
 
 
 def check_update(outcome: Outcome, optimizer: Optimizer, network: str, processes: int = 1) -> update.Judgement | None:

@@ -12,9 +12,9 @@ import hashlib
 import html
 import re
 
+from levelfield.errors import shortened
 from levelfield.report import html as report
 from levelfield.report import pages
-from levelfield.report.sentences import shortened
 
 MAX_BYTES = 8 * 1024 * 1024
 """Most characters of a page that is checked, without its data blocks; standard reports have up to 1 MB."""

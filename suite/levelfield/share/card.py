@@ -8,17 +8,16 @@ from pathlib import Path
 import msgspec
 
 from levelfield.analysis import Analysis
+from levelfield.analysis.environment import machine_title
 from levelfield.analysis.types import Estimate, RankedBlock
+from levelfield.compare import ab as pairs
 from levelfield.compare import phrases
-from levelfield.compare.ab import comparison as pairs
-from levelfield.compare.formats import ratio_chart
+from levelfield.compare.formats import html
 from levelfield.compare.types import Comparison, Gate
-from levelfield.errors import LevelfieldError, printable
-from levelfield.history.environment import machine_title
+from levelfield.errors import LevelfieldError, printable, shortened
 from levelfield.record.schema import Run
 from levelfield.report import axes, loadgen, names, pages, results, sentences, units
 from levelfield.report import markdown as tables
-from levelfield.report.sentences import shortened
 from levelfield.report.tables import Table
 from levelfield.safety.markdown import text as cell
 
@@ -75,7 +74,7 @@ def svg(run: Run, analysis: Analysis) -> str:
             *((line, 12, 400) for line in _wrapped(about, _TEXT_CHARACTERS)),
         ],
         blocks=list(_pictures(analysis)) if compared is None else [],
-        ratios=None if compared is None else ratio_chart.make(compared.rows[:_MOST_ROWS], compared.gate.margin),
+        ratios=None if compared is None else html.ratio_chart(compared.rows[:_MOST_ROWS], compared.gate.margin),
         margin=None if compared is None else units.percent(compared.gate.margin),
         width=WIDTH,
         printable=printable,

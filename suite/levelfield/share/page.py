@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from levelfield.errors import LevelfieldError
-from levelfield.report.sentences import shortened
+from levelfield.errors import LevelfieldError, shortened
 
 _TOKEN = re.compile(r"<[^<>]*>|[^<]+|<")
 _RECORD = '<script type="application/json" id="record">'

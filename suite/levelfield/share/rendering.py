@@ -4,11 +4,12 @@ import msgspec
 
 from levelfield import analysis
 from levelfield.analysis import Analysis
-from levelfield.compare.ab import comparison as pairs
+from levelfield.compare import ab as pairs
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate
+from levelfield.options.values import parse_share
 from levelfield.record.schema import Run
-from levelfield.report import embedded_record, html, restoring, units
+from levelfield.report import embedded_record, html, restoring
 from levelfield.report.embedded_record import Evidence, PageRecord
 from levelfield.report.thinning import thin
 from levelfield.share.page import Difference, Tables, differences, parse_page, tables
@@ -63,7 +64,7 @@ def _gates(run: Run) -> tuple[Gate | None, ...]:
         name, _, value = word.partition("=")
         if name == "--max-slowdown":
             text = value or "".join(run.command[index + 1 : index + 2])
-            share = units.parse_share(text)
+            share = parse_share(text)
             return (plain,) if share is None else (msgspec.structs.replace(plain, max_slowdown=share), plain)
     return (plain,)
 

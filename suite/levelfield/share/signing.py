@@ -55,11 +55,6 @@ def sign(statement: bytes, key: Path) -> str:
     return text
 
 
-def try_key(key: Path) -> None:
-    """Sign something, to find out before hours of measuring whether a key signs; raises as `sign` does."""
-    sign(b"levelfield", key)
-
-
 def check(statement: bytes, signature: str, signers: Path | None) -> Checked:
     """Return whether a signature is of a statement, and whose it is.
 

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from levelfield.analysis import collect
+from levelfield.errors import shortened
 from levelfield.record.schema import Run, elsewhere
-from levelfield.report.sentences import shortened
 from levelfield.report.thinning import without_defaults
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"

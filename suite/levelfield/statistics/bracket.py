@@ -11,9 +11,9 @@ import numpy as np
 import scipy
 
 from levelfield.statistics.arrays import Floats, checked_confidence, logs_of
-from levelfield.statistics.bracketing import LEAST_BOOTS, Levels, Phases, Verdict, bracket, judged, levels
+from levelfield.statistics.bracketing import LEAST_BOOTS, Levels, Phases, bracket, judged, levels
 from levelfield.statistics.student import spread_of
-from levelfield.statistics.verdicts import DEFAULT_MARGIN
+from levelfield.statistics.verdicts import DEFAULT_MARGIN, Verdict
 
 DEFAULT_LEVEL = 0.01
 """Of a hundred upgrades of an honest machine, one may be called *slower* or *drifted* in any case."""

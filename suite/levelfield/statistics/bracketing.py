@@ -16,7 +16,7 @@ and *faster* ask for one thing more, at the same level: the drift is shown to be
 estimate by half of itself at most), or to be smaller than the effect on the nearer side. *Safe* asks for the former.
 
 **Spread.** The variance between boots is taken from the old stack (before and after together) and from the new one
-apart, with Welch's degrees of freedom (`statistics.welch`). One pooled variance has more power where both are
+apart, with Welch's degrees of freedom (`statistics.ratios`). One pooled variance has more power where both are
 equal. Where the new stack hardly scatters, a pooled standard error of the drift is 0.82 (the root of two thirds) of
 what it should be, and an honest machine is called *drifted* too often; where the new stack scatters far more than the
 old one, that of its difference is 0.82 of what it should be, with three times the degrees of freedom, and it is called
@@ -43,7 +43,6 @@ D. J. Schuirmann (1987). A comparison of the two one-sided tests procedure and t
 equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15, 657–680.
 """
 
-import enum
 import math
 from dataclasses import dataclass
 
@@ -52,8 +51,8 @@ import scipy
 from numpy.typing import NDArray
 
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.multiple import holm_levels
-from levelfield.statistics.welch import standard_error
+from levelfield.statistics.ratios import standard_error
+from levelfield.statistics.verdicts import Verdict, holm_levels
 
 LEAST_BOOTS = 3
 """Fewest boots of a phase. Where boots come up in two modes (huge pages, placement, a clock), two boots of a phase are
@@ -61,16 +60,6 @@ often of one mode and look steady: up to 16 % of upgrades of an honest machine a
 DRIFT_SHARE = 0.75
 """Part of the level that the test for drift has. On an honest machine the tests for *slower*, each at the whole level,
 use less than the rest (simulated: `tests.statistics.upgrades`)."""
-
-
-class Verdict(enum.StrEnum):
-    """Verdict on one case of an upgrade."""
-
-    SAFE = "safe"
-    SLOWER = "slower"
-    FASTER = "faster"
-    DRIFTED = "drifted"
-    UNDECIDED = "not decided"
 
 
 @dataclass(frozen=True)

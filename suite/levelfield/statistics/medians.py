@@ -12,8 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from levelfield.statistics.arrays import checked_confidence, finite_or_missing
-from levelfield.statistics.errors import InsufficientData, UnusableData
+from levelfield.statistics.arrays import InsufficientData, UnusableData, checked_confidence, finite_or_missing
 
 
 class MedianInterval(msgspec.Struct, frozen=True):

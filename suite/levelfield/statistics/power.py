@@ -11,9 +11,8 @@ import math
 import msgspec
 import scipy
 
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData
-from levelfield.statistics.student import MIN_LAUNCHES, freedom, trimmed, widening
+from levelfield.statistics.arrays import InsufficientData
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy, freedom, trimmed, widening
 from levelfield.statistics.variance import VarianceSplit
 
 MAX_ROUNDS = 100

@@ -53,8 +53,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelfield.statistics.arrays import Floats, checked_confidence, finite_or_missing, without_missing
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.student import LaunchMean, fewest_launches, mean_of
+from levelfield.statistics.student import EndedBy, LaunchMean, fewest_launches, mean_of
 from levelfield.statistics.verdicts import DEFAULT_MARGIN, Verdict, verdict_of
 
 

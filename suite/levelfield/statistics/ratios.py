@@ -9,17 +9,32 @@ References
 ----------
 T. Kalibera, R. Jones (2013). Rigorous benchmarking in reasonable time. ISMM '13, 63–74.
 A. Georges, D. Buytaert, L. Eeckhout (2007). Statistically rigorous Java performance evaluation. OOPSLA '07, 57–76.
+
+Standard error of a difference of means whose variances differ.
+
+References
+----------
+B. L. Welch (1947). The generalization of "Student's" problem when several different population variances are involved.
+Biometrika 34, 28–35.
+F. E. Satterthwaite (1946). An approximate distribution of estimates of variance components. Biometrics Bulletin 2,
+110–114.
 """
 
 import math
 
 import msgspec
+import numpy as np
 from numpy.typing import ArrayLike
 
-from levelfield.statistics.arrays import checked_confidence, finite_or_missing, without_missing
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.errors import InsufficientData, UnusableData
-from levelfield.statistics.student import MIN_LAUNCHES, LaunchMean, fewest_launches, mean_of
+from levelfield.statistics.arrays import (
+    Floats,
+    InsufficientData,
+    UnusableData,
+    checked_confidence,
+    finite_or_missing,
+    without_missing,
+)
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy, LaunchMean, fewest_launches, mean_of
 
 
 class RatioInterval(msgspec.Struct, frozen=True):
@@ -126,3 +141,26 @@ def level_interval(log_levels: ArrayLike, *, confidence: float = 0.95) -> LevelI
 def _enough(launches: int, what: str, fewest: int) -> None:
     if launches < fewest:
         raise InsufficientData(f"{launches} {what}: an interval needs at least {fewest}. Measure more generations.")
+
+
+def standard_error(
+    first: Floats | float, first_freedom: Floats | float, second: Floats | float, second_freedom: Floats | float
+) -> tuple[Floats, Floats]:
+    """Return the standard error of a difference of two independent means, and its degrees of freedom.
+
+    Parameters
+    ----------
+    first, second : array_like
+        Estimated variance of each mean: that of one value over their number.
+    first_freedom, second_freedom : array_like
+        Degrees of freedom that each estimate rests on.
+
+    Returns
+    -------
+    error, freedom : ndarray
+        Satterthwaite's degrees of freedom; the sum of both where nothing varies.
+    """
+    total = np.add(first, second, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = total**2 / (np.square(first) / first_freedom + np.square(second) / second_freedom)
+    return np.sqrt(total), np.where(total > 0, freedom, np.add(first_freedom, second_freedom, dtype=np.float64))

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from levelfield.statistics.arrays import checked_confidence
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import InsufficientData, checked_confidence
 
 DRAWS = 1000
 SEED = 20_161_016

@@ -19,8 +19,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from levelfield.statistics.arrays import finite_or_missing, without_missing
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import InsufficientData, finite_or_missing, without_missing
 from levelfield.statistics.student import spread_of
 
 GROUPS = 9

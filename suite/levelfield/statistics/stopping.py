@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelfield.statistics.arrays import Floats, finite_or_missing, without_missing
-from levelfield.statistics.ending import EndedBy
-from levelfield.statistics.student import MIN_LAUNCHES, mean_of
+from levelfield.statistics.student import MIN_LAUNCHES, EndedBy, mean_of
 
 DEFAULT_TARGET = 0.01
 """Half-width of the log ratio's interval: half of the margin, so that an interval around no change lies inside it."""

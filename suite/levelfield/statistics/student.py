@@ -52,6 +52,7 @@ C. Stein (1945). A two-sample test for a linear hypothesis whose power is indepe
 Mathematical Statistics 16, 243–258.
 """
 
+import enum
 import math
 
 import msgspec
@@ -59,7 +60,18 @@ import numpy as np
 import scipy
 
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.ending import EndedBy
+
+
+class EndedBy(enum.StrEnum):
+    """What could end the measurement of a block."""
+
+    PLAN = "plan"
+    """Nothing that was measured: the number of launches was fixed."""
+    PRECISION = "precision"
+    """The width of intervals."""
+    VERDICT = "verdict"
+    """A verdict, looked for after every launch: a significant difference, or equivalence."""
+
 
 MIN_LAUNCHES = 5
 """Fewest launches an interval is given for. With fewer, the t quantile is so large that nothing is decided (4.3 at

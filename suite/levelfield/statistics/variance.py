@@ -19,8 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelfield.statistics.arrays import Floats, finite_or_missing
-from levelfield.statistics.errors import InsufficientData
+from levelfield.statistics.arrays import Floats, InsufficientData, finite_or_missing
 
 
 class VarianceSplit(msgspec.Struct, frozen=True):

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.backends.protocol import Arrays, Trainer
-from levelfield.worker.messages import Converged, Evaluated
+from levelfield.record.measured import Evaluation
+from levelfield.worker.messages import Converged
 from levelfield.zoo import models, weights
 from levelfield.zoo.digits import data
 from levelfield.zoo.training import convergence, recipe
@@ -32,7 +33,7 @@ def train(trainer: Trainer, goal: Goal, seed: int) -> Converged:
     _warm_up(trainer, next(data.batches(split.train, chosen[:1])), split.test)
     trainer.restart(start)
     losses: list[float] = []
-    points: list[Evaluated] = []
+    points: list[Evaluation] = []
     diverged = ""
     for elapsed_ns in _steps(trainer, data.batches(split.train, chosen), goal.every, losses):
         bad = next((step for step, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
@@ -41,7 +42,7 @@ def train(trainer: Trainer, goal: Goal, seed: int) -> Converged:
             break
         since = points[-1].step if points else 0
         right = _right(trainer.predict(split.test), split.test["labels"])
-        points.append(Evaluated(len(losses), elapsed_ns, statistics.fmean(losses[since:]), right))
+        points.append(Evaluation(len(losses), elapsed_ns, statistics.fmean(losses[since:]), right))
     return Converged(
         points=tuple(points),
         losses=tuple(loss for loss in losses[: recipe.STEPS] if math.isfinite(loss)),

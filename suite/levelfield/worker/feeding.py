@@ -9,7 +9,8 @@ import msgspec
 from levelfield.backends import registry
 from levelfield.backends.feeds.protocol import Feed, FeedRequest
 from levelfield.backends.protocol import Arrays, Resident
-from levelfield.worker.messages import FROM_DATASET, Measure, Measured, Task
+from levelfield.record.measured import Window
+from levelfield.worker.messages import FROM_DATASET, Measure, Task
 from levelfield.worker.window import measure_window
 from levelfield.zoo import dataset, models
 
@@ -38,12 +39,12 @@ class Fed:
         """Return the output for the next batch."""
         return self._loaded.fetch(self.run(None))
 
-    def measure(self, request: Measure) -> Measured:
+    def measure(self, request: Measure) -> Window:
         """Take one window, with what each of its calls waited for data."""
         self._waits.clear()
         rewarm = max(request.rewarm_calls, READY) if request.rewarm_calls else 0
-        measured = measure_window(self.run, (None,), msgspec.structs.replace(request, rewarm_calls=rewarm))
-        return msgspec.structs.replace(measured, waited_ns=sum(self._waits[-len(measured.samples_ns) :]))
+        window = measure_window(self.run, (None,), msgspec.structs.replace(request, rewarm_calls=rewarm))
+        return msgspec.structs.replace(window, waited_ns=sum(self._waits[-len(window.samples_ns) :]))
 
     def close(self) -> None:
         self._feed.close()

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from levelfield.record.measured import Library
 from levelfield.worker import cuda_libraries
-from levelfield.worker.messages import Library
 
 _KINDS = (
     # First match wins: a pattern for the file's name, and what it is.

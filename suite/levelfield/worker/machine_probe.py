@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from levelfield.worker.messages import MachineProbed, ProbeMachine
+from levelfield.record.measured import MachineProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ ANSWER_S = 30.0
 """After so long without an answer of all threads, a probe has failed."""
 
 
-class MachineProbe:
+class ProbeThreads:
     """Threads that wait, one pinned to each CPU that this process may use, and what they work on.
 
     Parameters
@@ -68,13 +68,14 @@ class MachineProbe:
         self._threads = [_Thread(cpu, max(SLICE_BYTES, buffer_bytes // len(cpus)), self._answers) for cpu in cpus]
         self._all(_Thread.make)
 
-    def probe(self, *, arithmetic_alone: bool) -> MachineProbed:
+    def probe(self) -> MachineProbe:
         """Return how long each part took in the slowest thread."""
+        return MachineProbe(self.arithmetic_ns(), self._all(_Thread.memory), self._all(_Thread.pages))
+
+    def arithmetic_ns(self) -> int:
+        """Return how long the arithmetic alone took in the slowest thread."""
         self._all(_Thread.wake)
-        arithmetic_ns = self._all(_Thread.arithmetic)
-        if arithmetic_alone:
-            return MachineProbed(arithmetic_ns)
-        return MachineProbed(arithmetic_ns, self._all(_Thread.memory), self._all(_Thread.pages))
+        return self._all(_Thread.arithmetic)
 
     def close(self) -> None:
         """End the threads."""
@@ -152,17 +153,3 @@ class _Thread:
                 self._answers.put(part(self))
             except (OSError, MemoryError) as error:
                 self._answers.put(error)
-
-
-class MachineProbes:
-    """The probe of a worker, made at the first request and again where another buffer is asked for."""
-
-    def __init__(self) -> None:
-        self._made: MachineProbe | None = None
-
-    def answer(self, request: ProbeMachine) -> MachineProbed:
-        if self._made is None or self._made.buffer_bytes != request.buffer_bytes:
-            if self._made is not None:
-                self._made.close()
-            self._made = MachineProbe(request.buffer_bytes)
-        return self._made.probe(arithmetic_alone=request.arithmetic_alone)

@@ -12,10 +12,20 @@ import msgspec
 from levelfield.backends.info import ONNX, TraceFormat
 from levelfield.backends.profiling.operators import Operator
 from levelfield.backends.replica import Replica
-from levelfield.zoo.honesty import Computed
+from levelfield.record.measured import (
+    AllReduce,
+    Computed,
+    Evaluation,
+    Library,
+    MachineProbe,
+    Memory,
+    RooflineSamples,
+    Startup,
+    Window,
+)
 from levelfield.zoo.spec import Own
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Version of this vocabulary; a worker that speaks another one is refused."""
 
 FROM_DATASET = "data-pipeline"
@@ -62,11 +72,9 @@ class Load(msgspec.Struct, frozen=True, tag="load"):
 
     task: Task
     launch_measured: bool = True
-    """This launch is itself what is measured: nothing is done to hasten it, and its first call is timed too. While
-    other workers load, a first call would only wait for a core."""
+    """Nothing is done to hasten this launch, and its first call is timed too: while others load, it would only wait."""
     hash_files: bool = True
-    """Whether the weights, or the model file, are hashed as they are read. False: an earlier launch of this arm hashed
-    the same file, and it has not changed since."""
+    """Whether the weights, or the model file, are hashed; False: an earlier launch hashed them, unchanged since."""
 
 
 class Verify(msgspec.Struct, frozen=True, tag="verify"):
@@ -107,7 +115,7 @@ class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
     """What the weight decay is multiplied by."""
 
 
-class AllReduce(msgspec.Struct, frozen=True, tag="all-reduce"):
+class SumVectors(msgspec.Struct, frozen=True, tag="sum-vectors"):
     """Time sums of a vector over all processes, by the engine that averages gradients."""
 
     numbers: int
@@ -137,28 +145,12 @@ class Measure(msgspec.Struct, frozen=True, tag="measure"):
     """A true busy-wait added inside each timed call, to measure the power of the method; such runs are labelled."""
 
 
-LoadGenScenario: TypeAlias = Literal["SingleStream", "MultiStream", "Server", "Offline"]
-"""As LoadGen names them."""
-
-
 class Drive(msgspec.Struct, frozen=True, tag="drive"):
-    """Let MLPerf LoadGen send the queries of one test to what is loaded.
+    """Let a plug-in's file make the calls: its `drive(request, step, inputs, batch)`, of a scenario that it brings."""
 
-    LoadGen takes its own settings of the scenario and model (its built-in `mlperf.conf`), then those given here.
-    """
-
-    library: str
-    """Folder with LoadGen's library, as the worker sees it."""
-    scenario: LoadGenScenario
-    model: str
-    """Its name in MLPerf's rules; `*` where they have none of it."""
-    settings: dict[str, int | float]
-    """Of LoadGen's `TestSettings`, by the names of their attributes."""
-    rewarm_ns: int = 0
-    rewarm_calls: int = 1
-    """Unrecorded calls before the test, as in `Measure`."""
-    give_up_ns: int = 0
-    """Server: a query that has waited so long is answered without a call, and counted; 0: all are computed."""
+    path: str
+    """Of the Python file, as the worker sees it."""
+    request: dict[str, int | float | str | dict[str, int | float]]
 
 
 class Profile(msgspec.Struct, frozen=True, tag="profile"):
@@ -198,10 +190,11 @@ class ProbeMachine(msgspec.Struct, frozen=True, tag="probe-machine"):
     """Find out in what state the machine is, on all CPUs that this process may use (the canary's image)."""
 
     buffer_bytes: int
-    """Of the memory that is read, all CPUs together: several times the last cache's size. It is made at the first
-    request and kept."""
-    arithmetic_alone: bool = False
-    """Whether the other two parts are left out: for one who asks again and again."""
+    """Of the memory that is read, all CPUs together; made at the first request, several times the last cache's size."""
+
+
+class PollMachine(msgspec.Struct, frozen=True, tag="poll-machine"):
+    """Do the arithmetic of the last probe alone: for one who asks again and again."""
 
 
 class Join(msgspec.Struct, frozen=True, tag="join"):
@@ -230,25 +223,13 @@ class Export(msgspec.Struct, frozen=True, tag="export"):
     """What writes it (`backends.info.FileFormat`)."""
 
 
-class DecodePictures(msgspec.Struct, frozen=True, tag="decode-pictures"):
-    """Decode picture files, each made small and cropped (the preprocessor's image only)."""
+class CallPlugin(msgspec.Struct, frozen=True, tag="call-plugin"):
+    """Let a function of a plug-in's package answer, in an image that the plug-in brings."""
 
-    files: tuple[bytes, ...]
-    """Contents of the files: whatever they hold, a stranger may have written it."""
-    shorter: int
-    """Pixels of the shorter side before the middle square is cut out."""
-    side: int
-    """Pixels of the square."""
-
-
-class Tokenize(msgspec.Struct, frozen=True, tag="tokenize"):
-    """Split texts into the words and pieces of a vocabulary, as BERT does (the preprocessor's image only)."""
-
-    vocabulary: str
-    """One piece a line; its number is that of its line, from 0."""
-    lowercase: bool
-    """Whether texts lose case and accents before."""
-    texts: tuple[str, ...]
+    module: str
+    function: str
+    request: msgspec.Raw
+    """JSON, which the function decodes."""
 
 
 class Predict(msgspec.Struct, frozen=True, tag="predict"):
@@ -270,7 +251,7 @@ Answerable: TypeAlias = (
     | Rotate
     | Train
     | CheckUpdate
-    | AllReduce
+    | SumVectors
     | Converge
     | Measure
     | Drive
@@ -278,9 +259,9 @@ Answerable: TypeAlias = (
     | Probe
     | MeasureRoofline
     | ProbeMachine
+    | PollMachine
     | Export
-    | DecodePictures
-    | Tokenize
+    | CallPlugin
     | Predict
     | Join
     | Use
@@ -298,15 +279,7 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 
 
 class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
-    import_ns: int
-    """Import of the framework and its configuration; 0 where an earlier task did that."""
-    weights_ns: int
-    """Reading (or making) the seeded weights and inputs: our own work, never part of cold start."""
-    load_ns: int
-    """Build the model from the weights, and compile it; a backend whose compiler has no call of its own is compiled
-    by one throwaway call."""
-    first_call_ns: int | None
-    """First call after that; None where the launch was not alone."""
+    startup: Startup
     version: str
     weights_sha256: str
     inputs_sha256: str
@@ -314,8 +287,8 @@ class Loaded(msgspec.Struct, frozen=True, tag="loaded"):
     """Effective settings, read back from the framework where it can say."""
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """What processes use, all threads."""
+class Used(msgspec.Struct, frozen=True, tag="used"):
+    """What processes have used since their start, all threads."""
 
     user_ns: int
     system_ns: int
@@ -325,32 +298,15 @@ class Usage(msgspec.Struct, frozen=True):
     major_faults: int
 
 
-class Measured(Usage, frozen=True, tag="measured"):
-    """A window, and what the whole process used in it; all processes that train together count."""
-
-    rewarm_ns: tuple[int, ...]
-    samples_ns: tuple[int, ...]
-    window_ns: int
-    """From before the first timed call to after the last one."""
-    waited_ns: int | None = None
-    """What of the samples was spent waiting for data, in all (scenario `data-pipeline`)."""
+class Measured(msgspec.Struct, frozen=True, tag="measured"):
+    window: Window
 
 
-class Driven(Usage, frozen=True, tag="driven"):
-    """A test of LoadGen: its two logs, and what the whole process used meanwhile."""
+class Driven(msgspec.Struct, frozen=True, tag="driven"):
+    """What a plug-in's `drive` returned."""
 
-    rules: dict[str, float]
-    """What LoadGen's own settings of the scenario and model had been, of those that the request gave."""
-    summary: str
-    """Its `mlperf_log_summary.txt`."""
-    detail: str
-    """The beginning of its `mlperf_log_detail.txt`, which is whole unless LoadGen had thousands of errors to report."""
-    answered: int
-    """Samples that were computed."""
-    not_served: int
-    """Samples that were answered without a call, since they had waited too long."""
+    answer: dict[str, int | float | str | dict[str, int | float]]
     elapsed_ns: int
-    """Of the whole test, LoadGen's start and end included."""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -373,7 +329,7 @@ class Verified(msgspec.Struct, frozen=True, tag="verified"):
     """What the framework reports that it computes in; None where it reports nothing."""
     outputs: tuple[Output, ...] = ()
     """Of a user's own file, all that it answers, in the file's order; then `output` is empty."""
-    calls: Measured | None = None
+    calls: Window | None = None
     """The calls that answered, timed: a slow model has warmed up by them; None where they are no calls of its own."""
 
 
@@ -381,7 +337,7 @@ class Rotated(msgspec.Struct, frozen=True, tag="rotated"):
     sets: int
     """Batches that the calls will take in turn: one where the backend has room for one only."""
     sha256: str
-    """Of these batches (`worker.rotation.digest`)."""
+    """Of these batches (`worker.sources.rotation_digest`)."""
 
 
 class Trained(msgspec.Struct, frozen=True, tag="trained"):
@@ -402,23 +358,10 @@ class Updated(msgspec.Struct, frozen=True, tag="updated"):
     """The elements that `zoo.training.update.sample` takes: float32, little endian."""
 
 
-class Evaluated(msgspec.Struct, frozen=True):
-    """One evaluation on the way to the target."""
-
-    step: int
-    """Steps taken by then."""
-    elapsed_ns: int
-    """Of these steps alone: neither evaluations nor the making of batches."""
-    loss: float
-    """Mean of the steps since the evaluation before, each before its update."""
-    accuracy: float
-    """Share of the test images classified correctly."""
-
-
 class Converged(msgspec.Struct, frozen=True, tag="converged"):
     """Result of a training to a target; all numbers are finite."""
 
-    points: tuple[Evaluated, ...]
+    points: tuple[Evaluation, ...]
     losses: tuple[float, ...]
     """Of the first ten steps, to compare with the reference."""
     weights_sha256: str
@@ -442,50 +385,22 @@ class Profiled(msgspec.Struct, frozen=True, tag="profiled"):
     """The profiler's own timeline, as it wrote it; empty: none was wanted."""
 
 
-class Library(msgspec.Struct, frozen=True):
-    """A shared library mapped into the worker that decides speed or numbers."""
-
-    name: str
-    path: str
-    kind: str
-    """oneDNN, MKL, OpenBLAS, OpenMP, TBB, CUDA, …"""
-
-
 class Probed(msgspec.Struct, frozen=True, tag="probed"):
-    rss_bytes: int
-    peak_rss_bytes: int
-    peak_source: str
-    """`VmHWM`, or `rusage` where there is no `/proc`."""
+    memory: Memory
     libraries: tuple[Library, ...]
     distributions: dict[str, str]
     environment: dict[str, str]
     affinity: tuple[int, ...]
     python: str
     threads_alive: int
-    device_bytes: dict[str, int] = {}
-    """Memory of the accelerator by the framework's own allocator (`peak allocated`); empty where there is none."""
 
 
 class RooflineMeasured(msgspec.Struct, frozen=True, tag="roofline-measured"):
-    gemm_size: int
-    """Rows and columns of the square float32 matrices that were multiplied."""
-    gemm_ns: tuple[int, ...]
-    """Each of one product."""
-    array_bytes: int
-    copy_ns: tuple[int, ...]
-    """Each of one array read and one written."""
-    add_ns: tuple[int, ...]
-    """Each of two arrays read and one written."""
-    blas_threads: str
-    """Threads of NumPy's matrix library, read back from it."""
+    samples: RooflineSamples
 
 
-class MachineProbed(msgspec.Struct, frozen=True, tag="machine-probed"):
-    """Nanoseconds of each part (`worker.machine_probe`), in the slowest thread; None: it was not asked for."""
-
+class Polled(msgspec.Struct, frozen=True, tag="polled"):
     arithmetic_ns: int
-    memory_ns: int | None = None
-    pages_ns: int | None = None
 
 
 class Exported(msgspec.Struct, frozen=True, tag="exported"):
@@ -496,29 +411,9 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     versions: dict[str, str]
 
 
-class PicturesDecoded(msgspec.Struct, frozen=True, tag="pictures-decoded"):
-    pixels: bytes
-    """uint8, shape (files, side, side, 3), C order; zeros of a file that cannot be read."""
-    reasons: tuple[str, ...]
-    """Why a file cannot be read, for each; empty: it can."""
-    versions: dict[str, str]
-    """Of what decoded them."""
-
-
-class Pieces(msgspec.Struct, frozen=True):
-    """A text in pieces of a vocabulary, without the special ones."""
-
-    ids: tuple[int, ...]
-    starts: tuple[int, ...]
-    """Of each piece, in characters of the text."""
-    ends: tuple[int, ...]
-
-
-class Tokenized(msgspec.Struct, frozen=True, tag="tokenized"):
-    pieces: tuple[Pieces, ...]
-    """One for each text."""
-    versions: dict[str, str]
-    """Of what split them."""
+class PluginCalled(msgspec.Struct, frozen=True, tag="plugin-called"):
+    answer: msgspec.Raw
+    """JSON of what the function returned: nothing of it is checked before it is decoded."""
 
 
 class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
@@ -529,19 +424,8 @@ class Predicted(msgspec.Struct, frozen=True, tag="predicted"):
     """Of the items as the file holds them."""
 
 
-class AllReduced(msgspec.Struct, frozen=True, tag="all-reduced"):
-    """Sums that were right."""
-
-    samples_ns: tuple[int, ...]
-    """Each from this process's call until the sum is complete in it."""
-
-
 class Joined(msgspec.Struct, frozen=True, tag="joined"):
     """It will; the engine connects to the other processes when something is loaded."""
-
-
-class Used(Usage, frozen=True, tag="used"):
-    """What a process has used since its start."""
 
 
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
@@ -562,17 +446,17 @@ Reply: TypeAlias = (
     | Rotated
     | Trained
     | Updated
-    | AllReduced
+    | AllReduce
     | Converged
     | Measured
     | Driven
     | Profiled
     | Probed
     | RooflineMeasured
-    | MachineProbed
+    | MachineProbe
+    | Polled
     | Exported
-    | PicturesDecoded
-    | Tokenized
+    | PluginCalled
     | Predicted
     | Joined
     | Used

@@ -13,7 +13,6 @@ from levelfield.backends.protocol import Arrays, Unsupported
 
 SEED = 0
 """Of the generators that many networks draw their first weights from."""
-MODULE = "levelfield_own"
 
 
 class Written(NamedTuple):
@@ -32,13 +31,7 @@ def written(path: str, function: str) -> Written:
     Raises Unsupported: the function returns something else.
     """
     _seed()
-    spec = importlib.util.spec_from_file_location(MODULE, Path(path))
-    if spec is None or spec.loader is None:
-        raise Unsupported(f"{Path(path).name} is no Python file.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[MODULE] = module
-    spec.loader.exec_module(module)
-    found = getattr(module, function)()
+    found = getattr(imported(path, "levelfield_own"), function)()
     if not isinstance(found, tuple) or len(found) != len(Written._fields) or not callable(found[0]):
         raise Unsupported(f"{function} has to return two things, the network and its inputs.")
     network, given = found
@@ -47,6 +40,17 @@ def written(path: str, function: str) -> Written:
     if not arrays or not all(isinstance(each, np.ndarray) and each.dtype != object for each in arrays.values()):
         raise Unsupported(f"The inputs that {function} returns have to be NumPy arrays.")
     return Written(network, {name: np.ascontiguousarray(each) for name, each in arrays.items()})
+
+
+def imported(path: str, name: str) -> Any:  # noqa: ANN401  (what a module holds, no type knows)
+    """Run a Python file as the module `name`; raises Unsupported: it is none."""
+    spec = importlib.util.spec_from_file_location(name, Path(path))
+    if spec is None or spec.loader is None:
+        raise Unsupported(f"{Path(path).name} is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def _seed() -> None:

@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+from levelfield.record.measured import Memory
 from levelfield.worker.messages import Probed, Used
 
 _KEPT = re.compile(
@@ -61,12 +62,10 @@ def probe(*, installed: bool = True) -> Probed:
     """
     from levelfield.worker.libraries import libraries, mapped
 
-    rss_bytes, peak_bytes, source = memory()  # first: the probe itself uses memory (some 15 MB)
+    found = memory()  # first: the probe itself uses memory (some 15 MB)
     maps = Path("/proc/self/maps")
     return Probed(
-        rss_bytes=rss_bytes,
-        peak_rss_bytes=peak_bytes,
-        peak_source=source,
+        memory=found,
         threads_alive=threads(),
         libraries=libraries(mapped(maps.read_text(errors="replace"))) if maps.exists() else (),
         distributions=distributions() if installed else {},
@@ -76,15 +75,14 @@ def probe(*, installed: bool = True) -> Probed:
     )
 
 
-def memory() -> tuple[int, int, str]:
-    """Return resident memory now, its peak, both in bytes, and where the peak is from (`VmHWM` or `rusage`)."""
+def memory() -> Memory:
     status = _status()
     if {"VmRSS", "VmHWM"} <= status.keys():
-        return _kibibytes(status["VmRSS"]), _kibibytes(status["VmHWM"]), "VmHWM"
+        return Memory(_kibibytes(status["VmHWM"]), _kibibytes(status["VmRSS"]), "VmHWM")
     import psutil
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return psutil.Process().memory_info().rss, peak * (1 if sys.platform == "darwin" else 1024), "rusage"
+    return Memory(peak * (1 if sys.platform == "darwin" else 1024), psutil.Process().memory_info().rss, "rusage")
 
 
 def threads() -> int:

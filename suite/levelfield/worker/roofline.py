@@ -19,7 +19,8 @@ from functools import partial
 import numpy as np
 
 from levelfield.backends import blas
-from levelfield.worker.messages import MeasureRoofline, RooflineMeasured
+from levelfield.record.measured import RooflineSamples
+from levelfield.worker.messages import MeasureRoofline
 
 SMALLEST, LARGEST = 256, 4096
 """Sizes of the matrices: too small, and the cost of starting threads shows; larger ones are no faster."""
@@ -29,12 +30,13 @@ SHARE = 8
 """A sample may take this part of the budget."""
 
 
-def measure(request: MeasureRoofline) -> RooflineMeasured:
+def measure(request: MeasureRoofline) -> RooflineSamples:
     """Time matrix products, and copies and sums of long arrays, each for about the budget's time."""
     threads_used = blas.set_threads(request.threads)
     size, gemm_ns = _products(request.budget_ns)
     copy_ns, add_ns = _passes(request.array_bytes, request.threads, request.budget_ns)
-    return RooflineMeasured(
+    return RooflineSamples(
+        threads=request.threads,
         gemm_size=size,
         gemm_ns=gemm_ns,
         array_bytes=request.array_bytes,

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from levelfield.record.measured import MachineProbe, Startup
 from levelfield.worker import messages
 from levelfield.worker.messages import PROTOCOL, Failed, Task
 from levelfield.worker.replies import ReplyWriter
@@ -21,7 +22,7 @@ from levelfield.worker.replies import ReplyWriter
 if TYPE_CHECKING:
     from levelfield.backends.protocol import Backend, Options
     from levelfield.backends.replica import Replica
-    from levelfield.worker.machine_probe import MachineProbes
+    from levelfield.worker.machine_probe import ProbeThreads
     from levelfield.worker.session import Session
     from levelfield.worker.team import Team
 
@@ -46,7 +47,7 @@ class Service:
         self._backend: Backend | None = None
         self._set_up_as: tuple[str, Options] | None = None
         self._session: Session | None = None
-        self._machine: MachineProbes | None = None
+        self._machine: ProbeThreads | None = None
         """None: nobody asked in what state the machine is."""
 
     def answer(self, request: messages.Answerable) -> messages.Reply:
@@ -60,19 +61,18 @@ class Service:
             case messages.MeasureRoofline():
                 from levelfield.worker.roofline import measure
 
-                return measure(request)
+                return messages.RooflineMeasured(measure(request))
             case messages.ProbeMachine():
-                return self._probe_machine(request)
+                return self._probe_machine(request.buffer_bytes)
+            case messages.PollMachine():
+                if self._machine is None:
+                    raise messages.NotLoadedError("The machine has not been probed yet.")
+                return messages.Polled(self._machine.arithmetic_ns())
             case messages.Export():
                 return _export(request)
-            case messages.DecodePictures():
-                from levelfield.worker import pictures
-
-                return pictures.decode(request)
-            case messages.Tokenize():
-                from levelfield.worker import tokens
-
-                return tokens.tokenize(request)
+            case messages.CallPlugin():
+                function = getattr(importlib.import_module(request.module), request.function)
+                return messages.PluginCalled(msgspec.Raw(msgspec.json.encode(function(request.request))))
             case messages.Join(replica=replica):
                 self._replica = replica
                 return messages.Joined()
@@ -90,7 +90,7 @@ class Service:
                 return session.train(request, self.team)
             case messages.CheckUpdate():
                 return session.check_update(request, self.team)
-            case messages.AllReduce():
+            case messages.SumVectors():
                 return session.all_reduce(request, self.team)
             case messages.Converge():
                 return session.converge(request)
@@ -113,7 +113,7 @@ class Service:
     def _load(self, request: messages.Load) -> messages.Loaded:
         task = request.task
         if self._session is not None and self._session.task == task:
-            return msgspec.structs.replace(self._session.loaded, weights_ns=0, load_ns=0, first_call_ns=None)
+            return msgspec.structs.replace(self._session.loaded, startup=Startup(0, 0, 0, 0))
         if task.processes > 1 and self._replica is None:
             from levelfield.worker.team import Team
 
@@ -144,7 +144,9 @@ class Service:
         from levelfield.worker.session import Session
 
         self._session = Session(task, backend, options, self._replica, request, since_ns=imported)
-        return msgspec.structs.replace(self._session.loaded, import_ns=imported - begin if fresh else 0)
+        loaded = self._session.loaded
+        startup = msgspec.structs.replace(loaded.startup, import_ns=imported - begin if fresh else 0)
+        return msgspec.structs.replace(loaded, startup=startup)
 
     def _set_up(self, task: Task) -> "tuple[Backend, Options]":
         """Import and configure the framework; what an earlier task set up is kept where it is the same."""
@@ -162,18 +164,22 @@ class Service:
             self._backend, self._set_up_as = registry.create(task.backend, options), (task.backend, options)
         return self._backend, options
 
-    def _probe_machine(self, request: messages.ProbeMachine) -> messages.MachineProbed:
-        from levelfield.worker.machine_probe import MachineProbes
+    def _probe_machine(self, buffer_bytes: int) -> MachineProbe:
+        from levelfield.worker.machine_probe import ProbeThreads
 
-        self._machine = self._machine or MachineProbes()
-        return self._machine.answer(request)
+        if self._machine is None or self._machine.buffer_bytes != buffer_bytes:
+            if self._machine is not None:
+                self._machine.close()
+            self._machine = ProbeThreads(buffer_bytes)
+        return self._machine.probe()
 
     def _probe(self, request: messages.Probe) -> messages.Probed:
         from levelfield.worker.probes import probe
 
         probed = probe(installed=request.installed)
         if self._session is not None:
-            probed = msgspec.structs.replace(probed, device_bytes=self._session.device_bytes())
+            memory = msgspec.structs.replace(probed.memory, device_bytes=self._session.device_bytes())
+            probed = msgspec.structs.replace(probed, memory=memory)
         return probed if self.team is None else self.team.probe_all(probed)
 
 

@@ -6,10 +6,12 @@ timed in the same way as it would be without this tool's own modules.
 
 import gc
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from levelfield.backends import precisions
 from levelfield.backends.protocol import (
@@ -27,11 +29,20 @@ from levelfield.backends.protocol import (
     WithDeviceMemory,
 )
 from levelfield.backends.replica import Replica
-from levelfield.worker import converging, decoding, items, messages, outputs, rotation, training
+from levelfield.record.measured import AllReduce, Startup, Window
+from levelfield.worker import converging, decoding, items, messages, training
 from levelfield.worker.feeding import Fed, batch_of
 from levelfield.worker.messages import FROM_DATASET, NotLoadedError, Task
 from levelfield.worker.probes import usage
-from levelfield.worker.sources import initial_weights, inputs_of, source_of, trained_model, training_rule
+from levelfield.worker.sources import (
+    initial_weights,
+    inputs_of,
+    rotation,
+    rotation_digest,
+    source_of,
+    trained_model,
+    training_rule,
+)
 from levelfield.worker.window import measure_window, timed_answers
 from levelfield.zoo import weights
 from levelfield.zoo.digits import data
@@ -111,11 +122,11 @@ class Session:
         given = (
             data.inputs_sha256(convergence.split(rule)) if isinstance(rule, Goal) else weights.sha256(source.example)
         )
+        startup = Startup(start_ns=0, import_ns=0, weights_ns=ready - since_ns, load_ns=loaded - ready)
+        if request.launch_measured:
+            startup = msgspec.structs.replace(startup, first_call_ns=called - calling)
         self.loaded = messages.Loaded(
-            import_ns=0,
-            weights_ns=ready - since_ns,
-            load_ns=loaded - ready,
-            first_call_ns=called - calling if request.launch_measured else None,
+            startup=startup,
             version=backend.version,
             weights_sha256=weights_sha256,
             inputs_sha256=given,
@@ -144,10 +155,10 @@ class Session:
         if sets < 1 or self._fed is not None or self._trainer is not None:
             raise ValueError(f"The calls of {self.task.scenario} do not take {sets} batches in turn.")
         sets = 1 if self._model.one_at_a_time else sets
-        made = list(rotation.batches(lambda first: inputs_of(self.task, first), sets=sets, batch=self.task.batch))
+        made = list(rotation(lambda first: inputs_of(self.task, first), sets=sets, batch=self.task.batch))
         self._inputs = ()
         self._inputs = tuple(self._model.place(each) for each in made)
-        return messages.Rotated(sets=sets, sha256=rotation.digest(made))
+        return messages.Rotated(sets=sets, sha256=rotation_digest(made))
 
     def verify(self, request: messages.Verify) -> messages.Verified:
         """Return the model's outputs for the first inputs, and what the framework says that it computes in."""
@@ -162,8 +173,8 @@ class Session:
         read = inputs_of if self._fed is None else batch_of
         placed = (model.place(read(task, first)) for first in range(0, request.count, task.batch))
         if task.own is not None:
-            several, calls = timed_answers(model.run, placed, lambda output: outputs.copies(model.fetch(output)))
-            verified = messages.Verified(shape=(), output=b"", calls=calls, outputs=outputs.concatenated(several))
+            several, calls = timed_answers(model.run, placed, lambda output: copies(model.fetch(output)))
+            verified = messages.Verified(shape=(), output=b"", calls=calls, outputs=concatenated(several))
         else:
             single, calls = timed_answers(
                 model.run, placed, lambda output: np.array(model.fetch(output), dtype="<f4", copy=True)
@@ -212,7 +223,7 @@ class Session:
         trainer.restart(initial_weights(self.task))
         return updated if team is None else team.equal(updated)
 
-    def all_reduce(self, request: messages.AllReduce, team: "Team | None") -> messages.AllReduced:
+    def all_reduce(self, request: messages.SumVectors, team: "Team | None") -> AllReduce:
         """Time sums of a vector over all processes.
 
         Raises Unsupported: the trainer's engine sums nothing. Raises ArithmeticError: a sum is wrong.
@@ -231,8 +242,8 @@ class Session:
             if found != replica.processes:
                 raise ArithmeticError(f"The sum of {replica.processes} ones was {found}.")
         if team is not None:
-            team.collect(messages.AllReduced)
-        return messages.AllReduced(tuple(samples[1:]))
+            team.collect(AllReduce)
+        return AllReduce(4 * request.numbers, tuple(samples[1:]))
 
     def converge(self, request: messages.Converge) -> messages.Converged:
         """Train to the task's target."""
@@ -247,23 +258,23 @@ class Session:
         `team`: the processes that take each step too; None: there are none.
         """
         if self._fed is not None:
-            return self._fed.measure(request)
+            return messages.Measured(self._fed.measure(request))
         run, used = self._model.run, usage
         if team is not None:
             run, used = team.led(run), team.usage
-        return measure_window(run, self._inputs, request, used)
+        return messages.Measured(measure_window(run, self._inputs, request, used))
 
     def drive(self, request: messages.Drive) -> messages.Driven:
-        """Let MLPerf LoadGen send the queries of one test.
+        """Let a plug-in make the calls.
 
-        Raises Unsupported: the calls are not plain ones, from host memory to host memory, or LoadGen has no library for
-        this Python.
+        Raises Unsupported: they are not plain ones, from host memory to host memory, or the plug-in cannot.
         """
-        from levelfield.worker import loadgen
+        from levelfield.worker.own_python import imported
 
         if self._fed is not None or self._trainer is not None or self._model.one_at_a_time:
-            raise Unsupported(f"LoadGen sends no queries to {self.task.scenario}.")
-        return loadgen.drive(request, self._model.run, self._inputs, self.task.batch)
+            raise Unsupported(f"Nothing but the worker itself makes the calls of {self.task.scenario}.")
+        drive = imported(request.path, "levelfield_driver").drive
+        return messages.Driven(*drive(request.request, self._model.run, self._inputs, self.task.batch))
 
     def device_bytes(self) -> dict[str, int]:
         """Return the memory of the accelerator that the framework counts; empty where it counts none."""
@@ -295,10 +306,30 @@ def _load_model(backend: Backend, task: Task, source: Source) -> Resident:
     return backend.load_resident(source)
 
 
-def _verified(answers: list[Any], calls: messages.Measured | None = None) -> messages.Verified:
+def _verified(answers: list[Any], calls: Window | None = None) -> messages.Verified:
     output = np.concatenate(answers)
     return messages.Verified(shape=output.shape, output=output.tobytes(), calls=calls)
 
 
 def _unchanged(value: Any) -> Any:  # noqa: ANN401  (any value)
     return value
+
+
+def copies(answer: Any) -> list[npt.NDArray[np.generic]]:  # noqa: ANN401  (an array of NumPy's, or several)
+    """Return copies of all outputs of one call: the next one may overwrite them."""
+    return [np.array(each, copy=True) for each in (answer if isinstance(answer, list | tuple) else [answer])]
+
+
+def concatenated(calls: Sequence[Sequence[npt.NDArray[np.generic]]]) -> tuple[messages.Output, ...]:
+    """Put the calls' outputs one after the other, each output by itself.
+
+    Outputs whose shape is another in every call (of boxes that were found, say) are laid out flat.
+    """
+    found = []
+    for each in zip(*calls, strict=True):
+        same_shape = len({array.shape[1:] for array in each}) == 1 and all(array.ndim for array in each)
+        joined = np.concatenate([array if same_shape else array.reshape(-1) for array in each])
+        exact = not np.issubdtype(joined.dtype, np.floating)
+        values = joined.astype("<f8" if exact or joined.dtype.itemsize > 4 else "<f4")
+        found.append(messages.Output(joined.shape, "<f8" if values.itemsize == 8 else "<f4", values.tobytes(), exact))
+    return tuple(found)

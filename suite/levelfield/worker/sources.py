@@ -1,5 +1,7 @@
 """What a backend is given to load, made or read by what a task says."""
 
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from levelfield.backends import registry
@@ -95,3 +97,16 @@ def _check_file(task: Task, expected: FileFormat, *, hash_files: bool) -> None:
     found = digest_of(files_in(Path(task.file_path).parent, pattern))
     if found != task.file_sha256:
         raise ValueError(f"The {expected.title} model has digest {found}; the plan names {task.file_sha256}.")
+
+
+def rotation(make: Callable[[int], Arrays], *, sets: int, batch: int) -> Iterator[Arrays]:
+    """Make the batches that the calls of a window take in turn, each going on where the one before it ended.
+
+    Nothing is then measured on one array: neither on where it lies in memory, nor on an answer that was kept for it.
+    """
+    return (make(number * batch) for number in range(sets))
+
+
+def rotation_digest(made: Iterable[Arrays]) -> str:
+    """Return the SHA-256 of the batches' own digests, in order."""
+    return hashlib.sha256("".join(map(weights.sha256, made)).encode()).hexdigest()

@@ -11,12 +11,13 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from levelfield.backends.replica import LOOPBACK, Replica
+from levelfield.record.measured import Absent, Memory
 from levelfield.worker import pinning
 from levelfield.worker.messages import (
     Failed,
@@ -167,16 +168,24 @@ def require_equal(updated: list[Updated]) -> Updated:
 def sum_memory(probed: list[Probed]) -> Probed:
     """Add up the memory of processes, each at its own peak; pages that they share count for each of them."""
     own = probed[0]
-    devices = {name for each in probed for name in each.device_bytes}
+    parts = [each.memory for each in probed]
+    devices = {name for part in parts for name in part.device_bytes}
+    memory = Memory(
+        peak_rss_bytes=_sum(part.peak_rss_bytes for part in parts),
+        rss_bytes=_sum(part.rss_bytes for part in parts),
+        source=f"{own.memory.source}, summed over {len(probed)} processes",
+        device_bytes={name: sum(part.device_bytes.get(name, 0) for part in parts) for name in sorted(devices)},
+    )
     return msgspec.structs.replace(
         own,
-        rss_bytes=sum(each.rss_bytes for each in probed),
-        peak_rss_bytes=sum(each.peak_rss_bytes for each in probed),
-        peak_source=f"{own.peak_source}, summed over {len(probed)} processes",
+        memory=memory,
         threads_alive=sum(each.threads_alive for each in probed),
         affinity=tuple(sorted({cpu for each in probed for cpu in each.affinity})),
-        device_bytes={name: sum(each.device_bytes.get(name, 0) for each in probed) for name in sorted(devices)},
     )
+
+
+def _sum(values: Iterable[int | Absent]) -> int:
+    return sum(value for value in values if isinstance(value, int))
 
 
 def split_cpus(cpus: list[int], processes: int) -> list[list[int]]:

@@ -15,9 +15,9 @@ from levelfield.backends.protocol import (
     Unsupported,
 )
 from levelfield.backends.replica import Replica
+from levelfield.record.measured import Computed
 from levelfield.worker.messages import CheckUpdate, Task, Trained, Updated
 from levelfield.zoo import models
-from levelfield.zoo.honesty import Computed
 from levelfield.zoo.spec import Model
 from levelfield.zoo.training import batches, recipe, trajectory, update
 from levelfield.zoo.training.recipe import Goal, Optimizer, Recipe

@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 
-from levelfield.worker.messages import Measure, Measured, Used
+from levelfield.record.measured import Window
+from levelfield.worker.messages import Measure, Used
 from levelfield.worker.probes import usage
 
 
 def measure_window(
     step: Callable[[Any], object], batches: Sequence[Any], request: Measure, used: Callable[[], Used] = usage
-) -> Measured:
+) -> Window:
     """Call `step` for one window, with one of `batches` after the other, and return every call's duration.
 
     The garbage collector rests meanwhile, as in `timeit`; the cost of a sample is two clock readings, an append and the
@@ -52,7 +53,7 @@ def measure_window(
 
 def timed_answers(
     run: Callable[[Any], Any], placed: Iterable[Any], keep: Callable[[Any], Any]
-) -> tuple[list[Any], Measured]:
+) -> tuple[list[Any], Window]:
     """Call `run` once with each of `placed`; return what `keep` made of each answer, and every call's duration.
 
     What comes between the calls (the next inputs are placed, the answer is kept before another overwrites it) is in the
@@ -71,9 +72,9 @@ def timed_answers(
     return outputs, _measured((), samples, elapsed, before, after)
 
 
-def _measured(rewarm: Sequence[int], samples: Sequence[int], window_ns: int, before: Used, after: Used) -> Measured:
+def _measured(rewarm: Sequence[int], samples: Sequence[int], window_ns: int, before: Used, after: Used) -> Window:
     spent = {name: value - getattr(before, name) for name, value in msgspec.structs.asdict(after).items()}
-    return Measured(rewarm_ns=tuple(rewarm), samples_ns=tuple(samples), window_ns=window_ns, **spent)
+    return Window(rewarm_ns=tuple(rewarm), samples_ns=tuple(samples), window_ns=window_ns, **spent)
 
 
 def _rewarm(step: Callable[[Any], object], following: Callable[[], Any], request: Measure) -> list[int]:

@@ -18,28 +18,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from levelfield.record.measured import Computed
+
 FP32 = "fp32"
 LIKE = 10.0
 """An error within this factor of a yardstick is of its size."""
 _WIDE = ("fp64", FP32)
-
-
-class Computed(msgspec.Struct, frozen=True):
-    """What a framework reports that it computes in, read back after it was set up."""
-
-    products: dict[str, int]
-    """Matrix products and convolutions by the type that they multiply: `fp32`, `bf16`, `int8`, …"""
-    source: str
-    """Where that was read: `OpenVINO's runtime graph`."""
-    kernels: dict[str, int] = {}
-    """The same products by who computes them: library and instruction set (`oneDNN, brg_matmul:avx512_core`)."""
-    kernels_source: str = ""
-    """Where that was read, or why it is not known."""
-
-    @property
-    def mostly(self) -> str:
-        """The type of most products; empty where nothing was counted."""
-        return max(self.products, key=lambda name: self.products[name], default="")
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ import pytest
 
 from levelfield.analysis.insights import resources
 from levelfield.analysis.types import CaseUse
+from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Absent, Roofline, Run
 from tests.analysis.insights.derived import derived
 from tests.records_builder import ROOFLINE, make_run
@@ -99,7 +100,7 @@ def test_a_faster_library_is_above_the_yardstick_and_stays_there() -> None:
         Absent("it was not measured"),
         (),
         (msgspec.structs.replace(ROOFLINE, threads=1),),
-        (msgspec.structs.replace(ROOFLINE, disturbed="the hypervisor took 9.0% of the CPU time"),),
+        (msgspec.structs.replace(ROOFLINE, disturbed=(Reason("steal", 0.09),)),),
         (msgspec.structs.replace(ROOFLINE, gemm_ns=()),),
         (msgspec.structs.replace(ROOFLINE, gemm_ns=(0, 5)),),
         (msgspec.structs.replace(ROOFLINE, array_bytes=-1),),

@@ -1,25 +1,24 @@
 """Every format: the answer on its first line, everything in it, and a stranger's text never more than text."""
 
+import io
+import json
 import re
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from levelfield.compare import phrases
-from levelfield.compare.formats import SUFFIXES, WRITERS, junit
-from levelfield.compare.types import Verdict
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.formats import WRITERS, junit, markdown, terminal
+from levelfield.compare.types import Comparison, Row
 from tests.compare.formats.samples import hostile, upgrade
+from tests.compare.runs import reduced, run
 from tests.report.hostile import PAYLOAD
 from tests.report.test_html import Page
-
-
-def test_the_comparison_under_test_has_everything() -> None:
-    assert {row.verdict for row in upgrade().rows} >= {Verdict.SLOWER, Verdict.FAILED, Verdict.INCONCLUSIVE}
-    assert upgrade().exit_code == 1
-    assert hostile().rows
-    assert PAYLOAD in "".join(change.new for group in hostile().changes for change in group.changes)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -58,5 +57,77 @@ def test_no_text_leaves_its_line_or_its_table(text: str) -> None:
     ET.fromstring(ET.tostring(ET.Element("a", b=junit._text(text))))
 
 
-def test_files_have_a_format_by_their_ending() -> None:
-    assert set(SUFFIXES.values()) == set(WRITERS)
+def test_json_says_all_of_it_again() -> None:
+    found = json.loads(WRITERS["json"](upgrade()))
+    assert next(iter(found)) == "answer"
+    assert found["exit_code"] == 1
+    assert len(found["rows"]) == len(upgrade().rows)
+    assert {row["verdict"] for row in found["rows"]} == {row.verdict.value for row in upgrade().rows}
+    assert found["rows"][0]["id"] == upgrade().rows[0].id
+    assert found["old"]["runs"][0]["sha256"] == "0" * 64
+    changed = [
+        change["new"] for group in json.loads(WRITERS["json"](hostile()))["changes"] for change in group["changes"]
+    ]
+    assert f"{PAYLOAD}2" in changed
+
+
+def test_junit_has_no_success_that_is_none() -> None:
+    tree = ET.fromstring(junit.write(upgrade()))
+    cases = list(tree.iter("testcase"))
+    assert len(cases) == len(upgrade().rows) + len(upgrade().drifts) == int(tree.attrib["tests"])
+    kinds = {case.attrib["name"]: [child.tag for child in case] for case in cases}
+    for row in upgrade().rows:
+        (kind,) = kinds[row.id]
+        assert (
+            kind
+            == {"worse": "failure", "undecided": "skipped", "aside": "system-out", "fine": "system-out"}[row.outcome]
+        )
+    worse = sum(row.outcome == "worse" for row in upgrade().rows)
+    assert int(tree.attrib["failures"]) == worse + sum(drift.outcome == "worse" for drift in upgrade().drifts) > worse
+    missing = compare_runs([reduced(run("a"))], [reduced(run("b", backends=["jax"]))])
+    tree = ET.fromstring(junit.write(missing))
+    assert tree.attrib["errors"] == "1"
+
+
+def with_rows(*rows: Row) -> Comparison:
+    return msgspec.structs.replace(upgrade(), rows=rows, drifts=())
+
+
+WORSE = next(row for row in upgrade().rows if row.outcome == "worse")
+FINE = msgspec.structs.replace(WORSE, outcome="fine")
+
+
+def test_what_is_worse_is_open_and_the_rest_is_folded() -> None:
+    before, _, after = markdown.write(with_rows(WORSE, FINE)).partition("<details>")
+    assert "❌" in before
+    assert "✅" not in before
+    assert "1 case not worse" in after
+    assert "✅" in after
+
+
+def test_rich_markup_is_printed_as_it_stands() -> None:
+    note = "[bold red]owned[/] [link=https://example.org]x[/link] :skull:"
+    stream = io.StringIO()
+    terminal.show(
+        msgspec.structs.replace(upgrade(), answer=note, notes=(note,)),
+        Console(file=stream, width=200, force_terminal=True, color_system=None),
+    )
+    assert stream.getvalue().count(note) == 2
+
+
+def test_eighty_columns_hold_notes_as_footnotes_and_what_all_share_in_the_title() -> None:
+    def shown(rows: tuple[Row, ...]) -> str:
+        stream = io.StringIO()
+        terminal.show(msgspec.structs.replace(upgrade(), rows=rows), Console(file=stream, width=80, color_system=None))
+        return stream.getvalue()
+
+    (first, second, *_) = upgrade().rows
+    alike = tuple(
+        msgspec.structs.replace(row, reason="from one run a side", confidence=None) for row in (first, second)
+    )
+    assert "): from one run a side\n" in re.sub(" +\n", "\n", shown(alike))
+    other = msgspec.structs.replace(second, reason="on other hardware", confidence=None)
+    text = shown((alike[0], other))
+    assert "[1] from one run a side" in text
+    assert "[2] on other hardware" in text
+    assert max(map(len, text.splitlines()[1:])) <= 80

@@ -14,7 +14,7 @@ def test_commands_are_found_in_both_kinds_of_blocks_and_without_what_is_said_bes
 def test_what_the_tool_understands_passes_with_what_a_shell_does_to_its_output() -> None:
     checking.understand("levelfield bench --profile smoke --models mlp")
     checking.understand("levelfield list --json | jq .models")
-    checking.understand("levelfield bench --sign ~/.ssh/id_ed25519")
+    checking.understand("levelfield report RUN --sign ~/.ssh/id_ed25519")
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_what_the_tool_understands_passes_with_what_a_shell_does_to_its_output()
     [
         ("levelfield bake", "No such command"),
         ("levelfield bench --profil smoke", "No such option"),
-        ("levelfield bench --repeat many", "not a valid integer"),
+        ("levelfield bench --seed many", "not a valid integer"),
     ],
 )
 def test_what_it_does_not_understand_is_refused(text: str, says: str) -> None:

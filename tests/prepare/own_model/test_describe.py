@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from levelfield.backends import protobuf
+from levelfield.prepare.own_model import onnx_format
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
 
@@ -13,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("cache")
 
 def test_only_the_batch_needs_no_size(tmp_path: Path) -> None:
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
-    with refused("The input tokens of encoder.onnx has the dimension sequence", "--dim sequence=128"):
+    with refused("The input tokens of encoder.onnx has the dimension sequence", "--input sequence=128"):
         read(path)
     with refused("has no dimension sequense without a size", "sequence"):
         read(path, {"sequense": 12})
@@ -32,7 +35,7 @@ def test_two_beginnings_are_not_one_batch(tmp_path: Path) -> None:
     shapes = (onnx_files.value("a", 1, ["n", 2]), onnx_files.value("b", 1, ["m", 2]))
     content = onnx_files.model([], [], shapes, [onnx_files.value("y", 1, [1])])
     path = onnx_files.write(tmp_path, "two.onnx", content)
-    with refused("begin with different dimensions", "n and m", "--dim m=128"):
+    with refused("begin with different dimensions", "n and m", "--input m=128"):
         read(path)
     assert [(each.shape, each.batched) for each in read(path, {"m": 4}).inputs] == [((2,), True), ((4, 2), False)]
 
@@ -56,3 +59,16 @@ def test_what_cannot_be_measured_is_refused_in_a_sentence(tmp_path: Path) -> Non
         read(of([number], [protobuf.text(1, b"y") + protobuf.text(2, protobuf.text(4, b""))]))
     with refused("two inputs of one name"):
         read(of([number, number], [number]))
+
+
+@settings(max_examples=300, deadline=None)
+@given(cut=st.integers(0, 10_000), place=st.integers(0, 10_000), byte=st.integers(0, 255))
+def test_a_damaged_file_is_read_or_refused_and_nothing_else(cut: int, place: int, byte: int) -> None:
+    content = bytearray(onnx_files.encoder())
+    content[place % len(content)] = byte
+    del content[cut % (2 * len(content)) :]
+    try:
+        onnx_format.read_graph(memoryview(bytes(content)))
+        b"".join(onnx_format.fixed(memoryview(bytes(content)), {"tokens": (1, 12)}))
+    except protobuf.MalformedError:
+        pass

@@ -18,7 +18,7 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     tmp_path.chmod(0o755)
     path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
     command = run(
-        "bench", "--profile", "smoke", "--model", path, "--dim", "sequence=12", "--control", "none",
+        "bench", "--profile", "smoke", "--model", path, "--input", "sequence=12", "--control", "none",
         "--scenarios", "throughput", "--batch", "3", "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out

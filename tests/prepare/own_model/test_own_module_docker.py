@@ -74,7 +74,7 @@ def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, cont
     tmp_path.chmod(0o755)
     (tmp_path / "net.py").write_text(content)
     command = run(
-        "bench", "--profile", "smoke", "--module", tmp_path / "net.py:build", "--control", "none", "--threads", "1",
+        "bench", "--profile", "smoke", "--model", tmp_path / "net.py:build", "--control", "none", "--threads", "1",
         "--budget", "5s", "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
@@ -97,11 +97,11 @@ def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, cont
         assert f"on {own.model}" in again.out, again.err
         (tmp_path / "other.py").write_text(UNSEEDED)
         differs = run(
-            "bench", "--profile", "smoke", "--module", tmp_path / "other.py:build", "--backends", "torch",
+            "bench", "--profile", "smoke", "--model", tmp_path / "other.py:build", "--backends", "torch",
             "--control", "none", "--threads", "1", "--budget", "5s", "--reports", tmp_path / "other", folder=tmp_path,
         )  # fmt: skip
         assert differs.code == 1, differs.err + differs.out
         (tmp_path / "broken.py").write_text(TORCH.replace("return Net()", "return 1 / 0"))
-        refused = run("bench", "--profile", "smoke", "--module", tmp_path / "broken.py:build", folder=tmp_path)
+        refused = run("bench", "--profile", "smoke", "--model", tmp_path / "broken.py:build", folder=tmp_path)
         one_clear_sentence(refused, "build of broken.py did not answer in torch", "division by zero")
     assert none_left(engine, command.pid)

@@ -9,7 +9,6 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
 from levelfield.prepare.own_model import python_file, store
-from levelfield.prepare.own_model.request import keep_recorded, keep_recorded_module
 
 TORCH = """
 from pathlib import Path
@@ -63,14 +62,14 @@ def test_a_record_finds_it_again(here: Path) -> None:
     ):
         with pytest.raises(LevelfieldError):
             store.find_recorded(strange)
-    keep_recorded_module("my net.py:build", found)
+    python_file.keep_recorded("my net.py:build", found)
     with pytest.raises(LevelfieldError, match="not of a network in Python"):
-        keep_recorded_module("my net.py:build", None)
-    with pytest.raises(LevelfieldError, match="Give it with --module"):
-        keep_recorded(here / "x.onnx", found)
+        python_file.keep_recorded("my net.py:build", None)
+    with pytest.raises(LevelfieldError, match="Give it with --model"):
+        store.keep_recorded(here / "x.onnx", found)
     (here / "my net.py").write_text(TORCH + "\n")
     with pytest.raises(LevelfieldError, match="is not what was measured"):
-        keep_recorded_module("my net.py:build", found)
+        python_file.keep_recorded("my net.py:build", found)
 
 
 @pytest.mark.parametrize("text", ["my net.py", "my net.py:", ":build", "my net.py:1x", "my net.py:a.b", "x" * 5000])

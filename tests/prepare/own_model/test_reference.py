@@ -9,10 +9,10 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.prepare.own_model import reference
 from levelfield.prepare.own_model.reference import Answer
+from levelfield.record.measured import Computed
 from levelfield.record.schema import Absent, OwnFile, OwnInput, Parity
-from levelfield.worker import outputs as answers
+from levelfield.worker import session as answers
 from levelfield.worker.messages import Output, Verified
-from levelfield.zoo.honesty import Computed
 
 RANDOM = np.random.Generator(np.random.Philox(5))
 LOGITS: npt.NDArray[np.float32] = RANDOM.standard_normal((4, 10)).astype(np.float32)

@@ -9,12 +9,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from levelfield import plan
 from levelfield.backends import protobuf
+from levelfield.options import rerun
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import onnx_format, store
 from levelfield.record.schema import OwnFile
+from levelfield.run import reproduce
 from tests.prepare.own_model import onnx_files
 from tests.prepare.own_model.onnx_files import read, refused
+from tests.records_builder import make_run
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -178,3 +182,34 @@ def test_a_record_that_lies_about_the_file(tmp_path: Path, lie: dict[str, Any], 
     one = read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder()), {"sequence": 12})
     with refused(says):
         store.find_recorded(msgspec.structs.replace(one, **lie))
+
+
+def test_options_without_a_file(tmp_path: Path) -> None:
+    with refused("--input is about an ONNX file", "--model FILE.onnx"):
+        store.requested(None, (("a", "1"),))
+    path = onnx_files.write(tmp_path, "m.onnx", onnx_files.classifier())
+    with refused("--input was given twice for a"):
+        store.requested(path, (("a", "1"), ("a", "2")))
+    assert store.requested(None, ()) is None
+
+
+def test_a_report_of_it_is_run_again_by_content(tmp_path: Path) -> None:
+    path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
+    one = read(path, {"sequence": 12})
+    run = make_run(models=["mlp"], backends=["onnxruntime"], scenarios=["latency"], generations=1, rounds=1)
+    measured = msgspec.structs.replace(run.settings, models=(one.model,), own=one)
+    run = msgspec.structs.replace(run, settings=measured)
+    assert reproduce.intent(run).selection.own == one
+    assert plan.of_record(run).own == one
+    assert "--model encoder.onnx --input sequence=12" in rerun(run)
+    kept = cache_folder("artifacts") / "own" / one.sha256
+    (kept / store.MODEL).unlink()
+    with refused("The run measured encoder.onnx", "which is not here"):
+        reproduce.intent(run)
+    other = onnx_files.write(tmp_path, "other.onnx", onnx_files.classifier())
+    with refused("other.onnx is not the file that was measured"):
+        store.keep_recorded(other, one)
+    store.keep_recorded(path, one)
+    assert reproduce.intent(run).selection.own == one
+    with refused("needs no file"):
+        store.keep_recorded(path, None)

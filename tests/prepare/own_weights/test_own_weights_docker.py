@@ -12,7 +12,7 @@ from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("cache")]
 
 BACKENDS = ("torch", "tensorflow", "jax", "onnxruntime", "openvino", "transformers")
 
@@ -21,7 +21,7 @@ def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> Non
     tmp_path.chmod(0o755)
     network = saved.bert(tmp_path / "private-name", shards=2)
     command = run(
-        "bench", "--profile", "smoke", "--models", "bert", "--weights", network, "--control", "none", "--threads", "1",
+        "bench", "--profile", "smoke", "--models", "bert", "--model", network, "--control", "none", "--threads", "1",
         "--backends", ",".join(BACKENDS), "--budget", "5s", "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
@@ -46,10 +46,10 @@ def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> Non
     for private in ("private-name", str(tmp_path)):
         assert private not in page + (folder / files.NAME).read_text(encoding="utf-8")
     assert run("verify", folder / REPORT, folder=tmp_path).code == 0
-    again = run("reproduce", folder / REPORT, "--dry-run", "--weights", network, folder=tmp_path)
+    again = run("reproduce", folder / REPORT, "--dry-run", "--model", network, folder=tmp_path)
     assert f"on {own.model}" in again.out, again.err
     other = saved.bert(tmp_path / "other", initializer_range=0.5)
-    refused = run("reproduce", folder / REPORT, "--dry-run", "--weights", other, folder=tmp_path)
+    refused = run("reproduce", folder / REPORT, "--dry-run", "--model", other, folder=tmp_path)
     one_clear_sentence(refused, "other is not the folder that was measured")
     assert none_left(engine, command.pid)
 
@@ -88,7 +88,7 @@ def test_a_folder_that_the_library_saved_is_equal_in_every_framework(
     assert {"config.json", "model.safetensors"} <= {each.name for each in network.iterdir()}
     backends = (*BACKENDS, "torch-compile", "tensorflow-xla")
     command = run(
-        "bench", "--profile", "smoke", "--models", family, "--weights", network, "--control", "none", "--threads", "1",
+        "bench", "--profile", "smoke", "--models", family, "--model", network, "--control", "none", "--threads", "1",
         "--backends", ",".join(backends), "--scenarios", "latency", "--budget", "5s",
         "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip

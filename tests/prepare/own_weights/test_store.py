@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 
 from levelfield.errors import LevelfieldError
+from levelfield.plan import Selection, make
+from levelfield.plan.types import why_absent
 from levelfield.prepare.own_weights import folder, store
 from levelfield.record.schema import OwnWeights
-from levelfield.zoo import models, weights
+from levelfield.zoo import models as zoo
+from levelfield.zoo import weights
 from tests.prepare.own_weights import saved
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def kept_of(path: Path) -> OwnWeights:
@@ -30,7 +35,7 @@ def refused(path: Path) -> LevelfieldError:
 def test_the_tensors_arrive_under_our_names(tmp_path: Path) -> None:
     path = saved.bert(tmp_path / "bert")
     kept = kept_of(path)
-    model = models.get(kept.model)
+    model = zoo.get(kept.model)
     found = weights.load(store.file_of(kept.model), model)
     for name, array in saved.random_tensors(model).items():
         assert np.array_equal(found[name], array), name
@@ -62,7 +67,7 @@ def test_the_name_follows_the_content(tmp_path: Path) -> None:
 
 def test_tensors_of_a_network_with_a_head_and_of_old_checkpoints_are_found(tmp_path: Path) -> None:
     kept = kept_of(saved.bert(tmp_path / "plain"))
-    tensors = saved.random_tensors(models.get(kept.model))
+    tensors = saved.random_tensors(zoo.get(kept.model))
     old = {
         f"bert.{name}".replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): array
         for name, array in tensors.items()
@@ -119,7 +124,7 @@ def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> N
 
 def test_other_tensors_in_the_network_are_refused(tmp_path: Path) -> None:
     kept = kept_of(saved.bert(tmp_path / "plain"))
-    tensors = saved.random_tensors(models.get(kept.model))
+    tensors = saved.random_tensors(zoo.get(kept.model))
     tensors["encoder.layer.0.attention.self.distance_embedding.weight"] = np.zeros((3, 3), np.float32)
     assert "no place for" in refused(saved.folder(tmp_path / "more", saved.BERT, tensors)).message
 
@@ -129,7 +134,7 @@ def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:
     kept = kept_of(path)
     content = store.file_of(kept.model).read_bytes()
     store.file_of(kept.model).write_bytes(content[:-4])
-    with pytest.raises(LevelfieldError, match="--weights FOLDER"):
+    with pytest.raises(LevelfieldError, match="--model FOLDER"):
         store.find_recorded(kept)
     assert kept_of(path) == kept
     assert store.file_of(kept.model).read_bytes() == content
@@ -137,7 +142,7 @@ def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:
 
 def test_a_failed_conversion_leaves_nothing(tmp_path: Path) -> None:
     kept = kept_of(saved.bert(tmp_path / "plain"))
-    tensors = saved.random_tensors(models.get(kept.model))
+    tensors = saved.random_tensors(zoo.get(kept.model))
     tensors["encoder.layer.1.output.dense.bias"][0] = np.nan
     before = sorted(store.file_of(kept.model).parent.iterdir())
     refused(saved.folder(tmp_path / "broken", saved.BERT, tensors))
@@ -165,3 +170,92 @@ def test_a_dangerous_folder_is_read_no_further_than_its_lengths(tmp_path: Path) 
     path = saved.bert(tmp_path / "bert")
     (path / folder.SINGLE).write_bytes(saved.safetensors({"x": np.zeros(1, np.float32)}))
     assert "holds no tensor" in refused(path).message
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    return saved.bert(tmp_path / "bert")
+
+
+def test_without_models_the_folders_alone_are_measured(tmp_path: Path, network: Path) -> None:
+    other = saved.bert(tmp_path / "other", initializer_range=0.5)
+    kept, models = store.read((network, other), ())
+    assert models == tuple(each.model for each in kept)
+    assert len(models) == 2
+
+
+def test_weights_are_taken_by_the_model_of_their_family(network: Path) -> None:
+    (kept,), models = store.read((network,), ("mlp", "bert"))
+    assert models == ("mlp", kept.model)
+
+
+def test_without_folders_nothing_changes() -> None:
+    assert store.read((), ("mlp", "bert")) == ((), ("mlp", "bert"))
+    assert store.read((), ()) == ((), ())
+
+
+def test_a_family_that_is_not_among_the_models_is_refused(network: Path) -> None:
+    with pytest.raises(LevelfieldError, match="has those of bert, and --models names mlp"):
+        store.read((network,), ("mlp",))
+
+
+def test_the_same_content_twice_is_refused(tmp_path: Path, network: Path) -> None:
+    with pytest.raises(LevelfieldError, match="twice"):
+        store.read((network, saved.bert(tmp_path / "same")), ())
+
+
+def test_a_plan_measures_them_on_what_takes_them(network: Path) -> None:
+    kept, models = store.read((network,), ())
+    backends = ("torch", "keras-torch", "transformers", "onnxruntime")
+    selection = Selection("full", models=models, own_weights=kept, backends=backends, control="none")
+    made = make(selection, available=(0, 1))
+    assert made.own_weights == kept
+    assert made.models == models
+    assert {block.case.scenario for block in made.blocks} == {"latency", "throughput", "cold-start", "memory"}
+    assert made.batches[models[0]] == (4, 8, 16)
+    assert "keras-torch" not in {arm.id for arm in made.answering}
+    assert "transformers" in {arm.id for arm in made.answering}
+    with pytest.raises(LevelfieldError, match="no recipe"):
+        make(Selection(models=models, own_weights=kept, scenarios=("training",)), available=(0, 1))
+    with pytest.raises(LevelfieldError, match="There is no model"):
+        make(Selection(models=models), available=(0, 1))
+
+
+def test_a_record_gets_what_it_names(tmp_path: Path, network: Path) -> None:
+    recorded = store.keep(network)
+    store.keep_recorded((network,), recorded)
+    store.keep_recorded((), ())
+    with pytest.raises(LevelfieldError, match="is not the folder that was measured"):
+        store.keep_recorded((saved.bert(tmp_path / "other", initializer_range=0.5),), recorded)
+    with pytest.raises(LevelfieldError, match="no weights of its author's own"):
+        store.keep_recorded((network,), ())
+
+
+def test_the_text_embedder_takes_weights_of_bert(network: Path) -> None:
+    (kept,), models = store.read((network,), ("embedder",))
+    assert models == (kept.model,)
+    assert kept.model.startswith("embedder-")
+    both, models = store.read((network,), ("embedder", "mlp", "bert"))
+    assert len(both) == 2
+    assert [each.partition("-")[0] for each in models] == ["embedder", "mlp", "bert"]
+    store.keep_recorded((network,), both)
+    made = make(
+        Selection("smoke", models=models, own_weights=both, backends=("torch", "transformers"), control="none"),
+        available=(0, 1),
+    )
+    absent = {block.case.model: why_absent(block.case, block.arms[1]) for block in made.blocks}
+    assert absent[models[0]] == "transformers takes no weights of your own for embedder here."
+    assert not absent[models[2]]
+
+
+def test_a_head_is_read_where_a_data_set_asks_for_it(tmp_path: Path, network: Path) -> None:
+    path = saved.classifier(tmp_path / "classifier", 3)
+    (plain,), _ = store.read((path,), ("bert",))
+    (kept,), models = store.read((path,), ("bert",), headed=True)
+    assert plain.sha256 == kept.sha256
+    assert plain.model.startswith(f"bert-{plain.sha256[:8]}")
+    assert models == (kept.model,)
+    assert kept.model.endswith("+classes=3")
+    assert zoo.get(kept.model).output.shape == (3,)
+    with pytest.raises(LevelfieldError, match=r"there is no classifier classifier\.weight"):
+        store.read((network,), ("bert",), headed=True)

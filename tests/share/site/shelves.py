@@ -6,8 +6,8 @@ import msgspec
 
 from levelfield.record import files
 from levelfield.record.schema import Run
+from tests.analysis.many import at, small_run
 from tests.compare.runs import with_machine
-from tests.history.many import at, small_run
 
 
 def made(number: int, *, other: bool = False, slower: float = 1.0, labels: tuple[str, ...] = ()) -> Run:

@@ -2,13 +2,12 @@
 
 import hashlib
 
-import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.history import summary
-from levelfield.history.summary import Summary
-from levelfield.share.site import any_two
+from levelfield.analysis import summary
+from levelfield.analysis.summary import Summary
+from levelfield.share.site import pages
 from tests.share.site.shelves import made
 
 
@@ -24,7 +23,9 @@ def summaries() -> tuple[Summary, ...]:
 
 
 def test_every_estimate_is_there_newest_run_first(summaries: tuple[Summary, ...]) -> None:
-    found = any_two.data(summaries, {summaries[2].machine: "Another (machine 1)"}, {("a", "b"): "compare/a--b.html"})
+    found = pages.any_two_data(
+        summaries, {summaries[2].machine: "Another (machine 1)"}, {("a", "b"): "compare/a--b.html"}
+    )
     assert [run.id for run in found.runs] == ["run-03-other", "run-02", "run-01"]
     assert found.runs[0].machine == "Another (machine 1)"
     assert found.runs[1].labels == ("smoke",)
@@ -44,12 +45,7 @@ def test_the_oldest_runs_are_left_out_where_there_are_too_many(
     summaries: tuple[Summary, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = sum(result.estimate is not None for result in summaries[2].results)
-    monkeypatch.setattr(any_two, "MOST_ESTIMATES", held)
-    found = any_two.data(summaries, {}, {})
+    monkeypatch.setattr(pages, "MOST_ESTIMATES", held)
+    found = pages.any_two_data(summaries, {}, {})
     assert [run.id for run in found.runs] == ["run-03-other"]
     assert found.left_out == 2
-
-
-def test_what_travels_is_small(summaries: tuple[Summary, ...]) -> None:
-    held = sum(len(run.results) for run in any_two.data(summaries, {}, {}).runs)
-    assert len(msgspec.json.encode(any_two.data(summaries, {}, {}))) / held < 100

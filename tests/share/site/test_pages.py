@@ -11,7 +11,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.share.site.pages import MARK, PAIRS, Published, publish
-from tests.history.many import small_run, write_run
+from tests.analysis.many import small_run, write_run
 from tests.report.hostile import make_hostile
 from tests.share.site.shelves import fill
 

@@ -7,13 +7,12 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.history import summary
-from levelfield.history.summary import Summary
+from levelfield.analysis import summary
+from levelfield.analysis.summary import Summary
 from levelfield.record.schema import Run
 from levelfield.share.site import trends
+from tests.analysis.many import LATENCY, summaries
 from tests.compare.runs import with_machine
-from tests.history.many import LATENCY, summaries
-from tests.report.plain import plain
 from tests.share.site.shelves import made
 
 
@@ -80,14 +79,6 @@ def test_every_machine_and_launcher_has_a_page_of_its_own(template: Summary) -> 
     assert pages["m2-docker"].machine_title == "Another machine"
 
 
-def test_runs_are_in_the_order_of_time_whatever_order_they_come_in(template: Summary) -> None:
-    runs = summaries(template, 5)
-    (page,) = trends.pages(reversed(runs))
-    assert [dot.label[:10] for dot in line(page).dots] == [one.started[:10] for one in runs]
-    assert trends.pages(runs) == (page,)
-    assert [dot.x for dot in line(page).dots] == sorted(dot.x for dot in line(page).dots)
-
-
 def test_labelled_runs_and_results_measured_once_are_left_out(template: Summary) -> None:
     runs = summaries(template, 3)
     labelled = [msgspec.structs.replace(one, labels=("smoke",)) for one in runs]
@@ -109,16 +100,6 @@ def test_dots_stay_within_the_chart_and_a_lower_value_is_further_down(template: 
     assert drawn.top == drawn.latest != drawn.bottom
 
 
-def test_values_that_never_change_are_a_level_line(template: Summary) -> None:
-    runs = [msgspec.structs.replace(one, results=template.results) for one in summaries(template, 3)]
-    (page,) = trends.pages(runs)
-    for each in page.lines:
-        assert len({dot.y for dot in each.dots}) == 1
-        assert each.top != each.bottom, "noise is not blown up to a full chart"
-        assert each.dots[0].y == pytest.approx(each.band.y + each.band.height / 2, abs=1)
-        assert each.band.height == pytest.approx((trends.HEIGHT - 2 * trends.EDGE) / 2, abs=1)
-
-
 def test_a_run_without_a_number_leaves_a_gap_and_no_dot(template: Summary) -> None:
     runs = summaries(template, 3)
     failed = tuple(
@@ -129,15 +110,3 @@ def test_a_run_without_a_number_leaves_a_gap_and_no_dot(template: Summary) -> No
     (page,) = trends.pages(runs)
     first, last = line(page).dots
     assert (first.x, last.x) == (trends.EDGE, trends.WIDTH - trends.EDGE)
-
-
-@pytest.mark.parametrize(
-    ("unit", "value", "says"),
-    [("ns", 2_500_000.0, "2.50 ms"), ("bytes", 3 * 2**30, "3.00 GiB"), ("items/s", 1234.0, "items/s")],
-)
-def test_values_have_the_unit_of_their_result(template: Summary, unit: str, value: float, says: str) -> None:
-    changed = tuple(msgspec.structs.replace(each, unit=unit, estimate=value) for each in template.results)
-    runs = [msgspec.structs.replace(one, results=changed) for one in summaries(template, 2)]
-    (page,) = trends.pages(runs)
-    assert plain(line(page).latest).endswith(says)
-    assert says in plain(line(page).dots[0].label)

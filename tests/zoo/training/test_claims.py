@@ -5,8 +5,9 @@ import math
 import msgspec
 import pytest
 
+from levelfield.record.measured import Computed
 from levelfield.zoo import models, weights
-from levelfield.zoo.honesty import Computed, Finding
+from levelfield.zoo.honesty import Finding
 from levelfield.zoo.training import claims, parity, trajectory
 from levelfield.zoo.training.recipe import Errors
 

@@ -88,10 +88,10 @@ def _sides(recorded: Block, block: TimedBlock, cold: ColdBlock) -> list[_Side]:
     found: list[_Side] = []
     for row in block.rows:
         start = starts.get(row.arm)
-        if not row.is_equal or row.median_ns is None or row.arm not in arms:
+        if not row.is_equal or row.call_ns is None or row.arm not in arms:
             continue
         if start is not None and start.total_ns is not None and start.standing == "shown":
-            found.append(_Side(arms[row.arm], row, row.median_ns.value, start, start.total_ns))
+            found.append(_Side(arms[row.arm], row, row.call_ns.value, start, start.total_ns))
     return found
 
 

@@ -116,7 +116,7 @@ def _case(recorded: Block, block: TimedBlock, work: Work, ceilings: Ceilings) ->
 
 def _call_ns(row: Row, block: TimedBlock) -> Estimate | None:
     if not block.case.per_item:
-        return row.median_ns
+        return row.call_ns
     rate = row.items_per_second
     if rate is None or rate.value <= 0 or (rate.low is not None and rate.low <= 0):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from levelfield.analysis.types import ArmWait, BlockAnalysis, Estimate, Row, TimedBlock, Waiting
 from levelfield.record.schema import Block, Run, Window
-from levelfield.statistics.undisturbed import counted_rounds
+from levelfield.statistics.counting import counted_rounds
 
 FEED, WORKERS = "feed", "feed workers"
 """Settings in which an arm says how it reads."""

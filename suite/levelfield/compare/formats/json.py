@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from levelfield.compare import phrases
 from levelfield.compare.types import Comparison
+from levelfield.errors import UNPRINTABLE
 
 FORMAT = 1
 """Version of this layout: a field may be added, none changes its meaning."""
@@ -48,4 +48,4 @@ def _value(value: object) -> str:
 def _encoded(value: object) -> str:
     """Return JSON on one line, with escapes for what would speak to a terminal: it is often just printed."""
     text = msgspec.json.encode(value).decode()
-    return phrases.UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -123,7 +123,7 @@ def _check_names(name: str, graph: Graph, dimensions: Mapping[str, int], values:
             raise LevelfieldError(f"{name} has no dimension {given} without a size.", fix=f"There are: {known}.")
         if not 1 <= size <= MAX_SIZE:
             raise LevelfieldError(
-                f"{given} cannot be {size} long.", fix=f"Give it a size from 1 to {MAX_SIZE}: --dim {given}=128."
+                f"{given} cannot be {size} long.", fix=f"Give it a size from 1 to {MAX_SIZE}: --input {given}=128."
             )
     inputs = [value.name for value in graph.inputs]
     for given in values:
@@ -150,7 +150,7 @@ def _batch(name: str, graph: Graph, dimensions: Mapping[str, int]) -> set[str]:
         raise LevelfieldError(
             f"The inputs of {name} begin with different dimensions without a size, {first} and {second}, and only one "
             "can be the batch.",
-            fix=f"Say how long the other is: --dim {next(filter(None, reversed(found)), 'NAME')}=128.",
+            fix=f"Say how long the other is: --input {next(filter(None, reversed(found)), 'NAME')}=128.",
         )
     return set(found)
 
@@ -170,6 +170,6 @@ def _input(name: str, value: Value, dimensions: Mapping[str, int], batch: set[st
             what = f"the dimension {side.name}" if side.name else f"a dimension without a name (number {axis})"
             raise LevelfieldError(
                 f"The input {value.name} of {name} has {what}, of which the file does not say how long it is.",
-                fix=f"Say it: --dim {called}=128.",
+                fix=f"Say it: --input {called}=128.",
             )
     return OwnInput(value.name, value.dtype, tuple(found), batched, sha256)

@@ -24,7 +24,7 @@ DIGITS = 8
 """Of a digest, in a name."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_EXAMPLE = "--module FILE.py:FUNCTION"
+_EXAMPLE = "--model FILE.py:FUNCTION"
 
 
 def keep(text: str) -> OwnFile:
@@ -51,6 +51,23 @@ def keep(text: str) -> OwnFile:
     return described
 
 
+def keep_recorded(text: str, recorded: OwnFile | None) -> None:
+    """Keep the Python file that a record names, so that it is found by its digest.
+
+    `recorded`: the record's description of the file; None: the run was of the tool's own models. Raises
+    LevelfieldError: it is another file or function, or the record names none.
+    """
+    if recorded is None or not recorded.function:
+        raise LevelfieldError("The report is not of a network in Python.", fix="Leave --model out.")
+    found = keep(text)
+    if (found.sha256, found.function) != (recorded.sha256, recorded.function):
+        raise LevelfieldError(
+            f"{found.file}:{found.function} (SHA-256 {found.sha256[:16]}…) is not what was measured: that is "
+            f"{recorded.function} of the file {recorded.sha256[:16]}….",
+            fix=f"Ask its author for {recorded.file}.",
+        )
+
+
 def find_recorded(known: OwnFile) -> OwnFile:
     """Find the copy of a file that a record names, and look at it anew.
 
@@ -63,7 +80,7 @@ def find_recorded(known: OwnFile) -> OwnFile:
     except OSError as error:
         raise LevelfieldError(
             f"The run measured {known.file} (SHA-256 {known.sha256[:16]}…), which is not here.",
-            fix="Give it with --module FILE.py:FUNCTION: the file itself decides, not its name.",
+            fix="Give it with --model FILE.py:FUNCTION: the file itself decides, not its name.",
         ) from error
     if _described(known.file, content, known.function) != known:
         raise LevelfieldError(

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from levelfield.errors import LevelfieldError, printable
 from levelfield.images.wheels import Progress
-from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
+from levelfield.launchers.protocol import Launcher, LaunchSpec, running
 from levelfield.launchers.worker import WorkerError
 from levelfield.prepare.own_model import store
 from levelfield.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
@@ -80,9 +80,7 @@ def compute(
     made: list[Artifact] = []
     files = {batch: store.prepared(model, batch) for batch in batches}  # a launcher may copy what is there, and no more
     try:
-        worker = launcher.launch(spec)
-        try:
-            worker.await_ready(READY_TIMEOUT_S)
+        with running(launcher, spec) as worker:
             for batch, onnx in files.items():
                 task = Task(
                     backend=IMAGE,
@@ -97,9 +95,12 @@ def compute(
                 loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
                 verified = worker.ask(Verify(count_of(batch)), Verified, TIMEOUT_S)
                 answers[batch] = _usable(model, verified.outputs)
-                made.append(_artifact(model, batch, verified, loaded, image))
-        finally:
-            worker.stop()
+                by = {
+                    "onnxruntime": loaded.version,
+                    "graph optimisation": loaded.settings.get("graph optimisation", ""),
+                    "lock": image.lock_sha256[:16] or image.tag,
+                }
+                made.append(_artifact(f"{model.model} batch {batch} reference", verified, by))
     except WorkerError as error:
         said = _PREFIX.sub("", printable(error.message)).rstrip(".")
         said = re.sub(r"\S*/model\.onnx", model.file, said)
@@ -132,13 +133,9 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
         own=store.description(model, worker_paths.artifacts),
     )
     try:
-        worker = launcher.launch(spec)
-        try:
-            worker.await_ready(READY_TIMEOUT_S)
+        with running(launcher, spec) as worker:
             loaded = worker.ask(Load(task, launch_measured=False), Loaded, TIMEOUT_S)
             verified = worker.ask(Verify(count_of(1), ask_computed=False), Verified, TIMEOUT_S)
-        finally:
-            worker.stop()
     except WorkerError as error:
         said = printable(error.message).rstrip(".")
         raise LevelfieldError(
@@ -158,12 +155,7 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
             "that.",
             fix="Give it inputs that it answers.",
         )
-    made = Artifact(
-        name=f"{model.model} reference",
-        sha256=_digest(verified.outputs),
-        size_bytes=sum(len(output.values) for output in verified.outputs),
-        made_by={"arm": arm.id, model.framework: loaded.version},
-    )
+    made = _artifact(f"{model.model} reference", verified, {"arm": arm.id, model.framework: loaded.version})
     return Reference(model, {1: tuple(usable)}, {1: loaded.inputs_sha256}, (*store.artifacts(model), made))
 
 
@@ -264,17 +256,9 @@ def _usable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
     return tuple(found)
 
 
-def _artifact(model: OwnFile, batch: int, verified: Verified, loaded: Loaded, image: Image) -> Artifact:
-    return Artifact(
-        name=f"{model.model} batch {batch} reference",
-        sha256=_digest(verified.outputs),
-        size_bytes=sum(len(output.values) for output in verified.outputs),
-        made_by={
-            "onnxruntime": loaded.version,
-            "graph optimisation": loaded.settings.get("graph optimisation", ""),
-            "lock": image.lock_sha256[:16] or image.tag,
-        },
-    )
+def _artifact(name: str, verified: Verified, made_by: dict[str, str]) -> Artifact:
+    size_bytes = sum(len(output.values) for output in verified.outputs)
+    return Artifact(name, _digest(verified.outputs), size_bytes, made_by)
 
 
 def _array(output: Output) -> npt.NDArray[np.float64] | None:

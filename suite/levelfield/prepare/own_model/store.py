@@ -9,6 +9,7 @@ import mmap
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,24 @@ MAX_VALUES_BYTES = 4 << 30
 _CHUNK = 1 << 22
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LFS = b"version https://git-lfs.github.com/"
+
+
+def requested(path: Path | None, inputs: tuple[tuple[str, str], ...]) -> OwnFile | None:
+    """Keep and read the file; None where there is none.
+
+    `inputs`: names of dynamic dimensions with their sizes, and of inputs with files of their values. Raises
+    LevelfieldError: it cannot be measured; or something was said of a file, and none was given.
+    """
+    if path is None:
+        if inputs:
+            raise LevelfieldError("--input is about an ONNX file of your own.", fix="Add --model FILE.onnx.")
+        return None
+    sizes = [(name, int(value)) for name, value in inputs if re.fullmatch(r"[0-9]{1,9}", value)]
+    values = [(name, Path(value)) for name, value in inputs if not re.fullmatch(r"[0-9]{1,9}", value)]
+    for pairs in (sizes, values):
+        for twice in (name for name, count in Counter(name for name, _ in pairs).items() if count > 1):
+            raise LevelfieldError(f"--input was given twice for {twice}.", fix="Once is enough.")
+    return read(path, dict(sizes), dict(values))
 
 
 def read(path: Path, dimensions: Mapping[str, int], values: Mapping[str, Path]) -> OwnFile:
@@ -73,6 +92,27 @@ def find_recorded(known: OwnFile) -> OwnFile:
             f"The record says otherwise of {known.file} than the file does itself.", fix="It was changed by hand."
         )
     return found
+
+
+def keep_recorded(path: Path, recorded: OwnFile | None) -> None:
+    """Keep the file that a record names, so that it is found by its digest.
+
+    `recorded`: the record's description of the file; None: the run was of the tool's own models. Raises
+    LevelfieldError: it is another file, or the record names none.
+    """
+    if recorded is None:
+        raise LevelfieldError("The report is of this tool's own models, and needs no file.", fix="Leave --model out.")
+    if recorded.function:
+        raise LevelfieldError(
+            f"The report is of a network in Python, {recorded.file}.", fix="Give it with --model FILE.py:FUNCTION."
+        )
+    found = keep(path)
+    if (found.sha256, found.beside) != (recorded.sha256, recorded.beside):
+        raise LevelfieldError(
+            f"{path.name} is not the file that was measured: its SHA-256 is {found.sha256[:16]}…, and the report's "
+            f"{recorded.sha256[:16]}….",
+            fix=f"Ask its author for {recorded.file}.",
+        )
 
 
 def keep(path: Path) -> Content:

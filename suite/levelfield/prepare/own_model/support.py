@@ -29,7 +29,7 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
     """
     if models:
         raise LevelfieldError(
-            "--model and --module measure a file of your own, and --models names those of this tool.",
+            "--model measures a file of your own, and --models names those of this tool.",
             fix="Ask for one of the two: they are two runs.",
         )
     unsuitable = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend], own)))

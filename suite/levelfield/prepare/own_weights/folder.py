@@ -50,6 +50,10 @@ class Folder(msgspec.Struct, frozen=True):
     tensors: dict[str, tuple[str, Mapped]]
     """Name of a tensor to the file that holds it."""
 
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: self.stored(name).shape for name in self.tensors}
+
     def stored(self, name: str) -> Stored:
         """Return what is said of a tensor."""
         return self.tensors[name][1].tensors[name]

@@ -5,7 +5,7 @@ believed.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,8 +15,9 @@ import numpy.typing as npt
 from levelfield.errors import LevelfieldError
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights import folder as folders
-from levelfield.prepare.own_weights.families import FAMILIES, WITH_HEAD
-from levelfield.prepare.own_weights.families.types import Declared, Family
+from levelfield.prepare.own_weights import picture_families as pictures
+from levelfield.prepare.own_weights import text_families as texts
+from levelfield.prepare.own_weights.family import Family
 from levelfield.prepare.own_weights.folder import CONFIG, Folder, shown
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, OwnWeights
@@ -26,6 +27,41 @@ from levelfield.zoo import models, own_weights, weights
 from levelfield.zoo.spec import Model, Parameter
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_ALL = (texts.BERT, texts.LLAMA, texts.MISTRAL, pictures.VIT, pictures.RESNET, pictures.MOBILENET)
+FAMILIES: dict[str, Family] = {family.model_type: family for family in _ALL}
+"""By `model_type` of a configuration."""
+WITH_HEAD: dict[str, Family] = {"bert": texts.BERT_WITH_HEAD}
+"""Those that are read with their heads, where a data set asks for one."""
+
+
+def read(
+    paths: Sequence[Path], names: Sequence[str], *, headed: bool = False
+) -> tuple[tuple[OwnWeights, ...], tuple[str, ...]]:
+    """Keep the weights of folders, and return them with the models that are measured.
+
+    `names`: models that the user named: those of the folders' families take these weights. None: only the folders'
+    networks are measured. Raises LevelfieldError: a folder cannot be measured, is named twice, or is of a family that
+    the user did not name.
+    """
+    taking = {"bert": "berthead"} if headed else {}
+    wanted = [taking.get(name, name) for name in names] or list(taking.values())
+    kept = tuple(each for path in paths for each in keep(path, wanted))
+    found = tuple(dict.fromkeys(each.model for each in kept))
+    if len(found) < len(kept):
+        raise LevelfieldError("--model names the same content twice.", fix="Once is enough.")
+    if not names:
+        return kept, found
+    families = {each: own_weights.family_of(each) for each in found}
+    left = next((each for each, family in families.items() if family not in wanted), None)
+    if left is not None:
+        raise LevelfieldError(
+            f"--model has those of {families[left]}, and --models names {', '.join(names)}.",
+            fix=f"Add {families[left]} to --models, or leave --models out.",
+        )
+    models: list[str] = []
+    for name in names:
+        models += [each for each, family in families.items() if family == taking.get(name, name)] or [name]
+    return kept, tuple(models)
 
 
 def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ...]:
@@ -38,19 +74,20 @@ def keep(path: Path, models_named: Collection[str] = ()) -> tuple[OwnWeights, ..
     headed = WITH_HEAD.get(family.model_type)
     if headed is not None and not set(headed.models).isdisjoint(models_named):
         family = headed
-    declared, config = _declared(family, found)
+    config = _config(family, found)
     taking = [name for name in family.models if name in models_named] or family.models[:1]
-    return tuple(_keep(found, family, declared, config, name) for name in taking)
+    return tuple(_keep(found, family, config, name) for name in taking)
 
 
-def _keep(found: Folder, family: Family, declared: Declared, config: dict[str, str], taking: str) -> OwnWeights:
+def _keep(found: Folder, family: Family, config: msgspec.Struct, taking: str) -> OwnWeights:
     sha256 = digest_of(found.files)
-    name = own_weights.name_of(taking, sha256, declared.sizes)
+    sizes = family.sizes(config, found.shapes)
+    name = own_weights.name_of(taking, sha256, sizes)
     try:
         model = models.get(name)
     except (ValueError, msgspec.ValidationError) as error:
         raise _strange(found, str(error)) from error
-    placed = _placed(family, declared, model, found)
+    placed = _placed(family, config, sizes, model, found)
     described = OwnWeights(
         model=name,
         family=family.model_type,
@@ -58,7 +95,7 @@ def _keep(found: Folder, family: Family, declared: Declared, config: dict[str, s
         files=found.files,
         size_bytes=found.size_bytes,
         dtypes=tuple(sorted({found.stored(each).dtype for each in placed.values()})),
-        config=config,
+        config={field: shown(str(value)) for field, value in msgspec.to_builtins(config).items()},
     )
     if _known(name) != described or not _whole(model):
         target = file_of(name)
@@ -68,6 +105,25 @@ def _keep(found: Folder, family: Family, declared: Declared, config: dict[str, s
         untrusted.limit_access(target, found.mode)
         write_atomically(_description(name), msgspec.json.encode(described))
     return described
+
+
+def keep_recorded(paths: Sequence[Path], recorded: Sequence[OwnWeights]) -> None:
+    """Keep the weights that a record names, so that they are found by their digest.
+
+    Raises LevelfieldError: a folder is another one, or the record names none.
+    """
+    if paths and not recorded:
+        raise LevelfieldError("The report has no weights of its author's own.", fix="Leave --model out.")
+    known = {each.sha256 for each in recorded}
+    families = {own_weights.family_of(each.model) for each in recorded}
+    for path in paths:
+        found = keep(path, families)[0]
+        if found.sha256 not in known:
+            raise LevelfieldError(
+                f"{path.name} is not the folder that was measured: its SHA-256 is {found.sha256[:16]}…, and the "
+                f"report's {' and '.join(each[:16] + '…' for each in sorted(known))}.",
+                fix="Ask its author for the folder.",
+            )
 
 
 def find_recorded(recorded: OwnWeights) -> OwnWeights:
@@ -82,7 +138,7 @@ def find_recorded(recorded: OwnWeights) -> OwnWeights:
         raise LevelfieldError(
             f"The run measured weights of its author's own (a folder with SHA-256 {recorded.sha256[:16]}…), which are "
             "not here.",
-            fix="Give them with --weights FOLDER: the content decides, not the name.",
+            fix="Give them with --model FOLDER: the content decides, not the name.",
         )
     if known != recorded:
         raise LevelfieldError(
@@ -100,7 +156,7 @@ def load(model: Model, root: Path) -> weights.Arrays:
         return weights.load(root / path_of(model.name), model)
     except (OSError, ValueError) as error:
         raise LevelfieldError(
-            f"The weights of {model.name} are not in the cache any more.", fix="Give them again with --weights FOLDER."
+            f"The weights of {model.name} are not in the cache any more.", fix="Give them again with --model FOLDER."
         ) from error
 
 
@@ -157,7 +213,7 @@ def _family(found: Folder) -> Family:
         raise LevelfieldError(
             f"{CONFIG} of {found.name} is of the family {shown(model_type) or 'unknown'!r}, which has no definition "
             f"here: there are {there}.",
-            fix="Export the network to ONNX and measure it with --model FILE.onnx, or as Python with --module.",
+            fix="Export the network to ONNX and measure it with --model FILE.onnx or FILE.py:FUNCTION.",
         )
     return family
 
@@ -166,16 +222,16 @@ class _Kind(msgspec.Struct, frozen=True):
     model_type: str = ""
 
 
-def _declared(family: Family, found: Folder) -> tuple[Declared, dict[str, str]]:
-    """Return what a configuration says, and its fields as a record holds them."""
+def _config(family: Family, found: Folder) -> msgspec.Struct:
+    """Return the fields of a configuration; a network that has no definition here is refused."""
     try:
         config = msgspec.json.decode(found.config, type=family.config)
-        declared = family.declare(config, {name: found.stored(name).shape for name in found.tensors})
-        msgspec.convert(msgspec.to_builtins(declared.sizes), type(declared.sizes))  # checks the bounds
+        family.check(config)
+        sizes = family.sizes(config, found.shapes)
+        msgspec.convert(msgspec.to_builtins(sizes), type(sizes))  # checks the bounds
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _strange(found, str(error)) from error
-    fields = {name: msgspec.to_builtins(value) for name, value in msgspec.structs.asdict(config).items()}
-    return declared, {name: shown(str(value)) for name, value in fields.items()}
+    return config
 
 
 def _strange(found: Folder, why: str) -> LevelfieldError:
@@ -185,14 +241,16 @@ def _strange(found: Folder, why: str) -> LevelfieldError:
     )
 
 
-def _placed(family: Family, declared: Declared, model: Model, found: Folder) -> dict[str, str]:
+def _placed(
+    family: Family, config: msgspec.Struct, sizes: msgspec.Struct, model: Model, found: Folder
+) -> dict[str, str]:
     """Return the name in the folder of every tensor of the network; every one has to be there, and no others."""
     placed: dict[str, str] = {}
+    tied = family.tied(config, found.shapes)
     for parameter in model.parameters:
-        candidates = family.names(declared.sizes, parameter.name)
-        tied = declared.tied.get(parameter.name)
-        if tied is not None:
-            candidates = (*candidates, *family.names(declared.sizes, tied))
+        candidates = family.names(sizes, parameter.name)
+        if parameter.name in tied:
+            candidates = (*candidates, *family.names(sizes, tied[parameter.name]))
         theirs = next((each for each in candidates if each in found.tensors), None)
         if theirs is None:
             raise LevelfieldError(

@@ -92,7 +92,7 @@ def _results(run: Run, analysis: Analysis) -> Rows:
             if isinstance(row, Row):
                 derived |= {
                     "calls": row.counts.calls,
-                    "quantiles_absent": quantiles_absent(row.counts.calls) if row.median_ns is not None else "",
+                    "quantiles_absent": quantiles_absent(row.counts.calls) if row.call_ns is not None else "",
                 }
             for column in columns.of_row(row):
                 derived |= column.plain(columns.Result(row, found))

@@ -9,8 +9,8 @@ import numpy as np
 
 from levelfield.run.explain.rows import rows
 from levelfield.statistics.arrays import Floats
-from levelfield.statistics.multiple import DEFAULT_Q, benjamini_hochberg
 from levelfield.statistics.student import mean_of
+from levelfield.statistics.verdicts import DEFAULT_Q, benjamini_hochberg
 from levelfield.worker.messages import Profiled
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.analysis import Analysis, guarded
+from levelfield.analysis import Analysis, guarded, summary
+from levelfield.analysis.environment import machine_key, machine_title
+from levelfield.analysis.summary import Summary
 from levelfield.errors import LevelfieldError
-from levelfield.history import summary
-from levelfield.history.environment import machine_key, machine_title
-from levelfield.history.summary import Summary
 from levelfield.record import files
 from levelfield.record.schema import Run
 from levelfield.report import names, sentences

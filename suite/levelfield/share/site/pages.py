@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from levelfield.analysis import Analysis
-from levelfield.compare import sides
-from levelfield.compare.ab import comparison as ab
+from levelfield.analysis.summary import Summary
+from levelfield.compare import ab, sides
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.formats import html as comparison_page
 from levelfield.compare.types import Gate
@@ -19,7 +19,7 @@ from levelfield.record import files
 from levelfield.record.schema import Run
 from levelfield.report import html, pages
 from levelfield.share import card, run_evidence
-from levelfield.share.site import any_two, listing, trends
+from levelfield.share.site import listing, trends
 from levelfield.share.site.listing import Entry, SiteRuns
 from levelfield.share.site.trends import Page
 from levelfield.version import __version__
@@ -156,7 +156,7 @@ def _index(runs: SiteRuns, pairs: dict[tuple[str, str], str], found: Sequence[Pa
 
 
 def _any_two(runs: SiteRuns, machines: Mapping[str, str], pairs: Mapping[tuple[str, str], str]) -> str:
-    found = any_two.data(runs.summaries, machines, pairs)
+    found = any_two_data(runs.summaries, machines, pairs)
     return _page(
         "any.html.j2",
         script=(TEMPLATES / "any.js").read_text(encoding="utf-8"),
@@ -179,3 +179,59 @@ def _page(template: str, *, script: str = "", **values: object) -> str:
 def _write(file: Path, content: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content, encoding="utf-8", errors="replace")
+
+
+MOST_ESTIMATES = 200_000
+"""Estimates that the page holds, about 8 MB; runs beyond it are left out, the oldest first."""
+_DIGITS = 5
+"""Significant digits of an estimate."""
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """One run as the page holds it."""
+
+    id: str
+    started: str
+    machine: str
+    launcher: str
+    labels: tuple[str, ...]
+    results: dict[str, tuple[float | None, ...]]
+    """By result id: index of the unit in `Data.units`, estimate, low, high."""
+
+
+class Data(msgspec.Struct, frozen=True):
+    """What the page's script reads."""
+
+    units: tuple[str, ...]
+    runs: tuple[Chosen, ...]
+    """Newest first."""
+    pages: dict[str, str]
+    """By `old--new`: the page of a pair that was compared in full."""
+    left_out: int
+
+
+def any_two_data(
+    summaries: Sequence[Summary], machines: Mapping[str, str], pages: Mapping[tuple[str, str], str]
+) -> Data:
+    """Return what the page holds."""
+    units = tuple(dict.fromkeys(result.unit for one in summaries for result in one.results))
+    runs: list[Chosen] = []
+    held = 0
+    newest = sorted(summaries, key=lambda one: (one.started, one.id), reverse=True)
+    for one in newest:
+        results = {
+            result.id: (float(units.index(result.unit)), *map(_short, (result.estimate, result.low, result.high)))
+            for result in one.results
+            if result.estimate is not None
+        }
+        held += len(results)
+        if held > MOST_ESTIMATES:
+            break
+        title = machines.get(one.machine, one.machine_title)
+        runs.append(Chosen(one.id, one.started[:16], title, one.launcher, one.labels, results))
+    links = {f"{old}--{new}": page for (old, new), page in pages.items()}
+    return Data(units, tuple(runs), links, len(newest) - len(runs))
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{_DIGITS}g}")

@@ -11,11 +11,10 @@ from datetime import datetime
 
 import msgspec
 
-from levelfield.history import queries
-from levelfield.history.queries import Runs
-from levelfield.history.show import answer, fact_value, value
-from levelfield.history.summary import Summary
-from levelfield.history.trend import Change, Point, Series, Trend, trend
+from levelfield.analysis.summary import Summary
+from levelfield.compare import trend
+from levelfield.compare.trend import Change, Point, Runs, Series, Trend
+from levelfield.compare.trend_show import answer, fact_value, value
 
 MARGIN = 0.02
 WIDTH, HEIGHT, EDGE = 640, 150, 8
@@ -106,8 +105,8 @@ class Page(msgspec.Struct, frozen=True):
 def pages(summaries: Iterable[Summary]) -> tuple[Page, ...]:
     """Lay out one page for every machine and launcher that has a result with two numbers or more."""
     groups: dict[tuple[str, str], list[Series]] = {}
-    known = queries.in_order(summaries)
-    for one in queries.series(known, queries.results(known), labelled=False):
+    known = trend.in_order(summaries)
+    for one in trend.series(known, trend.results(known), labelled=False):
         groups.setdefault((one.machine, one.launcher), []).append(one)
     drawn = {key: [line for one in group if (line := _line(known, one))] for key, group in groups.items()}
     found = []
@@ -127,7 +126,7 @@ def _line(runs: Runs, series: Series) -> Line | None:
     ]
     if len(measured) < 2:
         return None
-    judged = trend(series, margin=MARGIN)
+    judged = trend.find_trend(series, margin=MARGIN)
     changed = {change.at for change in judged.changes}
     numbers = [number for _, _, number in measured]
     begins = judged.changes[-1].at if judged.changes else 0
@@ -185,7 +184,7 @@ def _places(points: Sequence[Point]) -> list[float]:
 
 def _step(runs: Runs, series: Series, change: Change, x: float) -> Step:
     before, after = series.points[change.before], series.points[change.at]
-    differing = queries.environment_differences(runs, before, after, series)
+    differing = trend.environment_differences(runs, before, after, series)
     facts = tuple(
         f"{fact.group} {fact.name}: {fact_value(fact, fact.before)} → {fact_value(fact, fact.after)}"
         for fact in differing[:MOST_FACTS]

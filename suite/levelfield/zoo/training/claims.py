@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from levelfield.record.measured import Computed
 from levelfield.zoo import honesty
-from levelfield.zoo.honesty import FP32, Computed, Finding
+from levelfield.zoo.honesty import FP32, Finding
 from levelfield.zoo.training.recipe import Errors
 
 MIDDLE = 0.5

@@ -1,0 +1,265 @@
+"""Did a roll-out hurt, and where: the same nodes before and after it.
+
+A node is compared with itself, so that what tells one node from another cancels: each gives one log ratio a case, of
+its runs after the roll-out over those before. The nodes are the replicates, and the common change is the mean of their
+log ratios with its t interval, all cases judged together (`compare.policy`). A node whose ratio is not like
+those of the others is found as one whose cost is not (`statistics.outliers`), and has a row of its own. So has
+one on which a case fails that did not before.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+
+from levelfield.analysis.status import SMOKE
+from levelfield.analysis.summary import Reduced
+from levelfield.analysis.types import Estimate
+from levelfield.compare import changes, comparison, conclusion, drift, sides
+from levelfield.compare.effects import MIN_RUNS, from_pairs
+from levelfield.compare.policy import of_metric
+from levelfield.compare.rows import Draft, in_order, judge_rows
+from levelfield.compare.sides import CaseResults, Pair
+from levelfield.compare.types import Comparison, Gate, Outcome, Row, Side, Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Case
+from levelfield.report import units
+from levelfield.statistics import verdicts
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.student import mean_of
+from levelfield_fleet.gather import Gathered
+from levelfield_fleet.phrases import nodes as named
+from levelfield_fleet.statistics import outliers
+from levelfield_fleet.statistics.peers import FEWEST_PEERS
+
+
+class _Node(msgspec.Struct, frozen=True):
+    """One node before and after."""
+
+    name: str
+    old: tuple[Reduced, ...]
+    new: tuple[Reduced, ...]
+
+    def results(self, arms: Pair, case: str) -> tuple[CaseResults, CaseResults] | None:
+        """Return the answers to a case, before and after; None where either side has none."""
+        sides = zip(arms, (self.old, self.new), strict=True)
+        both = [
+            CaseResults(len(runs), tuple(run.answers[arm, case] for run in runs if (arm, case) in run.answers))
+            for arm, runs in sides
+        ]
+        return (both[0], both[1]) if all(each.answers for each in both) else None
+
+
+_Costs: TypeAlias = tuple[Sequence[float], Sequence[float]]
+"""Of the runs of one node, before and after."""
+
+
+class _Measured(msgspec.Struct, frozen=True):
+    """One case of the nodes that have costs before and after."""
+
+    case: Case
+    arms: Pair
+    costs: dict[str, _Costs]
+    """By node."""
+
+
+def compare(old: Gathered, new: Gathered, *, gate: Gate, level: float) -> Comparison:
+    """Compare the same nodes before and after a roll-out.
+
+    Raises LevelfieldError: no node has a record in both, a run is in both, or the nodes have no case in common.
+    """
+    both = [_Node(name, runs, new.nodes[name]) for name, runs in old.nodes.items() if runs and new.nodes.get(name)]
+    if not both:
+        raise LevelfieldError(
+            "The two folders have no node in common of which both hold a record.",
+            fix="Nodes are paired by the names of their folders: name them alike.",
+        )
+    if repeated := _digests(old) & _digests(new):
+        raise LevelfieldError(
+            f"{units.plural(len(repeated), 'run')} of the old folder {'is' if len(repeated) == 1 else 'are'} also in "
+            "the new one.",
+            fix="Gather the runs before and after the roll-out into two folders: no run is of both.",
+        )
+    other = {node.name for node in both if changes.have_same_hardware((*node.old, *node.new)) is False}
+    nodes = [node for node in both if node.name not in other]
+    before = [run for node in nodes for run in node.old]
+    after = [run for node in nodes for run in node.new]
+    pairs = sides.pair_arms(
+        *({name: arm for run in side for name, arm in run.arms.items()} for side in (before, after))
+    )
+    measured: list[_Measured] = []
+    drafts = list(_drafts(nodes, pairs, measured))
+    if not drafts and not measured:
+        raise LevelfieldError(
+            "The nodes have no case in common before and after.",
+            fix="Gather runs in which the same backends answered the same cases, on the same hardware.",
+        )
+    smoke = any(SMOKE in run.facts.labels for run in (*before, *after))
+    drafts += [_of_all(case, smoke=smoke) for case in measured]
+    unlike = [] if smoke else list(_unlike_others(measured, gate.margin, level))
+    rows = in_order((*judge_rows(drafts, gate), *unlike))
+    changed = changes.compare_environments(before, after, pairs)
+    return conclusion.conclude(
+        Comparison(
+            answer="",
+            exit_code=0,
+            kind="compare",
+            old=_side(before, nodes),
+            new=_side(after, nodes),
+            notes=tuple(_notes(old, new, nodes, sorted(other), comparison.note_on_changes(changed))),
+            rows=rows,
+            drifts=drift.find_drift(pairs, before, after, same_hardware=changes.have_same_hardware((*before, *after))),
+            changes=changed,
+            gate=gate,
+            method=_method(rows, gate, level),
+            replicate="node",
+        )
+    )
+
+
+def _digests(side: Gathered) -> set[str]:
+    return {run.facts.sha256 for runs in side.nodes.values() for run in runs}
+
+
+def _side(runs: Sequence[Reduced], nodes: Sequence[_Node]) -> Side:
+    label = f"{units.plural(len(runs), 'run')} on {units.plural(len(nodes), 'node')}"
+    return Side(label, tuple(run.facts for run in runs))
+
+
+def _drafts(nodes: Sequence[_Node], pairs: Sequence[Pair], measured: list[_Measured]) -> Iterator[Draft]:
+    """Yield what is said without costs, and add the cases that have some to `measured`."""
+    cases = {name: case for node in nodes for run in node.old for name, case in run.cases.items()}
+    for arms in pairs:
+        for case in cases.values():
+            costs: dict[str, _Costs] = {}
+            reasons: list[str] = []
+            for node in nodes:
+                results = node.results(arms, case.id)
+                if results is None:
+                    continue
+                verdict, outcome, reason = _without_costs(node, case, *results)
+                if verdict is None:
+                    costs[node.name] = results[0].costs, results[1].costs
+                elif outcome == "worse":
+                    yield Draft(_row(case, arms, verdict, outcome, reason, node=node.name))
+                else:
+                    reasons.append(reason)
+            if costs:
+                measured.append(_Measured(case, arms, costs))
+            elif reasons:
+                yield Draft(_row(case, arms, Verdict.INCOMPARABLE, "undecided", reasons[0]))
+
+
+def _without_costs(
+    node: _Node, case: Case, before: CaseResults, after: CaseResults
+) -> tuple[Verdict | None, Outcome, str]:
+    """Return why a node's costs in a case cannot be compared; no verdict where they can."""
+    without = sides.verdict_without_costs(before, after)
+    if without is not None:
+        return without
+    reason = sides.different_digests(before.answers, after.answers)
+    if case.timed:
+        reason = reason or sides.different_timed_region(node.old, node.new)
+    return (Verdict.INCOMPARABLE if reason else None), "undecided", reason
+
+
+def _of_all(measured: _Measured, *, smoke: bool) -> Draft:
+    """Return the common change of all nodes in a case."""
+    logs = np.array([[np.log(side).mean() for side in costs] for costs in measured.costs.values()])
+    ratios = logs[:, 1] - logs[:, 0]
+    nodes = len(logs)
+    few = f"from {units.plural(nodes, 'node')}: {MIN_RUNS} are needed" if nodes < MIN_RUNS else ""
+    row = _row(measured.case, measured.arms, Verdict.UNDECIDABLE, "undecided", sides.NOT_MEASURED if smoke else few)
+    old, new = np.exp(logs.mean(axis=0)).tolist()
+    ratio = Estimate(math.exp(float(ratios.mean())))
+    row = msgspec.structs.replace(row, old=old, new=new, ratio=ratio, old_replicates=nodes, new_replicates=nodes)
+    return Draft(row) if row.reason else Draft(row, from_pairs(mean_of(ratios)))
+
+
+def _unlike_others(measured: Sequence[_Measured], margin: float, level: float) -> Iterator[Row]:
+    """Yield the nodes that changed unlike the others, with how much more they changed, case by case."""
+    measured = [case for case in measured if len(case.costs) > FEWEST_PEERS]
+    if not measured:
+        return
+    names = list(dict.fromkeys(name for case in measured for name in case.costs))
+    logs = _ratios_of_runs(measured, names)
+    levels = outliers.compare_levels(outliers.Costs(logs, np.full((*logs.shape[:2], 1, logs.shape[2]), np.nan)))
+    calls = outliers.call(levels, level / max(levels.tests, 1), margin=margin)
+    for node, number in np.argwhere(calls.slow | calls.fast).tolist():
+        case = measured[number]
+        away, reach = float(levels.deviation[node, number]), float(calls.half_width[node, number])
+        slow = bool(calls.slow[node, number])
+        verdict = of_metric(verdicts.Verdict.SLOWER if slow else verdicts.Verdict.FASTER, case.case.scenario)
+        reason = "against how the other nodes changed"
+        yield msgspec.structs.replace(
+            _row(case.case, case.arms, verdict, "worse" if slow else "aside", reason, node=names[node]),
+            ratio=Estimate(*(math.exp(bound) for bound in (away, away - reach, away + reach))),
+            confidence=1 - level,
+            old_replicates=len(case.costs[names[node]][0]),
+            new_replicates=len(case.costs[names[node]][1]),
+        )
+
+
+def _ratios_of_runs(measured: Sequence[_Measured], names: Sequence[str]) -> Floats:
+    """Return log ratios of runs after over runs before, each once, shape (nodes, runs, cases); NaN where there is none.
+
+    Which run stands beside which does not matter: the runs of a node scatter independently.
+    """
+    most = max(min(map(len, costs)) for case in measured for costs in case.costs.values())
+    ratios = np.full((len(names), most, len(measured)), np.nan)
+    for number, case in enumerate(measured):
+        for node, name in enumerate(names):
+            for run, (old, new) in enumerate(zip(*case.costs.get(name, ((), ())), strict=False)):
+                ratios[node, run, number] = math.log(new) - math.log(old)
+    return ratios
+
+
+def _row(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: str, *, node: str = "") -> Row:
+    return Row(
+        case=case,
+        metric=case.scenario,
+        old_arm=arms[0],
+        new_arm=arms[1],
+        verdict=verdict,
+        outcome=outcome,
+        reason=reason.rstrip(". "),
+        node=node,
+    )
+
+
+def _notes(old: Gathered, new: Gathered, nodes: Sequence[_Node], other: Sequence[str], changed: str) -> Iterator[str]:
+    yield changed
+    if other:
+        yield f"Other hardware than before, and left out: {named(other)}."
+    for here, there, when in ((old, new, "before"), (new, old, "after")):
+        alone = [name for name, runs in here.nodes.items() if runs and not there.nodes.get(name)]
+        if alone:
+            yield f"Only {when}, and left out: {named(alone)}."
+        yield from (f"{when.capitalize()}: {note}" for note in here.notes)
+    cut = [node.name for node in nodes if any(run.facts.finished is None for run in (*node.old, *node.new))]
+    if cut:
+        yield f"Runs were cut off, so that cases may be missing: {named(cut)}."
+
+
+def _method(rows: Sequence[Row], gate: Gate, level: float) -> str:
+    judged = sum(row.confidence is not None and not row.node for row in rows)
+    if not judged:
+        return (
+            "Ratios are new over old, above 1 is worse; they are shown and not judged: nodes are the replicates, and "
+            f"{MIN_RUNS} are the fewest that give an estimate of their spread."
+        )
+    return (
+        "Ratios are new over old, above 1 is worse. Nodes are the replicates: each gives the ratio of its own runs, "
+        f"and the interval is Student’s t on the logarithms. {units.plural(judged, 'case')} "
+        f"{'was' if judged == 1 else 'were'} judged together, so that of the changes reported at most "
+        f"{_share(gate.q)} are wrong (Benjamini–Hochberg 1995). That holds where nothing else changed on all nodes "
+        "between the two times: a warmer machine room would count as the change. “Same” means that the whole interval "
+        f"lies within {_share(gate.margin)} of no change. Where all nodes changed alike, any of them is called unlike "
+        f"the others with a probability of at most {_share(level)}."
+    )
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.3g}{units.NBSP}%"

@@ -1,0 +1,439 @@
+"""A run reduced to what is asked of it later: one figure for every case and arm, its reasons, digests and parity.
+
+A record holds megabytes of samples, and analysing them takes a second. `Reduced` is what comparisons need of a run.
+`Summary` is what trends need of it, a few kilobytes that are kept beside the record (`analysis.summaries`).
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+from levelfield import analysis
+from levelfield.analysis import Analysis, collect, conditions, environment, identical_arms, ranks
+from levelfield.analysis.types import (
+    AnyRow,
+    Canary,
+    ColdRow,
+    ConvergenceRow,
+    Estimate,
+    LoadGenRow,
+    MemoryRow,
+    Row,
+    Standing,
+    WindowsOf,
+)
+from levelfield.analysis.whole_launch import total_ns
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.schema import (
+    Absent,
+    Arm,
+    Block,
+    Case,
+    ControlDraw,
+    Fact,
+    FailureKind,
+    Fingerprint,
+    Image,
+    Imported,
+    Launch,
+    Parity,
+    Run,
+    Settings,
+    elsewhere,
+)
+
+SCHEMA = 2
+"""Version of these types, and of what is computed for them; a summary of another version is made anew."""
+CANARY = "canary"
+"""Result id of the canary: how the machine itself did, whatever was measured on it."""
+
+Metric: TypeAlias = Literal[
+    "median call",
+    "items per second",
+    "time to accuracy",
+    "time to first answer",
+    "peak memory",
+    "percentile of a query",
+]
+Unit: TypeAlias = Literal["ns", "items/s", "bytes"]
+
+_Name = Annotated[str, msgspec.Meta(max_length=500)]
+_Value = Annotated[str, msgspec.Meta(max_length=environment.LONGEST)]
+_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+_Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
+_MOST = 20_000
+
+
+class Result(msgspec.Struct, frozen=True):
+    """One arm's answer to one case."""
+
+    id: _Name
+    """`onnxruntime/resnet50/latency/fp32/b1/t2/cpu`."""
+    arm: _Name
+    image: _Name
+    """Group of the environment that says what the arm ran in."""
+    metric: Metric
+    unit: Unit
+    standing: Standing
+    """Why there is no estimate, where there is none, or why it is not to be trusted."""
+    estimate: _Positive | None = None
+    low: _Positive | None = None
+    high: _Positive | None = None
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """One run."""
+
+    schema: int
+    id: _Name
+    started: str
+    """UTC, ISO 8601, always of the same form, so that texts sort as times do."""
+    record_sha256: _Digest
+    record_bytes: Annotated[int, msgspec.Meta(gt=0, le=files.MAX_BYTES)]
+    machine: _Name
+    """Key of the hardware."""
+    machine_title: _Name
+    launcher: Literal["docker", "venv", "host"]
+    labels: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=100)]
+    results: Annotated[tuple[Result, ...], msgspec.Meta(max_length=_MOST)]
+    environment: dict[_Name, dict[_Name, _Value]]
+    controls: Annotated[tuple[ControlDraw, ...], msgspec.Meta(max_length=_MOST)] = ()
+    """Ratios that the run measured between identical arms."""
+    seal: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """HMAC-SHA256 of the rest, by the key of the installation that measured the run; empty where it was made from a
+    record."""
+
+
+decoder = msgspec.json.Decoder(Summary)
+
+
+def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: int) -> Summary:
+    """Reduce a run to what the history keeps.
+
+    Raises LevelfieldError: the run's start is not a time, or it holds names or numbers that no history can keep.
+    """
+    arms = {(block.case.id, arm.id): arm for block in run.blocks for arm in block.arms}
+    found = {entry.id: entry for entry in _results(result, arms, run.settings)}
+    draft = Summary(
+        schema=SCHEMA,
+        id=run.id,
+        started=utc(run.started),
+        record_sha256=record_sha256,
+        record_bytes=record_bytes,
+        machine=environment.machine_key(run.machine),
+        machine_title=environment.machine_title(run.machine),
+        launcher=run.settings.launcher,
+        labels=run.labels,
+        results=tuple(found.values()),
+        environment=environment.environment(run),
+        controls=identical_arms.draws(run, result.blocks),
+    )
+    try:
+        return decoder.decode(msgspec.json.encode(draft))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise LevelfieldError(
+            f"The summary of {run.id[:80]} cannot be kept: {error}.",
+            fix="The record was changed or damaged: it holds what no run writes.",
+        ) from error
+
+
+def utc(moment: str) -> str:
+    try:
+        read = datetime.fromisoformat(moment)
+        aware = read if read.tzinfo else read.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError) as error:
+        raise LevelfieldError(
+            f"A run began at {moment[:40]!r}, which is no time.", fix="The record was changed or damaged."
+        ) from error
+
+
+def _results(result: Analysis, arms: dict[tuple[str, str], Arm], settings: Settings) -> Iterator[Result]:
+    for block in result.blocks:
+        for row in block.rows:
+            arm = arms[block.case.id, row.arm]
+            if arm.ordinal > 1 or row.standing == "absent":  # a second time the same, or no fault and no number
+                continue
+            metric, unit, estimate = estimate_of(row, per_item=block.case.per_item)
+            image = _image_group(arm, settings.launcher)
+            name = f"{row.arm}/{block.case.id}{_goal(block.case, settings)}"
+            yield _result(name, arm, image, metric, unit, row.standing, estimate)
+    if result.canary is not None:
+        canary = Arm(backend=result.canary.arm, image="canary")
+        image = _image_group(canary, settings.launcher)
+        yield _result(CANARY, canary, image, "median call", "ns", "shown", Estimate(result.canary.median_ns))
+
+
+def _image_group(arm: Arm, launcher: str) -> str:
+    stem = f"{arm.variant}@{arm.version}" if arm.version else arm.variant
+    return environment.image_group(arm.image, stem, elsewhere(arm.launcher or launcher, launcher))
+
+
+def _goal(case: Case, settings: Settings) -> str:
+    """Return what makes it another question: another target, or (of earlier versions) a user's own images."""
+    if case.definition.driven_as == "Server" and settings.latency_target_ms is not None:
+        return f"/within-{settings.latency_target_ms:g}ms"
+    if not case.converges:
+        return ""
+    own, target = settings.own_images, settings.target
+    images = f"/images-{own.sha256[:12] or 'unknown'}" if own is not None else ""
+    return images + (f"/to-{target:g}" if target is not None else "")
+
+
+def _result(
+    name: str, arm: Arm, image: str, metric: Metric, unit: Unit, standing: Standing, estimate: Estimate | None
+) -> Result:
+    values = (estimate.value, estimate.low, estimate.high) if estimate is not None else (None, None, None)
+    trusted = standing in ("ranked", "shown")  # numbers of a wrong answer are no numbers to follow
+    value, low, high = (_sound(value) if trusted else None for value in values)
+    return Result(
+        id=name,
+        arm=arm.id,
+        image=image,
+        metric=metric,
+        unit=unit,
+        standing=standing,
+        estimate=value,
+        low=low if value is not None and high is not None else None,
+        high=high if value is not None and low is not None else None,
+    )
+
+
+def _sound(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) and value > 0 else None
+
+
+def estimate_of(row: AnyRow, *, per_item: bool) -> tuple[Metric, Unit, Estimate | None]:
+    """Return what a row's scenario measures, its unit, and the row's estimate of it; None where it has no number.
+
+    `per_item`: whether the case is about items per second, not about the time of a call.
+    """
+    match row:
+        case Row() if per_item:
+            return "items per second", "items/s", row.items_per_second
+        case Row():
+            return "median call", "ns", row.call_ns
+        case ConvergenceRow():
+            return "time to accuracy", "ns", row.time_ns
+        case LoadGenRow() if per_item:
+            return "items per second", "items/s", row.per_second
+        case LoadGenRow():
+            return "percentile of a query", "ns", row.value_ns
+        case ColdRow():
+            return "time to first answer", "ns", row.total_ns
+        case MemoryRow():
+            return "peak memory", "bytes", None if row.peak_bytes is None else Estimate(row.peak_bytes)
+
+
+ResultKey: TypeAlias = tuple[str, str]
+"""Arm id and case id."""
+Question: TypeAlias = tuple[str, str, int, int, str]
+"""Model (or its training), precision, batch, threads and device: what an output answers, whatever is timed about it."""
+
+NO_FAULT_OF_THE_NEW = frozenset({"engine", "interrupted"})
+"""Failures of what lies around a worker: they say nothing about the stack that was to be measured."""
+MOST_PARITIES = 8
+"""Different outputs of one arm that are kept: a few show that an arm gives another output in every launch."""
+
+
+class RunFacts(msgspec.Struct, frozen=True):
+    """Which record this is."""
+
+    id: str
+    started: str
+    finished: str | None
+    sha256: str
+    """Of the file `run.json`."""
+    labels: tuple[str, ...] = ()
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Answer of one arm to one case in one run."""
+
+    standing: Standing
+    reason: str = ""
+    failure: FailureKind | None = None
+    cost: float | None = None
+    """Time of a call, of an item, or to the first answer in nanoseconds; or bytes. Above zero."""
+    launch_costs: tuple[float, ...] = ()
+    """The same of each launch."""
+    inputs: frozenset[str] = frozenset()
+    """Digests of the inputs."""
+    weights: frozenset[str] = frozenset()
+    onnx: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
+    """Digest of what was trained to a target on, where that is a user's own."""
+    target: frozenset[str] = frozenset()
+    latency_target: frozenset[str] = frozenset()
+    """That LoadGen's Server scenario was to hold."""
+    """Accuracy that was trained to."""
+    windows_of: WindowsOf = ""
+    """Of which windows it is, by the state of the machine."""
+
+
+class Reduced(msgspec.Struct, frozen=True):
+    """One run."""
+
+    facts: RunFacts
+    seconds: float | None
+    """How long it took; None where it was cut off or its times cannot be read."""
+    launcher: str
+    timed_region: str
+    arms: dict[str, Arm]
+    cases: dict[str, Case]
+    answers: dict[ResultKey, Answer]
+    """Case by case, in each as the report orders them."""
+    parities: dict[tuple[str, Question], tuple[Parity, ...]]
+    """Arm id and question to the outputs seen, each digest once."""
+    hardware: dict[str, str]
+    machine: Fingerprint
+    images: tuple[Image, ...]
+    environment: environment.Environment
+    canary: Answer | None = None
+    """How fast the machine itself was, by the canary; None where it took no part."""
+    imported: Imported | None = None
+    """The file of another tool that the run was made of; None: Levelfield measured it."""
+
+    @property
+    def moment(self) -> str:
+        """When it was measured, ISO 8601; empty where the file of another tool does not say."""
+        undated = self.imported is not None and isinstance(self.imported.recorded, Absent)
+        return "" if undated else self.facts.started
+
+    @property
+    def gpu(self) -> dict[str, Fact]:
+        """Driver and devices, as the fingerprint has them."""
+        return self.machine.get("gpu", {})
+
+
+def question(case: Case) -> Question:
+    """Return what an output to this case answers."""
+    return case.question, case.precision, case.batch, case.threads, case.device
+
+
+def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
+    """Reduce a run to what a comparison needs."""
+    blocks = analysis.analyse_blocks(run) if analysed is None else analysed.blocks
+    arms: dict[str, Arm] = {}
+    answers: dict[ResultKey, Answer] = {}
+    parities: dict[tuple[str, Question], dict[str, Parity]] = {}
+    for block, answered in zip(run.blocks, blocks, strict=True):
+        compared = {arm.id: arm for arm in block.arms if arm.id != block.canary and ranks.original(arm, block) is None}
+        arms |= compared
+        for row in answered.rows:
+            if row.arm not in compared:
+                continue  # the same arm a second time
+            arm = compared[row.arm]
+            answers[arm.id, block.case.id] = answer_of(row, block, arm, run.settings)
+            seen = parities.setdefault((arm.id, question(block.case)), {})
+            for _, launch in collect.launches(block, arm.id):
+                if launch.parity is not None and len(seen) < MOST_PARITIES:
+                    seen.setdefault(launch.parity.output_sha256, launch.parity)
+    return Reduced(
+        facts=RunFacts(id=run.id, started=run.started, finished=run.finished, sha256=sha256, labels=run.labels),
+        seconds=_seconds(run),
+        launcher=run.settings.launcher,
+        timed_region=run.settings.timed_region,
+        arms=arms,
+        cases={block.case.id: block.case for block in run.blocks},
+        answers=answers,
+        parities={key: tuple(values.values()) for key, values in parities.items() if values},
+        hardware=environment.hardware(run.machine),
+        machine=run.machine,
+        images=run.images,
+        environment=_surroundings(run),
+        imported=run.imported,
+        canary=_canary(conditions.canary(run) if analysed is None else analysed.canary),
+    )
+
+
+def answer_of(row: AnyRow, block: Block, arm: Arm, settings: Settings) -> Answer:
+    """Return the answer of an arm to the case of a block."""
+    launches = [launch for _, launch in collect.launches(block, arm.id)]
+    own = settings.own_images
+    return Answer(
+        standing=row.standing,
+        reason=row.reason,
+        failure=row.failure.kind if row.failure is not None else None,
+        cost=_cost(row, per_item=block.case.per_item),
+        launch_costs=_launch_costs(row, per_item=block.case.per_item),
+        inputs=_seeds(launches) or frozenset(launch.inputs_sha256 for launch in launches if launch.inputs_sha256),
+        weights=frozenset(launch.weights_sha256 for launch in launches if launch.weights_sha256),
+        onnx=frozenset(launch.onnx_sha256 for launch in launches if launch.onnx_sha256),
+        images=frozenset({own.sha256 if own is not None else "the digits"} if block.case.converges else ()),
+        latency_target=frozenset(
+            f"{each.loadgen.target_ns / 1e6:g} ms"
+            for each in launches
+            if each.loadgen is not None and each.loadgen.target_ns is not None
+        ),
+        target=frozenset(f"{each.convergence.target:g}" for each in launches if each.convergence is not None),
+        windows_of=row.windows_of if isinstance(row, Row) else "",
+    )
+
+
+def _canary(found: Canary | None) -> Answer | None:
+    """Return the median of the canary's call, and that of each generation of each block."""
+    if found is None:
+        return None
+    return Answer("shown", cost=found.median_ns, launch_costs=tuple(point.median_ns for point in found.points))
+
+
+def _seeds(launches: list[Launch]) -> frozenset[str]:
+    """Return one digest of the data of all trainings to a target, seed by seed: results of other seeds do not compare.
+
+    A time is the mean over seeds, and what varies by seed is no property of a stack. Empty without such a training.
+    """
+    seen = sorted(launch.convergence.inputs_sha256 for launch in launches if launch.convergence is not None)
+    return frozenset({hashlib.sha256("\n".join(seen).encode()).hexdigest()}) if seen else frozenset()
+
+
+def _cost(row: AnyRow, *, per_item: bool) -> float | None:
+    _, unit, estimate = estimate_of(row, per_item=per_item)
+    if estimate is None:
+        return None
+    cost = 1e9 / estimate.value if unit == "items/s" else estimate.value
+    return cost if 0 < cost < math.inf else None
+
+
+def _launch_costs(row: AnyRow, *, per_item: bool) -> tuple[float, ...]:
+    match row:
+        case Row() if per_item:
+            return tuple(1e9 / rate for rate in row.launch_items_per_second if rate > 0)
+        case Row():
+            return row.launch_medians_ns
+        case ConvergenceRow():
+            return row.launch_times_ns
+        case LoadGenRow():
+            return row.launch_values_ns
+        case ColdRow():
+            return tuple(float(total_ns(startup)) for startup in row.startups)
+        case MemoryRow():
+            peaks = [reading.peak_rss_bytes for reading in row.readings]
+            return tuple(float(peak) for peak in peaks if not isinstance(peak, Absent))
+
+
+def _seconds(run: Run) -> float | None:
+    if run.finished is None or run.resumed:
+        return None
+    try:
+        seconds = (datetime.fromisoformat(run.finished) - datetime.fromisoformat(run.started)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return seconds if seconds > 0 else None
+
+
+def _surroundings(run: Run) -> environment.Environment:
+    """Return the environment as the history keeps it, and the layers of each image, which only a comparison shows."""
+    found = {group: dict(facts) for group, facts in environment.environment(run).items()}
+    for image in run.images:
+        place = elsewhere(image.launcher, run.settings.launcher)
+        facts = found.setdefault(environment.image_group(image.name, image.variant, place), {})
+        facts |= {f"layer {index}": layer for index, layer in enumerate(image.layers, start=1)}
+        if not isinstance(image.size_bytes, Absent):
+            facts["size bytes"] = str(image.size_bytes)
+    return found

@@ -1,0 +1,199 @@
+"""`levelfield doctor` and `levelfield list`: what is here, and what can be run."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from levelfield.errors import LevelfieldError, printable
+from levelfield.options import BASE, JSON, LAUNCHER
+from levelfield.options.values import DURATION
+from levelfield.safety import terminals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from levelfield.cli.answers import Listed
+    from levelfield.images.base import Source
+    from levelfield.machine.findings import Finding
+    from levelfield.run.machine_check import MachineMeasured
+
+LISTS = ("models", "backends", "profiles", "scenarios", "operators", "precisions")
+
+
+@click.command()
+@click.option("--measure", is_flag=True, help="Also measure the machine's states, and what it can decide.")
+@click.option(
+    "--for",
+    "seconds",
+    type=DURATION,
+    default="2m",
+    help="How long --measure takes, images apart; less than a minute shows the states alone.",
+)
+@LAUNCHER
+@BASE
+@JSON
+def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source", as_json: bool) -> None:
+    """Check this machine: missing parts, sources of disturbance, and fixes.
+
+    With --measure it also probes the machine, which shows how fast it is when it is calm, how often it is not, and the
+    smallest difference between two programs that six minutes can decide here. Later runs know calm from it.
+
+    The exit code is 2 if something prevents measuring.
+    """
+    from levelfield import plan
+    from levelfield.images.build import estimate
+    from levelfield.images.catalogue import PYTHON
+    from levelfield.launchers import needs as of_plan
+    from levelfield.machine.doctor import examine as findings
+    from levelfield.machine.findings import Needs
+
+    try:
+        missing_bytes = estimate(plan.all_images(), "docker").download_bytes
+    except LevelfieldError:  # no engine: doctor reports that
+        missing_bytes = None
+    images = plan.all_images()
+    needs = Needs(python=PYTHON, wheels_missing_bytes=missing_bytes, folders=of_plan.folders(images))
+
+    console = terminals.console(stderr=as_json)
+    signs = {"ok": "[green]ok  [/]", "warn": "[yellow]note[/]", "bad": "[red]bad [/]"}
+    found = (*findings(needs), *of_plan.findings(images), *_broken_plugins())
+    worst = 2 if any(finding.state == "bad" for finding in found) else 0
+    for finding in found:
+        console.print(
+            f"{signs[finding.state]} [bold]{escape(finding.topic)}[/]: {escape(finding.message)}", highlight=False
+        )
+        if finding.fix and finding.state != "ok":
+            console.print(f"     → {escape(finding.fix)}", highlight=False)
+    _show_cuda(console)
+    measured = _measured(seconds, launcher, base, console) if measure and not worst else None
+    if as_json:
+        from levelfield.cli.answers import Examined, print_json
+
+        print_json(Examined(1, worst, found, measured))
+    sys.exit(worst)
+
+
+def _measured(seconds: float, launcher: str | None, base: "Source", console: Console) -> "MachineMeasured":
+    """Measure the machine's states and print them."""
+    from levelfield.launchers.choice import choose
+    from levelfield.report.progress import opened
+    from levelfield.run import machine_check, machine_words
+
+    chosen, _ = choose(launcher, base=base)
+    with opened(terminals.console(stderr=True)) as listener:
+        found = machine_check.measure(chosen, listener, seconds)
+    for sentence in machine_words.in_words(found):
+        console.print(escape(sentence), highlight=False)
+    return found
+
+
+def _broken_plugins() -> "list[Finding]":
+    """Return a finding for each plug-in that brings nothing; the others are used all the same."""
+    from levelfield.cli.plugins import broken
+    from levelfield.machine.findings import Finding
+
+    fix = "Uninstall that distribution, or install a version that works."
+    return [Finding("plug-in", "warn", printable(sentence), fix) for sentence in broken()]
+
+
+def _show_cuda(console: Console) -> None:
+    """Print which CUDA releases this machine's driver and GPUs can run; nothing where there is no driver."""
+    from levelfield.compatibility import show, table
+    from levelfield.images.catalogue import images
+    from levelfield.images.variants import cuda_variants
+    from levelfield.machine.cuda import nvidia
+
+    here = nvidia()
+    if here.driver is not None:
+        console.print()
+        console.print(show.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
+
+
+@click.command(name="list")
+@click.argument("what", type=click.Choice(LISTS), required=False)
+@JSON
+def list_(what: str | None, *, as_json: bool) -> None:
+    """List models, backends, profiles, scenarios, operators and precisions, or WHAT of these."""
+    from levelfield.cli.answers import listed, print_json
+
+    answer = listed(what or "")
+    if as_json:
+        print_json(answer)
+    else:
+        _show_listed(answer, terminals.console())
+
+
+def _show_listed(answer: "Listed", console: Console) -> None:
+    """Print what can be run, readable in a terminal of eighty columns."""
+    from levelfield.backends import registry
+
+    _show(
+        console,
+        "Models",
+        ("name", "what", "weights", "source"),
+        ((model.name, model.title, f"{model.parameters / 1e6:.3g} M", model.source) for model in answer.models),
+    )
+    _show(
+        console,
+        "Backends",
+        ("name", "reads", "precisions", "variants"),
+        (
+            (
+                backend.name,
+                read.title if (read := registry.get(backend.name).file_format) is not None else "own code",
+                _precisions_of(backend.precisions_cpu, backend.precisions_gpu),
+                ", ".join(backend.variants) or "none locked",
+            )
+            for backend in answer.backends
+        ),
+    )
+    _show(
+        console,
+        "Their versions and settings",
+        ("name", "image", "versions locked", "settings"),
+        (
+            (
+                backend.name,
+                backend.image,
+                ", ".join(backend.versions),
+                "; ".join(f"{setting}={' | '.join(values)}" for setting, values in backend.settings.items()),
+            )
+            for backend in answer.backends
+            if backend.name not in registry.names_on_gpus_only()
+        ),
+    )
+    _show(console, "Profiles", ("name", "what"), ((profile.name, profile.summary) for profile in answer.profiles))
+    for title, names in (
+        ("Scenarios", answer.scenarios),
+        ("Operators", answer.operators),
+        ("Precisions", answer.precisions),
+    ):
+        _show(console, title, ("",), [(", ".join(names),)] if names else [])
+
+
+def _show(console: Console, title: str, headings: "Sequence[str]", rows: "Iterable[Sequence[str]]") -> None:
+    """Print a table, unless it is empty; names, in its first column, are never cut."""
+    table = Table(
+        title=f"\n{title}",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+        pad_edge=False,
+        show_header=any(headings),
+    )
+    for heading in headings:
+        table.add_column(heading, overflow="fold", no_wrap=heading == "name")
+    for row in rows:
+        table.add_row(*row)
+    if table.row_count:
+        console.print(table)
+
+
+def _precisions_of(here: "Sequence[str]", on_gpu: "Sequence[str]") -> str:
+    """`fp32, bf16; GPU: tf32, fp16`: on the CPU, and what only a GPU adds."""
+    there = [name for name in on_gpu if name not in here]
+    return "; ".join(filter(None, (", ".join(here), f"GPU: {', '.join(there)}" if there else "")))

@@ -1,0 +1,294 @@
+"""`levelfield report`, `verify`, `export` and `publish`: what others get of runs."""
+
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from levelfield.cli import completion
+from levelfield.errors import LevelfieldError, printable
+from levelfield.options import CSV, JSON, PRICE, REPORTS, SIGN
+from levelfield.record.files import write_atomically
+from levelfield.report.export.tables import TABLES, columns_of
+from levelfield.safety import terminals
+
+if TYPE_CHECKING:
+    from levelfield.analysis.guarded import Record
+    from levelfield.record.schema import Price
+    from levelfield.report.tables import Value
+    from levelfield.share.reading import State
+    from levelfield.share.verify import Verdict
+
+LIMIT_S = 600
+"""No report takes longer than this to check; what does was made to."""
+_CONSISTENT = (
+    "Everything in it fits together. That alone does not show who made it: a forgery whose samples were changed and "
+    "all else made anew would look the same."
+)
+_MEANINGS: "dict[Verdict, tuple[str, str]]" = {
+    "verified": (
+        "bold green",
+        "Nothing was changed since it was signed. What the signer measured, and how, the signer answers for.",
+    ),
+    "verification failed": ("bold red", "Do not rely on it: it was changed after it was made, or damaged."),
+    "not verified": (
+        "bold yellow",
+        "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words.",
+    ),
+    "consistent, but unsigned": ("bold", _CONSISTENT),
+    "consistent, but signer unknown": ("bold", _CONSISTENT),
+}
+"""Style and meaning of each verdict."""
+_SIGNS: "dict[State, str]" = {
+    "holds": "[green]ok  [/]",
+    "open": "[yellow]note[/]",
+    "unverified": "[yellow]note[/]",
+    "broken": "[red]bad [/]",
+}
+
+
+@click.command()
+@click.argument("run", shell_complete=completion.runs)
+@REPORTS
+@PRICE
+@SIGN
+@click.option(
+    "--card",
+    "card_folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write only a summary for a README or a pull request to this folder: card.svg and card.md.",
+)
+@JSON
+def report(
+    run: str,
+    reports: Path,
+    price: "Price | None",
+    sign: Path | None,
+    card_folder: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Render the report of a run again, and show its result.
+
+    RUN is a run's id, its folder or its run.json. With --price only the costs are shown, at that price: the record and
+    its page stay as they are.
+    """
+    import dataclasses
+
+    from levelfield.analysis import guarded, money
+    from levelfield.compare import sides
+    from levelfield.compare.ab import LABEL
+    from levelfield.report import terminal
+    from levelfield.run import ab
+    from levelfield.run.results import show_result
+
+    console = terminals.console(stderr=as_json)
+    record = guarded.read(sides.find(run, reports))
+    with guarded.computing(record.name):
+        if price is not None:
+            priced = money.at(record.run, price)
+            if as_json:
+                raise click.UsageError("Costs are shown as a table: leave --json out.")
+            for part in terminal.show_costs(priced, dataclasses.replace(record.analysis, run=priced)):
+                console.print(part, highlight=False, markup=False)
+            return
+        if card_folder is not None:
+            _write_card(record, card_folder, console)
+            return
+        if LABEL in record.run.labels:
+            code = ab.show(ab.of_record(record.file), console, measured=False, sign=sign)
+        else:
+            show_result(record.file, record.run, record.analysis, console, measured=False, sign=sign)
+            code = record.analysis.exit_code
+    if as_json:
+        from levelfield.cli.answers import measured, print_json
+
+        print_json(measured(record, code))
+    sys.exit(code)
+
+
+def _write_card(record: "Record", folder: Path, console: Console) -> None:
+    from levelfield.share import card
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, write in (("card.svg", card.svg), ("card.md", card.markdown)):
+        write_atomically(folder / name, write(record.run, record.analysis).encode("utf-8", "replace"))
+        terminals.say(console, str(folder / name))
+
+
+@click.command()
+@click.argument("report", type=click.Path(path_type=Path))
+@click.option(
+    "--signers",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of known signers, one per line: NAME and public key (the allowed signers file of ssh-keygen).",
+)
+@JSON
+def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
+    """Verify a report: its HTML file, a run's folder or its run.json.
+
+    Digests, statement and signature are checked, and every figure of the page is computed again from the samples.
+
+    Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
+    of the --signers signed it.
+    """
+    from levelfield.run.start import tool_sha256
+    from levelfield.share.inputs import open_input
+    from levelfield.share.verify import verify as check
+
+    if signers is not None and not signers.is_file():
+        raise LevelfieldError(
+            f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
+        )
+    with _at_most(LIMIT_S):
+        found = check(open_input(report), tool_sha256=tool_sha256(), signers=signers)
+    console = terminals.console(stderr=as_json)
+    style, meaning = _MEANINGS[found.verdict]
+    console.print(
+        f"[{style}]{found.verdict.capitalize()}[/]"
+        f"{f' by {_line(found.signer)}' if found.verdict == 'verified' else ''}: run {_line(found.run.id)} of "
+        f"{_line(found.run.started)}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for each in found.checks:
+        console.print(
+            f"{_SIGNS[each.state]} [bold]{each.topic}[/]: {_line(each.says)}", highlight=False, soft_wrap=True
+        )
+        for named in each.named:
+            console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
+    terminals.say(console, meaning)
+    if as_json:
+        from levelfield.cli.answers import checked, print_json
+
+        print_json(checked(found))
+    sys.exit(found.exit_code)
+
+
+def _line(text: str) -> str:
+    return escape(" ".join(text.split()))
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """End what takes longer: a report may have been made to keep its reader busy."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise LevelfieldError(
+            f"Checking it takes longer than {seconds:.0f} s.", fix="No run takes that; it was made to, or damaged."
+        )
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…", shell_complete=completion.runs)
+@click.option(
+    "--table",
+    type=click.Choice(TABLES),
+    default="results",
+    help="What each row is: a result, a launch, a window or a single timed call.",
+)
+@CSV
+@click.option(
+    "--parquet",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write Parquet to this file.",
+)
+@click.option(
+    "--openmetrics", metavar="FILE", help="Write results as OpenMetrics text to this file; - for the terminal."
+)
+@REPORTS
+def export(
+    runs: tuple[str, ...],
+    table: str,
+    csv_file: str | None,
+    parquet: Path | None,
+    openmetrics: str | None,
+    reports: Path,
+) -> None:
+    """Write runs as one table, in CSV or Parquet, or as metrics.
+
+    A run is named by its id, its folder or its run.json. Without an option, CSV goes to the terminal.
+    """
+    from levelfield.compare import sides
+    from levelfield.report.export import openmetrics as metrics
+    from levelfield.report.export.writing import write_csv, write_parquet
+
+    if openmetrics is not None and table != "results":
+        raise click.UsageError("--openmetrics has results alone: leave --table out.")
+    if openmetrics == csv_file == "-":
+        raise click.UsageError("Either CSV or OpenMetrics can go to the terminal, not both.")
+    found = [sides.find(name, reports) for name in runs]
+    columns = columns_of(table)
+    if parquet is not None:
+        _say(write_parquet(parquet, columns, _all(found, table)), parquet)
+    if openmetrics is not None:
+        lines = list(metrics.write(_all(found, table)))
+        text = "".join(f"{printable(line)}\n" for line in lines)
+        if openmetrics == "-":
+            terminals.write(text)
+        else:
+            write_atomically(Path(openmetrics), text.encode())
+            _say(sum(not line.startswith("#") for line in lines), Path(openmetrics), "samples")
+    if csv_file == "-" or (csv_file is None and parquet is None and openmetrics is None):
+        write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
+    elif csv_file is not None:
+        target = Path(csv_file)
+        with target.open("w", encoding="utf-8", newline="") as stream:
+            _say(write_csv(stream, columns, _all(found, table)), target)
+
+
+def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
+    """Read records one after the other: only one is in memory at a time."""
+    from levelfield.analysis import guarded
+    from levelfield.report.export.tables import rows
+
+    for file in records:
+        record = guarded.read(file)
+        with guarded.computing(record.name):
+            yield from rows(table, record.run, record.analysis)
+
+
+def _say(count: int, target: Path, what: str = "rows") -> None:
+    terminals.say(terminals.console(stderr=True), f"{count} {what} in {target}")
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("site"), help="Folder of the site.")
+@REPORTS
+def publish(out: Path, reports: Path) -> None:
+    """Write a static site of all runs.
+
+    It has an index with filters, every report, comparisons of two runs, and trends. Any web server for static files can
+    host it. Its pages load nothing from other sites.
+    """
+    from levelfield.share.site.pages import publish as write
+
+    console = terminals.console()
+    if not reports.is_dir():
+        raise LevelfieldError(f"There is no folder {reports} with runs.", fix="Name one with --reports.")
+    with console.status("reading") as status:
+        made = write(reports, out, lambda text: status.update(escape(printable(text))))
+    for each in made.skipped:
+        terminals.say(console, f"Left out: {each}", "yellow")
+    terminals.say(
+        console,
+        f"{made.runs} runs, {made.comparisons} comparisons and {made.trends} pages of trends: {out / 'index.html'}",
+    )

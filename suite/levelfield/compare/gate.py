@@ -1,0 +1,359 @@
+"""A gate: its file, and the verdict on a case by it, which is that more than half of the new runs are above the limit.
+
+The file is TOML that people and other tools read. It holds the costs of the runs that it was derived from, so that the
+limits of any number of new runs follow from it alone. What it says about them (`limit`, `finds` …) is for the number of
+runs that was asked for, and must agree with the costs. A limit that was edited by hand is refused: it would not be what
+noise gives any more.
+"""
+
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from levelfield import scenarios
+from levelfield.analysis.status import SMOKE
+from levelfield.analysis.summary import Reduced
+from levelfield.analysis.types import Estimate
+from levelfield.compare import phrases
+from levelfield.compare.baselines import Pointer
+from levelfield.compare.policy import change_policy, of_interval, of_metric
+from levelfield.compare.sides import NOT_MEASURED
+from levelfield.compare.types import Derived, Gate, Outcome, Row, Verdict
+from levelfield.errors import LevelfieldError, clause
+from levelfield.record.schema import Arm, Case
+from levelfield.report import units
+from levelfield.safety import toml, untrusted
+from levelfield.safety.conversion import convert
+from levelfield.statistics import prediction, verdicts
+from levelfield.statistics.prediction import Earlier
+
+FORMAT = 1
+MAX_BYTES = 4 << 20
+_AGREEMENT = 1e-3
+"""Relative difference between a figure of the file and the same figure computed again: other releases of the numerical
+libraries round differently."""
+
+Text = Annotated[str, msgspec.Meta(max_length=1024)]
+Texts = Annotated[tuple[Text, ...], msgspec.Meta(max_length=100)]
+Share = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Positive = Annotated[float, msgspec.Meta(gt=0, lt=1e30)]
+Facts = Annotated[dict[Text, Text], msgspec.Meta(max_length=1000)]
+
+
+class Evidence(Pointer, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run that the gate was derived from: `file`, relative to the folder of reports, and its `sha256`."""
+
+    id: Text
+    started: Text
+    """ISO 8601."""
+
+
+class GateCase(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Limits of one case and arm."""
+
+    id: Text
+    metric: Text
+    unit: Text
+    """Of costs: `ns`, `ns per item` or `bytes`."""
+    cost: Positive
+    """Geometric mean over the runs."""
+    spread: Positive
+    """Standard deviation of one run's log cost: 0.01 is 1 %."""
+    spread_low: Positive
+    """95 % interval of the spread, for normal noise."""
+    spread_high: Positive
+    freedom: int
+    """Degrees of freedom of the spread."""
+    worse_above: Positive
+    """Ratio of a run's cost to `cost`; worse is that more than half of the new runs lie above it."""
+    limit: Positive
+    """The same as a cost."""
+    finds: Positive
+    """Smallest ratio that is called worse with the stated power."""
+    costs: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=prediction.FEWEST, max_length=prediction.MOST)]
+    """Of the runs, in the order of the evidence."""
+    arm: Arm
+    question: Case
+    inputs: Texts = ()
+    """Digests of what was computed; the new runs must have the same."""
+    weights: Texts = ()
+    onnx: Texts = ()
+    images: Texts = ()
+    target: Texts = ()
+
+    @property
+    def earlier(self) -> Earlier:
+        """What the runs say about the next."""
+        return prediction.from_runs(np.log(self.costs))
+
+
+class Without(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A case that has no limit."""
+
+    id: Text
+    reason: Text
+
+
+class NoiseGate(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Limits that a baseline of unchanged runs gives for later ones."""
+
+    format: int
+    made: Text
+    """UTC, ISO 8601."""
+    version: Text
+    """Of Levelfield."""
+    baseline: Text
+    false_alarms: Share
+    """Probability that a comparison of unchanged runs calls any of the cases worse, all of them together."""
+    power: Share
+    """Probability with which a change of `finds` is called worse."""
+    runs_each: Annotated[int, msgspec.Meta(ge=1, le=100)]
+    """New runs that `worse_above`, `limit` and `finds` are for."""
+    launcher: Text
+    hardware: Facts
+    settings: Facts
+    evidence: Annotated[tuple[Evidence, ...], msgspec.Meta(min_length=prediction.FEWEST, max_length=prediction.MOST)]
+    case: Annotated[tuple[GateCase, ...], msgspec.Meta(min_length=1, max_length=10_000)]
+    without: Annotated[tuple[Without, ...], msgspec.Meta(max_length=10_000)] = ()
+    accepted: Texts = ()
+    """Differences between the runs that were accepted when the gate was derived."""
+
+    @property
+    def level(self) -> float:
+        """Probability of a false alarm of one case: its share of the stated rate (Bonferroni)."""
+        return self.false_alarms / len(self.case)
+
+
+def figures(costs: tuple[float, ...], new: int, level: float, power: float) -> dict[str, float | int]:
+    """Return what a gate says of a case whose runs cost this, for so many new runs."""
+    earlier = prediction.from_runs(np.log(costs))
+    low, high = earlier.spread_interval()
+    cost, reach = math.exp(earlier.mean), earlier.reach(new, level)
+    return {
+        "cost": cost,
+        "spread": earlier.spread,
+        "spread_low": low,
+        "spread_high": high,
+        "freedom": earlier.runs - 1,
+        "worse_above": ratio(reach),
+        "limit": cost * ratio(reach),
+        "finds": ratio(earlier.finds(new, level, power)),
+    }
+
+
+def ratio(log: float) -> float:
+    """Return e^log, kept within what a reader can hold: three runs that lie far apart give limits of any size."""
+    return math.exp(min(max(log, -60.0), 60.0))
+
+
+_HEADING = (
+    "Limits from the noise of runs without a change, made by `levelfield baseline derive`. Do not edit the figures:",
+    "they follow from `costs`, and `levelfield compare --gate` checks that. Worse is a case of which more than half of",
+    "the new runs cost more than `limit` (`cost` × `worse_above`). `false_alarms` is the probability that a comparison",
+    "without a change calls any case worse. A change of `finds` is called worse with the probability `power`.",
+)
+
+
+def content(gate: NoiseGate) -> bytes:
+    """Return the gate as TOML."""
+    return toml.write(msgspec.to_builtins(gate), _HEADING).encode()
+
+
+def read(path: Path) -> NoiseGate:
+    """Read a gate, which may be a stranger's.
+
+    Raises LevelfieldError: it cannot be read, is no gate, is of a newer format, or its figures do not follow from its
+    costs.
+    """
+    try:
+        table = tomllib.loads(untrusted.read_plain(path, MAX_BYTES).decode())
+    except OSError as error:
+        raise LevelfieldError(
+            f"{path} cannot be read: {error.strerror or error}.", fix="Name a file that `baseline derive` wrote."
+        ) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise _none(path, error) from error
+    if isinstance(table.get("format"), int) and table["format"] > FORMAT:
+        raise LevelfieldError(
+            f"{path} has format {table['format']}, and this Levelfield reads {FORMAT}.", fix="Install a newer one."
+        )
+    try:
+        gate = convert(table, NoiseGate)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise _none(path, error) from error
+    _check(gate, path)
+    return gate
+
+
+def _none(path: Path, error: Exception) -> LevelfieldError:
+    return LevelfieldError(
+        f"{path} is not a gate: {clause(error)}.",
+        fix="Derive it with `baseline derive`.",
+    )
+
+
+def _check(gate: NoiseGate, path: Path) -> None:
+    ids = [case.id for case in gate.case]
+    if gate.format != FORMAT or len(set(ids)) < len(ids):
+        raise LevelfieldError(f"{path} is damaged.", fix="Derive it again with `baseline derive`.")
+    for case in gate.case:
+        same_run = len(case.costs) == len(gate.evidence) and case.id == f"{case.arm.id}/{case.question.id}"
+        if not same_run or case.metric != case.question.scenario or case.unit != unit_of(case.question):
+            raise LevelfieldError(
+                f"{path} is damaged: {case.id} does not fit its evidence.",
+                fix="Derive it again with `baseline derive`.",
+            )
+        expected = figures(case.costs, gate.runs_each, gate.level, gate.power)
+        for name, value in expected.items():
+            if not math.isclose(getattr(case, name), value, rel_tol=_AGREEMENT):
+                raise LevelfieldError(
+                    f"{path} was edited: {name} of {case.id} is not what its costs give.",
+                    fix="Derive it again with `baseline derive`, and ask for another rate with --false-alarms.",
+                )
+
+
+def unit_of(case: Case) -> str:
+    """Return the unit of a case's costs."""
+    if scenarios.get(case.scenario).unit == "bytes":
+        return "bytes"
+    return "ns per item" if case.per_item else "ns"
+
+
+DAY_APART_S = 12 * 3600.0
+"""Runs that begin so long apart are of two days, whatever the calendar says."""
+FEW_DAYS = 2
+"""Days of a gate's runs from which, and below, the rate of false alarms on another day is not the stated one."""
+
+
+def gate_notes(old: Sequence[Reduced], new: Sequence[Reduced], rows: Sequence[Row], derived: Derived) -> Iterator[str]:
+    """Yield sentences: what can be found, what the spread covers, and what is not compared."""
+    found = [row.finds - 1 for row in rows if row.finds is not None]
+    if found:
+        runs = units.plural(max(row.new_replicates for row in rows), "new run")
+        span = units.percent_range(min(found), max(found)) if len(found) > 1 else units.percent(found[0])
+        yield (
+            f"Slowdowns that {runs} would show with a probability of {units.percent(derived.power)}: {span}. "
+            "Smaller ones are not ruled out."
+        )
+    started = [run.moment for run in old]
+    span_s, since_s = span_seconds(started), since_seconds(started, [run.moment for run in new])
+    if span_s is not None and since_s is not None and since_s > 0:
+        yield (
+            f"The runs of the gate began within {units.roughly(span_s)}, and the new ones {units.roughly(since_s)} "
+            "later. What the machine did between counts as the change: only what varied within that time is in the "
+            "limits."
+        )
+        if days(started) <= FEW_DAYS and since_s >= DAY_APART_S:
+            yield (
+                f"The gate's runs are of {units.plural(days(started), 'day')} and the new ones of another: where the "
+                "machine differs from day to day, a case without a change is called worse far more often than in the "
+                "stated share. Confirm a change with `levelfield ab`, or derive the gate from runs of more days."
+            )
+    if not derived.at_hand:
+        yield (
+            "The runs of the gate are not at hand, so that only costs are compared: its file holds no environment and "
+            "no outputs. Whether outputs are equal to the reference was checked in the new runs."
+        )
+
+
+def span_seconds(started: Sequence[str]) -> float | None:
+    """Return the time from the first start to the last; None where one cannot be read."""
+    times = _times(started)
+    return None if times is None else max(times) - min(times)
+
+
+def days(started: Sequence[str]) -> int:
+    """Return how many days runs are of: starts that lie `DAY_APART_S` apart; 0 where one cannot be read."""
+    found = 0
+    last = -math.inf
+    for time in sorted(_times(started) or ()):
+        if time - last >= DAY_APART_S:
+            found, last = found + 1, time
+    return found
+
+
+def since_seconds(old: Sequence[str], new: Sequence[str]) -> float | None:
+    """Return the time from the last old start to the first new one; None where one cannot be read."""
+    first, second = _times(old), _times(new)
+    return None if first is None or second is None else min(second) - max(first)
+
+
+def _times(started: Sequence[str]) -> list[float] | None:
+    try:
+        return [datetime.fromisoformat(each).timestamp() for each in started] or None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+MOST_NEW = 5
+"""New runs beyond which more runs of the baseline help more."""
+
+
+def why_no_limit(id_: str, derived: Derived, labels: Iterable[str]) -> str:
+    """Say why a case is not compared with a limit; empty where it is."""
+    if SMOKE in labels:
+        return NOT_MEASURED
+    return "" if id_ in derived.cases else "the gate has no limit for it"
+
+
+def judged_by_limit(row: Row, costs: tuple[list[float], list[float]], gate: Gate, derived: Derived) -> Row:
+    """Return a row with its verdict.
+
+    The interval of the ratio has the limit's reach on both ends, so that its lower bound is above 1 where more than
+    half of the new runs are above the limit. With a largest slowdown, the interval is compared with that, as always.
+    """
+    earlier = prediction.from_runs(np.log(costs[0]))
+    new = sorted(math.log(cost) - earlier.mean for cost in costs[1])
+    needed = prediction.majority(len(new))
+    reach = earlier.reach(len(new), derived.level)
+    low, high = ratio(new[-needed] - reach), ratio(new[needed - 1] + reach)
+    verdict, outcome = of_interval(low, high, change_policy(gate))
+    inside = verdict is verdicts.Verdict.INCONCLUSIVE
+    if inside and gate.max_slowdown is None:
+        outcome = "fine"
+    finds = ratio(earlier.finds(len(new), derived.level, derived.power))
+    middle = math.exp(float(np.median(new)))
+    limit = math.exp(earlier.mean) * ratio(reach)
+    draft = msgspec.structs.replace(
+        row,
+        verdict=Verdict.WITHIN if inside else of_metric(verdict, row.metric),
+        outcome=outcome,
+        new=math.exp(earlier.mean) * middle,
+        ratio=Estimate(middle, low, high),
+        confidence=1 - 2 * derived.level,
+        limit=limit,
+        finds=finds,
+    )
+    return msgspec.structs.replace(draft, reason=_reason(draft, earlier, outcome, gate, derived))
+
+
+def _reason(row: Row, earlier: Earlier, outcome: Outcome, gate: Gate, derived: Derived) -> str:
+    """`limit 5.9 µs (× 1.13) for 1 run: 8 runs of baseline good spread by 1.35 %`, and why it is not decided."""
+    runs = units.plural(row.new_replicates, "run")
+    factor = phrases.factor((row.limit or 0) / math.exp(earlier.mean))
+    limit = f"limit {phrases.cost(row.limit, row.metric)} (× {factor}) for {runs}"
+    if outcome == "undecided" and gate.max_slowdown is not None:
+        return f"{limit}; {_what_would_decide(row, earlier, gate.max_slowdown, derived)}"
+    if outcome != "worse":
+        return f"{limit}, finds {units.percent((row.finds or 1) - 1)}"
+    spread = f"{earlier.runs} runs of baseline {derived.baseline} spread by {units.percent(earlier.spread)}"
+    return f"{limit}: {spread}"
+
+
+def _what_would_decide(row: Row, earlier: Earlier, wanted: float, derived: Derived) -> str:
+    asked = f"{units.percent(wanted)} was asked"
+    if (row.finds or 0) <= 1 + wanted:
+        return f"{asked}, which the interval holds"
+    for count in range(row.new_replicates + 1, MOST_NEW + 1):
+        if earlier.finds(count, derived.level, derived.power) <= math.log1p(wanted):
+            return f"{asked}, and it finds {units.percent((row.finds or 1) - 1)}: {count} new runs would decide"
+    return (
+        f"{asked}, and it finds {units.percent((row.finds or 1) - 1)}: no number of new runs up to {MOST_NEW} would "
+        "decide, derive the gate from more runs"
+    )

@@ -1,0 +1,310 @@
+"""Verdicts on an upgrade: the runs of its boots in, one `Comparison` out.
+
+A boot is the unit of replication. What else changed is asked first: a setting that was lost on the way explains a
+slowdown as well as the upgrade does. What follows from the costs of boots is said in `statistics.bracketing`.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+
+from levelfield.analysis.summary import Answer, Reduced, question
+from levelfield.analysis.types import Estimate
+from levelfield.compare import changes, drift, phrases, rows, sides
+from levelfield.compare.conclusion import counted, exit_code, numerics
+from levelfield.compare.policy import of_metric
+from levelfield.compare.sides import NOT_MEASURED, Pair
+from levelfield.compare.types import Comparison, Drift, Gate, Movement, Outcome, Row, Setting, Side, Verdict
+from levelfield.compare.upgrade_settings import differences
+from levelfield.report import units
+from levelfield.statistics import bracket
+from levelfield.statistics.bracket import Bracketed, Costs, Ratio
+from levelfield.statistics.bracketing import LEAST_BOOTS
+
+
+class Design(msgspec.Struct, frozen=True):
+    """What an upgrade declared that its verdict depends on."""
+
+    margin: float
+    one_way: bool
+    """The old stack was not measured again."""
+    replicate: str = "boot"
+    """`run` where image sets stand for the sides, and a run for a boot."""
+    sides: tuple[str, str] = ("old stack", "new stack")
+    to_come: str = ""
+    """Boots that are still to be measured, in words: `2 boots of the phase after`."""
+
+
+class Phases(msgspec.Struct, frozen=True):
+    """The runs of each phase."""
+
+    before: Sequence[Reduced]
+    new: Sequence[Reduced]
+    after: Sequence[Reduced] = ()
+
+    @property
+    def old(self) -> Sequence[Reduced]:
+        return (*self.before, *self.after)
+
+
+def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Comparison:
+    """Judge an upgrade.
+
+    `accepted`: globs on settings that may differ between the sides.
+    """
+    found = differences([run.machine for run in phases.old], [run.machine for run in phases.new], accepted)
+    lost = [each for each in found if each.meant == "not meant"]
+    gate = Gate(margin=design.margin)
+    pairs = _pairs(design, phases)
+    drifts = drift.find_drift(pairs, phases.old, phases.new, same_hardware=True)
+    compared = rows.compare_rows(phases.old, phases.new, pairs, gate, rows.Selection(), same_hardware=True)
+    judged = _bracketed(compared, phases, gate)
+    if design.to_come:  # a verdict that can be asked at any time errs more
+        early = f"too early: {design.to_come} to come"
+        judged = tuple(_undecided(row, early) if row.ratio is not None else row for row in judged)
+    judged = _with_answers(judged, drifts)
+    if lost:
+        judged = tuple(map(_not_attributable, judged))
+        drifts = tuple(map(_drift_not_attributable, drifts))
+    judged = rows.in_order(judged)
+    comparison = Comparison(
+        answer=_answer(judged, drifts, lost, gate, design.to_come),
+        exit_code=0,
+        kind="upgrade",
+        old=_side(design, 0, phases.before, phases.after),
+        new=_side(design, 1, phases.new),
+        notes=tuple(_notes(design, phases, found)),
+        rows=judged,
+        drifts=drifts,
+        changes=changes.compare_environments(phases.old, phases.new, pairs),
+        gate=gate,
+        method=_method(gate, bracketed=not design.one_way),
+        replicate="boot",
+        order="turns" if phases.after else "lumps",
+        settings=(*lost, *(each for each in found if each not in lost)),
+    )
+    return msgspec.structs.replace(comparison, exit_code=exit_code(comparison))
+
+
+def _pairs(design: Design, phases: Phases) -> tuple[Pair, ...]:
+    """Return the arms that answer each other; where image sets are the sides, one arm of each."""
+    old, new = ({name: arm for run in runs for name, arm in run.arms.items()} for runs in (phases.old, phases.new))
+    if design.replicate == "run" and len(old) == len(new) == 1:
+        return ((next(iter(old)), next(iter(new))),)
+    return sides.pair_arms(old, new)
+
+
+def _side(design: Design, side: int, boots: Sequence[Reduced], after: Sequence[Reduced] = ()) -> Side:
+    name = design.sides[side]
+    count = units.plural(len(boots), design.replicate)
+    label = f"{name} ({count} before, {len(after)} after)" if after else f"{name} ({count})"
+    return Side(label, tuple(run.facts for run in (*boots, *after)))
+
+
+def _bracketed(compared: Sequence[Row], phases: Phases, gate: Gate) -> tuple[Row, ...]:
+    """Judge all rows that have costs on both sides together; a row of a smoke run is undecided."""
+    answers = [sides.by_arm(runs) for runs in (phases.before, phases.new, phases.after)]
+
+    def trusted(row: Row) -> tuple[tuple[Answer, ...], ...]:
+        arms = row.old_arm, row.new_arm, row.old_arm
+        results = (of.get(arm, {}).get(row.case.id) for of, arm in zip(answers, arms, strict=True))
+        return tuple(found.trusted if found is not None else () for found in results)
+
+    taken = {row.id: trusted(row) for row in compared if row.ratio is not None and row.reason != NOT_MEASURED}
+    given = {case: costs(*phases_of_case) for case, phases_of_case in taken.items()}
+    judged = dict(zip(given, bracket.judge(list(given.values()), margin=gate.margin, level=gate.q), strict=True))
+    return tuple(
+        _over_boots(row, judged[row.id], given[row.id], taken[row.id])
+        if row.id in judged
+        else msgspec.structs.replace(row, verdict=Verdict.UNDECIDED)
+        if row.reason == NOT_MEASURED
+        else row
+        for row in compared
+    )
+
+
+def _over_boots(row: Row, found: Bracketed, costs: Costs, phases: Sequence[Sequence[Answer]]) -> Row:
+    """Return what is said of a case from its boots."""
+    verdict = of_metric(found.verdict, row.metric)
+    outcomes: dict[Verdict, Outcome] = {Verdict.SAFE: "fine", Verdict.FASTER: "fine", Verdict.SLOWER: "worse"}
+    judged = msgspec.structs.replace(
+        row,
+        verdict=verdict,
+        outcome=outcomes.get(found.verdict, "undecided"),
+        reason=found.reason.rstrip("."),
+        ratio=_estimate(found.ratio) or row.ratio,
+        drift=_estimate(found.drift),
+        confidence=found.confidence if found.ratio is not None else None,
+        old_replicates=len(costs.before) + len(costs.after),
+        new_replicates=len(costs.new),
+        further=found.further,
+        further_seconds=None,
+        p_value=None,
+        p_adjusted=None,
+    )
+    if 0 < _calm_phases(phases) < sum(map(bool, phases)):
+        why = "the machine was calm in some phases and contended in others; begin again when it is calm"
+        return _undecided(judged, why)
+    return judged
+
+
+def costs(before: Sequence[Answer], new: Sequence[Answer], after: Sequence[Answer]) -> Costs:
+    """Return the costs of boots: of those of calm windows alone, where each phase has enough of them.
+
+    What a machine does in another state is no replicate: one boot of all windows would hide any change. Which state it
+    was follows from probes, never from an arm's times.
+    """
+    phases = before, new, after
+    calm = [[answer for answer in phase if answer.windows_of == "calm"] for phase in phases]
+    chosen = calm if _calm_phases(phases) == sum(map(bool, phases)) else phases
+    return Costs(*(tuple(answer.cost for answer in phase if answer.cost is not None) for phase in chosen))
+
+
+def _calm_phases(phases: Sequence[Sequence[Answer]]) -> int:
+    """Return how many phases have enough boots of calm windows."""
+    return sum(sum(answer.windows_of == "calm" for answer in phase) >= LEAST_BOOTS for phase in phases)
+
+
+def _estimate(found: Ratio | None) -> Estimate | None:
+    return Estimate(found.value, found.low, found.high) if found is not None else None
+
+
+def _undecided(row: Row, reason: str, verdict: Verdict = Verdict.UNDECIDED) -> Row:
+    """Take back a verdict."""
+    return msgspec.structs.replace(
+        row, verdict=verdict, outcome="undecided", reason=reason, confidence=None, further=None
+    )
+
+
+def _with_answers(judged: Sequence[Row], drifts: Sequence[Drift]) -> tuple[Row, ...]:
+    """Say of the rows whose answers moved that they did: a time of something else is no comparison."""
+    moved = {
+        (each.old_arm, each.new_arm, each.question)
+        for each in drifts
+        if each.movement is Movement.BEYOND and each.outcome == "worse"
+    }
+    return tuple(
+        msgspec.structs.replace(
+            row, verdict=Verdict.MOVED, outcome="worse", reason=f"of its speed: {row.verdict}", further=None
+        )
+        if row.ratio is not None and (row.old_arm, row.new_arm, question(row.case)) in moved
+        else row
+        for row in judged
+    )
+
+
+def _not_attributable(row: Row) -> Row:
+    """Take back a verdict on a difference that settings which changed with the upgrade may explain."""
+    if row.ratio is None or row.verdict in (Verdict.UNDECIDED, Verdict.DRIFTED):
+        return row
+    return _undecided(row, f"{row.verdict}, and settings changed with the upgrade", Verdict.NOT_ATTRIBUTABLE)
+
+
+def _drift_not_attributable(found: Drift) -> Drift:
+    if found.movement is not Movement.BEYOND:
+        return found
+    return msgspec.structs.replace(found, outcome="undecided", reason="settings changed with the upgrade")
+
+
+def _answer(rows: Sequence[Row], drifts: Sequence[Drift], lost: Sequence[Setting], gate: Gate, to_come: str) -> str:
+    """Return the answer in one line: is it safe."""
+    if not rows:
+        return "Not decided: nothing was measured on both sides."
+    head = _head(rows, drifts)
+    early = (f"{to_come} to come",) if to_come else ()
+    text = f"{head}: {'; '.join((*early, *_clauses(rows, lost, gate, head)))}."
+    return " ".join(filter(None, (text, numerics(drifts))))
+
+
+def _head(rows: Sequence[Row], drifts: Sequence[Drift]) -> str:
+    outcomes = {row.outcome for row in rows} | {drift.outcome for drift in drifts}
+    given = {row.verdict for row in rows}
+    if "worse" in outcomes:
+        return "Not safe"
+    if Verdict.NOT_ATTRIBUTABLE in given:
+        return "Not attributable"
+    if Verdict.DRIFTED in given:
+        return "Drifted"
+    return "Not decided" if "undecided" in outcomes or "fine" not in outcomes else "Safe"
+
+
+def _clauses(rows: Sequence[Row], lost: Sequence[Setting], gate: Gate, head: str) -> Iterator[str]:
+    words = {Verdict.SAFE: f"safe within {units.percent(gate.margin)}"}
+    everything = "the only case" if len(rows) == 1 else f"all {len(rows)} cases"
+    if len(counts := Counter(row.verdict for row in rows)) == 1:
+        word = words.get(rows[0].verdict, rows[0].verdict.value)
+        yield everything if word == head.lower() else f"{everything} {word}"
+    else:
+        yield f"of {len(rows)} cases, {counted(counts, words, _ORDER)}"
+    worse = [row for row in rows if row.verdict in (Verdict.SLOWER, Verdict.MORE_MEMORY) and row.ratio is not None]
+    if worse:
+        worst = max(worse, key=phrases.ratio_of)
+        yield f"{'most of all ' if len(worse) > 1 else ''}{phrases.where(worst)} {phrases.by_how_much(worst)}"
+    if lost:
+        first = lost[0]
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        change = f"{phrases.clean(first.name, 80)}: {phrases.clean(first.old, 60)} → {phrases.clean(first.new, 60)}"
+        yield f"settings changed that were not meant to: {phrases.clean(first.where, 40)} {change}{more}"
+    further = [row.further for row in rows if row.outcome == "undecided" and row.further is not None]
+    if further:
+        where = "in each phase" if any(row.drift is not None for row in rows) else "of the new stack"
+        yield f"{units.plural(max(further), 'more boot')} {where} would decide"
+
+
+_ORDER = (
+    Verdict.FAILED,
+    Verdict.UNEQUAL,
+    Verdict.MOVED,
+    Verdict.SLOWER,
+    Verdict.MORE_MEMORY,
+    Verdict.NOT_ATTRIBUTABLE,
+    Verdict.DRIFTED,
+    Verdict.UNDECIDED,
+    Verdict.FASTER,
+    Verdict.LESS_MEMORY,
+    Verdict.SAFE,
+)
+"""Verdicts in the order in which they are counted; others follow."""
+
+
+def _method(gate: Gate, *, bracketed: bool) -> str:
+    design = (
+        "Boots are the replicates. The old stack was measured before and after the new one: slower or faster means "
+        "that the new one differs from both, so that a drift that lasts is not taken for the upgrade’s; drifted means "
+        "that the old stack differs from itself, and then nothing is said of the new one."
+        if bracketed
+        else "Boots are the replicates. The old stack was measured before the new one alone."
+    )
+    return (
+        f"{design} Ratios are new over old, above 1 is worse; safe means that the whole interval lies within "
+        f"{phrases.share(gate.margin)} of no change. Over all cases together, an upgrade that changes nothing is "
+        f"called slower or drifted with a probability of at most {phrases.share(gate.q)}, where its boots scatter "
+        f"around one level. Where boots come up in two modes, it is up to {phrases.share(0.04)} with three boots a "
+        "phase."
+    )
+
+
+def _notes(design: Design, phases: Phases, found: Sequence[Setting]) -> Iterator[str]:
+    if design.replicate == "run":
+        yield (
+            "Two image sets stand for the sides, and a run stands for a boot: what a reboot changes is not covered. "
+            "The machine's own stack did not change. What an identical arm would show, the old side's runs show: those "
+            "after are compared with those before."
+        )
+    elif not any(each.meant == "upgrade" for each in found):
+        yield "Nothing that is recorded of the software stack differs between the sides."
+    states = {
+        run.facts.id: {answer.windows_of for answer in run.answers.values()} - {""}
+        for run in (*phases.before, *phases.new, *phases.after)
+    }
+    other = [name for name, seen in states.items() if seen - {"calm"}]
+    if other and any("calm" in seen for seen in states.values()):
+        yield (
+            f"Not of calm windows in every case: {', '.join(other)}. Such a case is judged by the other "
+            f"{design.replicate}s, where each phase has {LEAST_BOOTS} of them."
+        )
+    if design.one_way:
+        yield (
+            "The old stack was not measured again afterwards: a drift of the machine cannot be told from the upgrade."
+        )

@@ -1,1 +1,0 @@
-"""Measure what a report measured, on this machine."""

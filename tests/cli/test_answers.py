@@ -1,0 +1,140 @@
+"""What commands print with `--json` follows its schema, and nothing else is on stdout."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import jsonschema
+import msgspec
+import pytest
+
+from levelfield.cli import answers
+from levelfield.cli.main import cli
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from tests import commands
+from tests.analysis.many import small_run, summaries, write_run, write_summaries
+from tests.compare.runs import run
+from tests.run.explain.profiles import ID, explained
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `reports/`: an old run and a new one; and `year/`, a history of forty runs with a step."""
+    folder = tmp_path_factory.mktemp("answers")
+    for name, slower in (("old", {}), ("new", {"onnxruntime": 1.25})):
+        (folder / "reports" / name).mkdir(parents=True)
+        files.write(run(name, slower=slower, noise_scale=0.0), folder / "reports" / name)
+    (folder / "year").mkdir()
+    template = write_run(small_run(), tmp_path_factory.mktemp("template") / "run")
+    write_summaries(summaries(template, 40, level=lambda day: 1.13 if day >= 25 else 1.0), folder / "year")
+    return folder
+
+
+def _answer(folder: Path, *words: str, codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
+    """Run a command with `--json`, and return what it printed, which has to follow its schema."""
+    command = commands.call(*words, "--json", folder=folder)
+    assert command.code in codes, command.err + command.out
+    found: dict[str, Any] = json.loads(command.out)
+    jsonschema.validate(found, answers.schema_of("images lock" if words[0] == "images" else words[0]))
+    return found
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    every = dict(cli.commands)
+    for group, command in cli.commands.items():
+        if isinstance(command, click.Group):
+            every |= {f"{group} {name}": inner for name, inner in command.commands.items()}
+    assert {name for name, command in every.items() if any(p.name == "as_json" for p in command.params)} == set(
+        answers.ANSWERS
+    )
+
+
+def test_a_record_follows_its_schema(place: Path) -> None:
+    schema = json.loads(commands.call("schema", folder=place).out)
+    jsonschema.validate(json.loads((place / "reports" / "old" / files.NAME).read_bytes()), schema)
+
+
+@pytest.mark.parametrize("words", [("bench",), ("images", "lock")])
+def test_schemas_are_printed(place: Path, words: tuple[str, ...]) -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(commands.call("schema", *words, folder=place).out))
+    commands.one_clear_sentence(commands.call("schema", "bundle", folder=place), "called 'bundle'")
+
+
+def test_a_list_names_what_can_be_asked_for(place: Path) -> None:
+    found = _answer(place, "list")
+    (backend,) = (each for each in found["backends"] if each["name"] == "onnxruntime")
+    assert backend["reads_onnx"]
+    assert "bf16" not in backend["precisions_cpu"]
+    assert backend["settings"]["spinning"] == ["on", "off"]
+    assert {each["name"] for each in found["models"]} > {"mlp", "resnet50", "bert"}
+    assert "latency" in found["scenarios"]
+    assert set(_answer(place, "list", "models")) == {"format", "models"}
+
+
+def test_a_doctor_says_what_it_found_and_ends_with_its_code(place: Path) -> None:
+    command = commands.call("doctor", "--json", folder=place)
+    found = json.loads(command.out)
+    jsonschema.validate(found, answers.schema_of("doctor"))
+    assert found["exit_code"] == command.code
+    assert all(each["message"] in "".join(command.err.split("\n")) for each in found["findings"][:1])
+    assert all(each["fix"] for each in found["findings"] if each["state"] != "ok")
+
+
+def test_a_checked_lock_follows_its_schema(place: Path) -> None:
+    found = _answer(place, "images", "lock", "--check", "onnxruntime@1.30.0")
+    assert [(each["image"], each["lock"], each["outdated"]) for each in found["locks"]] == [
+        ("onnxruntime", "cpu@1.30.0", None)
+    ]
+
+
+def test_a_report_has_the_rows_of_its_table(place: Path) -> None:
+    found = _answer(place, "report", "old")
+    (one,) = found["runs"]
+    assert one["run"] == "old"
+    assert Path(place / one["report"]).is_file()
+    assert {row["arm"] for row in one["results"]} >= {"onnxruntime", "jax"}
+    assert all(row["value"] > 0 for row in one["results"])
+
+
+def test_a_verified_report_has_its_checks(place: Path) -> None:
+    _answer(place, "report", "new")
+    found = _answer(place, "verify", "reports/new", codes=(0, 3))
+    assert found["run"] == "new"
+    assert {each["state"] for each in found["checks"]} <= {"holds", "open", "unverified", "broken"}
+
+
+def test_a_comparison_is_the_same_by_both_names(place: Path) -> None:
+    found = _answer(place, "compare", "old", "new", codes=(3,))
+    assert found == json.loads(commands.call("compare", "old", "new", "--format", "json", folder=place).out)
+    both = commands.call("compare", "old", "new", "--json", "--format", "json", folder=place)
+    assert both.code == 2
+    assert "leave one of them out" in both.err
+
+
+def test_a_trend_has_its_change_point_and_what_differs(place: Path) -> None:
+    found = _answer(place, "history", "onnxruntime/mlp/latency", "--reports", "year")
+    (one,) = found["results"]
+    (change,) = one["changes"]
+    assert change["ratio"] == pytest.approx(1.13, rel=0.02)
+    assert change["runs"] == 15
+    assert change["run"] == one["series"]["points"][25]["run"]
+    assert any("onnxruntime" in each["name"] + each["group"] for each in change["differences"])
+
+
+def test_what_is_not_there_is_an_error_and_no_json(place: Path) -> None:
+    command = commands.call("report", "neither", "--json", folder=place)
+    assert command.code == 2
+    assert not command.out
+
+
+def test_a_profile_has_its_operators() -> None:
+    failed = {"jax/mlp": LevelfieldError("It could not.", fix="Do this.")}
+    found = msgspec.to_builtins(answers.profiles([explained()], failed, by_layer=True))
+    (result,) = found["results"]
+    assert result["result"] == ID
+    assert result["account"]["slowdown"] == pytest.approx(1.3)
+    assert [row["layer"] for row in result["operators"]] == ["stem", "head", "relu"]
+    assert set(result["operators"][0]) == {"operator", "layer", "calls", "self_us", "share", "cumulative"}
+    assert list(found["failed"]) == [{"result": "jax/mlp", "message": "It could not. Do this."}]

@@ -1,0 +1,43 @@
+"""`levelfield doctor` and `levelfield list` as people type them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from levelfield import plan, scenarios
+from levelfield.backends.info import PRECISIONS
+from tests.commands import call, one_clear_sentence
+from tests.conftest import mounted
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_list_shows_all_there_is(tmp_path: Path, columns: int) -> None:
+    command = call("list", folder=tmp_path, environment={"COLUMNS": str(columns)})
+    assert command.code == 0, command.err
+    assert "…" not in command.out, "nothing is cut"
+    assert max(map(len, command.out.splitlines())) <= columns
+    for name in (*plan.names_of_models(), *plan.names_of_backends(), *scenarios.NAMES, *PRECISIONS):
+        assert name in command.out
+    assert "canary" not in command.out
+
+
+def test_to_look_makes_no_cache(tmp_path: Path) -> None:
+    cache = tmp_path / "not" / "yet"
+    for words in (["list"], ["doctor"]):
+        call(*words, folder=tmp_path, environment={"LEVELFIELD_CACHE": str(cache)})
+    assert not cache.parent.exists()
+
+
+def test_a_home_that_cannot_be_written_is_said_before_anything_is_planned(tmp_path: Path) -> None:
+    with mounted(tmp_path / "home", "1m,ro") as home:
+        where = {"LEVELFIELD_CACHE": str(home / "cache")}
+        # The model is unknown, which planning would say.
+        one_clear_sentence(
+            call("bench", "--models", "mpl", folder=tmp_path, environment=where),
+            "cannot be made: Read-only file system",
+        )
+        examined = call("doctor", "--json", folder=tmp_path, environment=where)
+    assert examined.code == 2
+    bad = [each for each in json.loads(examined.out)["findings"] if each["state"] == "bad"]
+    assert any("LEVELFIELD_CACHE" in each["fix"] for each in bad)

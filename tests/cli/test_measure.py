@@ -1,0 +1,322 @@
+"""`levelfield bench`, `ab` and `explain` as people type them."""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import click
+import docker
+import pytest
+from click.testing import CliRunner, Result
+
+from levelfield.cli.measure import ab, bench
+from levelfield.compare.ab import compare_arms
+from levelfield.compare.types import Gate
+from levelfield.errors import LevelfieldError
+from levelfield.images.recipe import recipe
+from levelfield.options import OPTIONS
+from levelfield.plan import Plan, Selection
+from levelfield.record import files
+from levelfield.run import ab as steps
+from levelfield.run import bench as bench_steps
+from levelfield.run.options import Options, Own, options_of, own_of
+from levelfield.statistics.student import FIRST_LOOK
+from tests.commands import call, one_clear_sentence, run
+from tests.compare import pairs
+from tests.engines import none_left
+
+
+@pytest.mark.parametrize(
+    ("command", "others"),
+    [
+        (bench, {"inputs", "data", "loadgen", "as_json"}),
+        (ab, {"inputs", "a", "b", "max_slowdown", "bisect", "why", "output", "as_json"}),
+    ],
+)
+def test_every_option_is_a_field_of_what_it_becomes(command: click.Command, others: set[str]) -> None:
+    named = {parameter.name for parameter in command.params if parameter.name is not None}
+    fields = {*Options.__struct_fields__, *Selection.__struct_fields__}
+    assert named - fields == others
+
+
+def test_what_is_typed_arrives() -> None:
+    words = [
+        "--models", "mlp", "--precision", "fp32,bf16", "--batch", "8,2", "--budget", "90s", "--margin", "3%",
+        "--launcher", "host", "--target", "90%", "--seed", "5", "--inject", "5%@torch",
+        "--cpus", "0-1,8",
+    ]  # fmt: skip
+    made = options_of(bench.make_context("bench", words).params)
+    assert made.selection.models == ("mlp",)
+    assert made.selection.precisions == ("fp32", "bf16")
+    assert made.selection.batches == (8, 2)
+    assert made.selection.cpus == (0, 1, 8)
+    assert made.selection.inject == ("5%", "torch")
+    assert not made.selection.locked, "what is installed runs"
+    assert (made.budget_seconds, made.margin, made.seed, made.launcher) == (90.0, 0.03, 5, "host")
+    assert made.target == 0.9
+    assert made.command[0] == "levelfield"
+
+
+def test_an_option_about_a_file_takes_a_file() -> None:
+    with pytest.raises(LevelfieldError, match="--input is about an ONNX file of your own"):
+        options_of(bench.make_context("bench", ["--input", "sequence=128"]).params)
+
+
+@pytest.mark.parametrize(
+    ("values", "own"),
+    [
+        ((), Own()),
+        (("x.onnx",), Own(Path("x.onnx"))),
+        (("here/net.py:build",), Own(function="here/net.py:build")),
+        (("net.py",), Own(function="net.py")),
+        (("bert/", "."), Own(weights=(Path("bert"), Path()))),
+    ],
+)
+def test_a_users_own_is_recognised(values: tuple[str, ...], own: Own) -> None:
+    assert own_of(values) == own
+
+
+@pytest.mark.parametrize("values", [("x.onnx", "x.py:build"), ("x.py:build", "."), ("x.onnx", "y.onnx")])
+def test_a_run_measures_one_kind_of_what_is_the_users_own(values: tuple[str, ...]) -> None:
+    with pytest.raises(LevelfieldError, match=f"--model {values[0]} and --model .* exclude each other"):
+        own_of(values)
+
+
+def test_words_and_values_are_each_others_inverse() -> None:
+    words = [
+        "--models", "mlp,bert", "--input", "n=12", "--input", "x=x.npy", "--cpus", "0-1,8", "--budget", "90s",
+        "--margin", "3%", "--loadgen", "latency=50ms,test=600s", "--price", "1.2EUR/h", "--strict", "--gpu", "1",
+    ]  # fmt: skip
+    params = bench.make_context("bench", words).params
+    named = {word for word in words if word.startswith("--")}
+    again = [word for name in named for word in OPTIONS[name].words(params[OPTIONS[name].name])]
+    assert sorted(again) == sorted(words)
+
+
+NO_ENGINE = {"DOCKER_HOST": "unix:///nobody/is/here.sock"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("onnxruntime", "onnxruntim"), "Did you mean 'onnxruntime'"),
+        (("onnxruntime@0.0.1", "onnxruntime"), "0.0.1"),
+        (("onnxruntime", "onnxruntime+spining=off"), "Did you mean 'spinning'"),
+        (("onnxruntime", "torch", "--models", "resnet"), "Did you mean 'resnet50' or 'mobilenet'?"),
+        (("onnxruntime", "openvino", "--scenarios", "training"), "train"),
+        (("onnxruntime", "torch", "--resume", "20200101"), "There is no run '20200101' to go on with."),
+        (("onnxruntime", "torch"), "No container engine answers"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    """None of these needs an engine to be found out, but the last."""
+    launcher = ("--launcher", "docker")
+    one_clear_sentence(call("ab", *words, *launcher, folder=tmp_path, environment=NO_ENGINE), says)
+    assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("onnxruntime",), "Missing argument 'B'"),
+        (("a", "b", "--output", "found.docx"), "The ending of found.docx names no format: .txt, .md,"),
+        (("a", "b", "--max-slowdown", "fast"), "not a share such as 2% or 0.02"),
+        (("a", "b", "--backends", "jax"), "No such option"),
+    ],
+)
+def test_what_cannot_be_understood_shows_the_usage(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    command = call("ab", *words, folder=tmp_path)
+    assert command.code == 2
+    assert says in " ".join(command.err.split())
+    assert "Usage: " in command.err
+
+
+class Measured:
+    """An `ab` whose record is there already: all before and after its measurement is real."""
+
+    def __init__(self, folder: Path, factor: float) -> None:
+        self.made = pairs.run(factor, models=("mlp",), scenarios=("latency",), generations=8, rounds=3, max_calls=20)
+        self.folder = folder / "reports" / self.made.id
+        self.asked: list[tuple[Plan, Options]] = []
+
+    def conduct(self, chosen: Plan, options: Options, *_: object, **__: object) -> Path:
+        self.asked.append((chosen, options))
+        self.folder.mkdir(parents=True)
+        return self.folder
+
+    def conclude(self, folder: Path, gate: Gate) -> steps.AbResult:
+        record = files.write(self.made, folder)
+        sha256 = hashlib.sha256(record.read_bytes()).hexdigest()
+        return steps.AbResult(folder, record, self.made, compare_arms(self.made, gate, sha256))
+
+    def ab(self, *words: str) -> Result:
+        return CliRunner().invoke(ab, ["onnxruntime@1.30.0", "onnxruntime", "--models", "mlp", *words])
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], Measured]:
+    def made(factor: float) -> Measured:
+        found = Measured(tmp_path, factor)
+        monkeypatch.setattr(bench_steps, "conduct", found.conduct)
+        monkeypatch.setattr(steps, "conclude", found.conclude)
+        return found
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("factor", "words", "code", "says"),
+    [
+        (1.25, (), 1, "onnxruntime is slower than onnxruntime@1.30.0 in the only case"),
+        (1.25, ("--max-slowdown", "40%"), 0, "onnxruntime is slower"),
+        (0.8, (), 0, "onnxruntime is faster than onnxruntime@1.30.0 in the only case"),
+    ],
+)
+def test_the_verdict_is_the_first_line_and_the_exit_code(
+    measured: Callable[[float], Measured], factor: float, words: tuple[str, ...], code: int, says: str
+) -> None:
+    done = measured(factor).ab(*words)
+    assert done.exit_code == code, done.output
+    assert done.output.startswith(says)
+    assert "Report: " in done.output
+
+
+def test_the_verdict_is_written_in_every_format_that_was_asked_for(
+    measured: Callable[[float], Measured], tmp_path: Path
+) -> None:
+    outputs = [tmp_path / f"found.{ending}" for ending in ("md", "xml", "json", "html", "TXT")]
+    done = measured(1.25).ab(*(word for path in outputs for word in ("--output", str(path))))
+    assert done.exit_code == 1, done.output
+    assert all("onnxruntime is slower than " in path.read_text(encoding="utf-8") for path in outputs)
+    assert json.loads(outputs[2].read_text(encoding="utf-8"))["exit_code"] == 1
+    assert ET.parse(outputs[1]).getroot().attrib["failures"] == "1"
+
+
+def test_what_is_typed_is_what_is_measured(measured: Callable[[float], Measured]) -> None:
+    found = measured(1.0)
+    found.ab("--margin", "4%", "--budget", "90s", "--seed", "5")
+    ((chosen, options),) = found.asked
+    assert [arm.id for arm in chosen.blocks[0].arms] == ["onnxruntime@1.30.0", "onnxruntime"]
+    assert (options.margin, options.budget_seconds, options.seed) == (0.04, 90.0, 5)
+    assert options.precision_target is None
+    assert options.ends_on_verdict
+    assert {block.planned_generations for block in chosen.blocks if block.case.timed} == {FIRST_LOOK}
+    assert options.labels == ("ab",)
+
+
+def test_a_smoke_run_and_a_named_target_do_not_end_on_a_verdict(measured: Callable[[float], Measured]) -> None:
+    found = measured(1.0)
+    found.ab("--precision-target", "3%")
+    assert found.asked[0][1].precision_target == 0.03
+    assert not found.asked[0][1].ends_on_verdict
+    found.ab("--profile", "smoke")
+    assert found.asked[1][1].precision_target is None
+    assert not found.asked[1][1].ends_on_verdict
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["onnxruntim/mlp"], ["There is no backend called 'onnxruntim'", "Did you mean 'onnxruntime'"]),
+        (["onnxruntime/mlp", "onnxruntime/nlp"], ["There is no model called 'nlp'", "'mlp'"]),
+        (["onnxruntime/mlp", "--launcher", "docker"], ["No container engine answers"]),
+    ],
+)
+def test_mistakes_end_in_one_sentence(tmp_path: Path, words: list[str], says: list[str]) -> None:
+    one_clear_sentence(run("explain", *words, folder=tmp_path, environment=NO_ENGINE), *says)
+
+
+def test_two_formats_do_not_share_the_terminal(tmp_path: Path) -> None:
+    command = run("explain", "torch/mlp", "--json", "--csv", "-", folder=tmp_path)
+    assert command.code == 2
+    assert "Either JSON or CSV" in command.err
+
+
+@pytest.mark.docker
+def test_two_frameworks_in_their_containers(engine: docker.DockerClient, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    cases = (
+        "onnxruntime/mlp/latency/fp32/b1/t1/cpu",
+        "jax/mlp/throughput/fp32/b100/t1/cpu",
+        "onnxruntime/gemm-512x1x512/operators/fp32/b1/t1/cpu",
+    )
+    command = run("explain", *cases, "--by-layer", "--json", "--csv", "all.csv", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert none_left(engine, command.pid)
+    for text in (*cases, "FusedGemm", "dot", "cumulative", "of the plain median", "times as long"):
+        assert text in command.err
+    written = json.loads(command.out)
+    assert [result["result"] for result in written["results"]] == list(cases)
+    assert {result["launcher"] for result in written["results"]} == {"docker"}
+    for result in written["results"]:
+        assert result["operators"][-1]["cumulative"] == pytest.approx(1.0)
+        assert sum(row["share"] for row in result["operators"]) == pytest.approx(1.0)
+        assert result["account"]["plain_calls"] > 100
+        assert result["account"]["slowdown"] > 0.5
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text(encoding="utf-8"))))
+    assert {row["result"] for row in rows} == set(cases)
+    assert sum("node_linear" in row["layer"] for row in rows if "/mlp/" in row["result"]) == 6
+    assert [row["operator"] for row in rows if row["result"] == cases[-1]] == ["MatMul"]
+
+
+@pytest.mark.extended
+@pytest.mark.docker
+def test_what_is_compiled_has_names_for_its_kernels(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    command = run("explain", "torch-compile/mlp", "--json", "--trace", "t.json", folder=tmp_path)
+    assert command.code == 0, command.err
+    (result,) = json.loads(command.out)["results"]
+    kernels = [row["operator"] for row in result["operators"] if row["operator"].startswith("cpp_fused_")]
+    assert kernels
+    complete = chrome_events((tmp_path / "t.json").read_bytes())
+    assert any(kernels[0] in each["name"] for each in complete)
+
+
+def chrome_events(content: bytes) -> list[dict[str, Any]]:
+    """Read complete events as the format's own document says: name, phase, process, thread, time and duration.
+
+    https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+    """
+    found = json.loads(content)
+    events = found if isinstance(found, list) else found["traceEvents"]
+    complete = [each for each in events if each["ph"] == "X"]
+    for each in complete:
+        assert {"name", "pid", "tid", "ts", "dur"} <= each.keys()
+        assert each["dur"] >= 0
+    return complete
+
+
+READER = """
+import sys
+from jax.profiler import ProfileData
+found = ProfileData.from_file("/trace/f.xplane.pb")
+print(sum(1 for plane in found.planes for line in plane.lines for event in line.events if sys.argv[1] in event.name))
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(("backend", "product"), [("jax", "dot"), ("tensorflow", "MatMul")])
+def test_jax_reads_a_timeline_for_tensorboard(
+    engine: docker.DockerClient, tmp_path: Path, backend: str, product: str
+) -> None:
+    """JAX's own reader of the format, in its image, finds the six products of every call."""
+    tmp_path.chmod(0o755)
+    command = run(
+        "explain", f"{backend}/mlp/latency/fp32/b1/t1/cpu", "--json", "--trace", "f.xplane.pb", folder=tmp_path
+    )
+    assert command.code == 0, command.err
+    (result,) = json.loads(command.out)["results"]
+    read = engine.containers.run(
+        recipe("jax").tag,
+        ["-c", READER, product],
+        entrypoint="/opt/levelfield/env/bin/python",
+        volumes={str(tmp_path): {"bind": "/trace", "mode": "ro"}},
+        network_mode="none",
+        remove=True,
+    )
+    assert int(read) >= 5 * result["account"]["profiled_calls"]

@@ -1,0 +1,259 @@
+"""`levelfield report`, `verify`, `export` and `publish` as people type them."""
+
+import csv
+import io
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from levelfield.cli.share import _at_most
+from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.schema import Run
+from levelfield.report.export.tables import TABLES, columns_of
+from levelfield.run.results import REPORT
+from levelfield.run.start import tool_sha256
+from tests.analysis.many import small_run, write_run
+from tests.commands import call, one_clear_sentence
+from tests.records_builder import make_run
+from tests.report.hostile import PAYLOAD, make_hostile
+from tests.share.evidence import TOOL_SHA256, key, leave, small
+
+
+def test_a_report_is_rendered_again(tmp_path: Path) -> None:
+    files.write(make_run(), tmp_path)
+    command = call("report", tmp_path, folder=tmp_path)
+    assert command.code == 0, command.err
+    assert (tmp_path / REPORT).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "Traceback" not in command.err
+
+
+def test_a_report_at_another_price_leaves_record_and_page_alone(tmp_path: Path) -> None:
+    record = files.write(make_run(models=("mlp",), scenarios=("latency",)), tmp_path)
+    before = record.read_bytes()
+    command = call("report", tmp_path, "--price", "1.20EUR/h", folder=tmp_path)
+    assert command.code == 0, command.err
+    for said in ("EUR a million items", "Cost is time times"):
+        assert said in " ".join(command.out.split())
+    assert record.read_bytes() == before
+    assert not (tmp_path / REPORT).exists()
+
+
+def test_a_report_is_named_by_its_run(tmp_path: Path) -> None:
+    (tmp_path / "reports" / "a-run").mkdir(parents=True)
+    files.write(make_run(), tmp_path / "reports" / "a-run")
+    command = call("report", "a-run", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert (tmp_path / "reports" / "a-run" / REPORT).is_file()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(None, "There is no run"), (b"{}", "is not a record"), (b'{"schema": 999}', "has schema 999"), (b"[", "is not a")],
+)
+def test_a_report_of_what_is_no_record(tmp_path: Path, content: bytes | None, says: str) -> None:
+    record = tmp_path / "run.json"
+    if content is not None:
+        record.write_bytes(content)
+    one_clear_sentence(call("report", record, folder=tmp_path), says)
+
+
+def test_what_takes_too_long_is_ended() -> None:
+    def endless() -> None:
+        with _at_most(0.05):
+            while True:
+                pass
+
+    with pytest.raises(LevelfieldError, match="takes longer than 0 s"):
+        endless()
+
+
+def test_the_command_names_a_changed_figure_and_ends_with_one(tmp_path: Path) -> None:
+    folder = leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), tmp_path / "run")
+    text = (folder / "report.html").read_text()
+    (folder / "report.html").write_text(text.replace("All 2 answers", "All 3 answers"))
+    done = call("verify", folder / "report.html", folder=tmp_path)
+    assert done.code == 1
+    assert done.out.startswith("Verification failed: run ")
+    assert "the page says “All 3 answers" in done.out
+    assert TOOL_SHA256 not in done.out
+    assert PAYLOAD not in done.out
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a signed run, `signers` who know the key, and `strangers` who do not."""
+    folder = tmp_path_factory.mktemp("signed")
+    (folder / "other").mkdir()
+    ada, signers = key(folder)
+    _, strangers = key(folder / "other", "eve")
+    leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), folder / "run", ada)
+    signers.rename(folder / "signers")
+    strangers.rename(folder / "strangers")
+    return folder
+
+
+@pytest.mark.parametrize("report", ["run", "run/report.html", "run/run.json"])
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ((), 0, "Consistent, but signer unknown: run "),
+        (("--signers", "signers"), 0, "Verified by ada@example.org: run "),
+        (("--signers", "strangers"), 3, "Consistent, but signer unknown: run "),
+    ],
+)
+def test_the_answer_is_the_first_line_and_the_exit_code(
+    signed: Path, tmp_path: Path, report: str, words: tuple[str, ...], code: int, says: str
+) -> None:
+    if words:
+        words = (words[0], str(signed / words[1]))
+    command = call("verify", signed / report, *words, folder=tmp_path)
+    assert command.code == code, command.err
+    assert command.out.startswith(says)
+    meaning = command.out.splitlines()[-1]
+    assert ("the signer answers for" in meaning) is says.startswith("Verified")
+
+
+def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path) -> None:
+    folder = leave(small(), tmp_path / "run")
+    text = (folder / "report.html").read_text(encoding="utf-8").replace("Skip to the verdict", "Skip")
+    (folder / "report.html").write_text(text, encoding="utf-8")
+    command = call("verify", folder / "report.html", folder=tmp_path)
+    assert command.code == 3
+    assert command.out.startswith("Not verified: run ")
+    assert "do not rely on its words" in command.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("gone.html",), "gone.html"),
+        (("run", "--signers", "gone"), "There is no file of signers gone. Write one line for each: NAME and"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    one_clear_sentence(call("verify", *words, folder=tmp_path), says)
+
+
+def test_what_is_no_report_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<!doctype html><p>A recipe for bread.</p>")
+    one_clear_sentence(call("verify", "page.html", folder=tmp_path), "The page carries no record")
+
+
+def record() -> Run:
+    return make_run(models=("mlp",), backends=("jax", "openvino"), generations=5, rounds=2, max_calls=7, control="jax")
+
+
+def test_the_command_writes_several_runs_into_one_file(tmp_path: Path) -> None:
+    for number in (1, 2):
+        made = msgspec.structs.replace(record(), id=f"run-{number}")
+        (tmp_path / "reports" / made.id).mkdir(parents=True)
+        files.write(made, tmp_path / "reports" / made.id)
+    out = tmp_path / "all.csv"
+    command = call("export", "run-1", "run-2", "--csv", out, folder=tmp_path)
+    assert command.code == 0, command.err
+    with out.open(encoding="utf-8", newline="") as stream:
+        assert {row["run"] for row in csv.DictReader(stream)} == {"run-1", "run-2"}
+    printed = call("export", "run-1", "--table", "launches", folder=tmp_path)
+    assert printed.out.startswith("run,started,model,")
+    one_clear_sentence(call("export", "run-3", folder=tmp_path), "There is no run called 'run-3'", "run-1")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with `reports/a-run/`."""
+    (tmp_path / "reports" / "a-run").mkdir(parents=True)
+    files.write(msgspec.structs.replace(record(), id="a-run"), tmp_path / "reports" / "a-run")
+    return tmp_path
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_goes_to_the_terminal_unless_told_otherwise(place: Path, table: str) -> None:
+    command = call("export", "a-run", "--table", table, folder=place)
+    assert command.code == 0, command.err
+    header, *rows = csv.reader(io.StringIO(command.out))
+    assert tuple(header) == columns_of(table)
+    assert rows
+    assert command.err == "", "nothing but the table, for a pipe"
+
+
+def test_a_minus_is_the_terminal_and_a_file_is_announced_beside_it(place: Path) -> None:
+    printed = call("export", "a-run", "--csv", "-", folder=place)
+    assert printed.out == call("export", "a-run", folder=place).out
+    command = call("export", "a-run", "--csv", place / "all.csv", folder=place)
+    rows = len(printed.out.splitlines()) - 1
+    assert (command.out, command.err) == ("", f"{rows} rows in {place / 'all.csv'}\n")
+
+
+def test_a_file_in_a_folder_that_is_not_there(place: Path) -> None:
+    one_clear_sentence(call("export", "a-run", "--csv", "gone/all.csv", folder=place), "No such file or directory")
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is here")
+def test_parquet_needs_pyarrow(place: Path) -> None:
+    one_clear_sentence(call("export", "a-run", "--parquet", "x.parquet", folder=place), "pyarrow")
+    assert not (place / "x.parquet").exists()
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not here")
+def test_parquet_is_written_beside_csv(place: Path) -> None:
+    command = call("export", "a-run", "--parquet", "x.parquet", "--csv", "-", folder=place)
+    assert command.code == 0, command.err
+    assert (place / "x.parquet").is_file()
+    assert f"{len(command.out.splitlines()) - 1} rows in x.parquet" in command.err
+
+
+def test_metrics_go_to_a_file_or_to_the_terminal(place: Path) -> None:
+    printed = call("export", "a-run", "--openmetrics", "-", folder=place)
+    assert printed.code == 0, printed.err
+    assert printed.out.endswith("# EOF\n")
+    command = call("export", "a-run", "--openmetrics", place / "levelfield.prom", folder=place)
+    assert (place / "levelfield.prom").read_text(encoding="utf-8") == printed.out
+    assert "samples in" in command.err
+    assert call("export", "a-run", "--openmetrics", "-", "--table", "calls", folder=place).code == 2
+
+
+def test_a_site_is_written_and_what_was_left_out_is_named(tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "mine" / one.id)
+    (tmp_path / "mine" / "broken").mkdir()
+    (tmp_path / "mine" / "broken" / files.NAME).write_text("[")
+    command = call("publish", "--reports", "mine", "--out", "public", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert "Left out: broken" in command.out
+    assert "1 runs, 0 comparisons and 0 pages of trends: public/index.html" in command.out
+    index = (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
+    assert f"runs/{one.id}/" in index
+
+
+def test_a_site_is_not_written_over_what_is_no_site(tmp_path: Path) -> None:
+    one = small_run()
+    write_run(one, tmp_path / "reports" / one.id)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "thesis.txt").write_text("years of work")
+    command = call("publish", folder=tmp_path)
+    one_clear_sentence(command, "site")
+    assert [each.name for each in (tmp_path / "site").iterdir()] == ["thesis.txt"]
+
+
+def test_nothing_to_publish_is_one_sentence(tmp_path: Path) -> None:
+    one_clear_sentence(call("publish", folder=tmp_path), "There is no folder reports with runs")
+    (tmp_path / "reports").mkdir()
+    one_clear_sentence(call("publish", folder=tmp_path), "There is no run under reports that can be published")
+
+
+def test_a_card_of_what_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    one_clear_sentence(call("report", "gone", "--card", ".", folder=tmp_path), "gone")
+    assert not (tmp_path / "card.svg").exists()
+
+
+def test_a_card_of_a_stranger_says_nothing_to_the_terminal(tmp_path: Path) -> None:
+    files.write(make_hostile(variants=False), tmp_path)
+    command = call("report", tmp_path, "--card", ".", folder=tmp_path)
+    assert command.code == 0, command.err
+    assert command.out.split() == ["card.svg", "card.md"]
+    ET.fromstring((tmp_path / "card.svg").read_text(encoding="utf-8"))

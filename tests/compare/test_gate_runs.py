@@ -1,0 +1,271 @@
+"""Limits are derived from runs of the same thing, and refused of anything else."""
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from rich.console import Console
+
+from levelfield.compare import gate as file
+from levelfield.compare import gate_runs, sides
+from levelfield.compare.comparison import compare_runs
+from levelfield.compare.gate import NoiseGate, Without
+from levelfield.compare.types import Comparison, Gate, Verdict
+from levelfield.errors import LevelfieldError
+from levelfield.record.schema import Run
+from levelfield.statistics import prediction
+from tests.compare.gates import derive, keep, new, record, reports_of, unchanged
+from tests.compare.runs import with_launches, with_machine, without_arm
+from tests.records_builder import make_run
+
+
+def test_figures_follow_from_the_runs(tmp_path: Path) -> None:
+    gate = derive(unchanged(tmp_path))
+    assert sorted(case.arm.backend for case in gate.case) == ["jax", "onnxruntime"]
+    assert [each.id for each in gate.evidence] == [f"old-{seed}" for seed in range(1, 6)]
+    for case in gate.case:
+        logs = np.log(case.costs)
+        assert case.cost == pytest.approx(math.exp(logs.mean()))
+        assert case.spread == pytest.approx(logs.std(ddof=1))
+        assert math.log(case.worse_above) == pytest.approx(case.spread * prediction.factor(5, 1, 0.01 / 2))
+        assert case.limit == pytest.approx(case.cost * case.worse_above)
+        assert case.spread_low < case.spread < case.spread_high
+        assert case.finds > case.worse_above
+        assert case.freedom == 4
+
+
+def at(records: list[str], times: list[str]) -> list[Run]:
+    return [
+        msgspec.structs.replace(record(name, 1 + number), started=time)
+        for number, (name, time) in enumerate(zip(records, times, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("times", "days"),
+    [
+        (["2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z", "2026-01-01T12:00:00Z"], "1 day"),
+        (["2026-01-01T23:30:00Z", "2026-01-02T00:10:00Z", "2026-01-02T00:50:00Z"], "1 day"),
+        (["2026-01-03T10:00:00Z", "2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z"], "2 days"),
+    ],
+)
+def test_runs_of_too_few_days_are_refused_unless_they_are_meant(times: list[str], days: str, tmp_path: Path) -> None:
+    reports = reports_of(tmp_path, at(["a", "b", "c"], times))
+    with pytest.raises(LevelfieldError, match=f"are of {days}, and limits for other days need 3") as found:
+        derive(reports)
+    assert "--same-day" in found.value.fix
+    assert derive(reports, same_day=True).case
+
+
+@pytest.mark.parametrize(("days", "least", "most"), [(1, 0.09, 0.14), (3, 0.012, 0.024), (5, 0.005, 0.011)])
+def test_limits_of_few_days_err_as_often_as_is_said(days: int, least: float, most: float) -> None:
+    """The figures of `LEAST_DAYS` and of docs/ci.md: twelve runs, days that scatter twice as much as a day's runs."""
+    rng = np.random.default_rng(days)
+    sets, runs = 40_000, 12
+    day = 2 * rng.standard_normal((sets, days + 1))
+    earlier = day[:, np.arange(runs) % days] + rng.standard_normal((sets, runs))
+    new = day[:, -1] + rng.standard_normal(sets)
+    limit = earlier.mean(axis=1) + prediction.factor(runs, 1, 0.01) * earlier.std(axis=1, ddof=1)
+    assert least < (new > limit).mean() < most
+
+
+def test_smoke_runs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match="smoke runs"):
+        derive(reports_of(tmp_path, [msgspec.structs.replace(record(name, 1), labels=("smoke",)) for name in "abc"]))
+
+
+def test_other_hardware_is_refused(tmp_path: Path) -> None:
+    records = [record(f"old-{seed}", seed) for seed in (1, 2, 3)]
+    records[1] = with_machine(records[1], cpu={"model": "Another CPU"})
+    with pytest.raises(LevelfieldError, match=r"unlike hardware: cpu model \(.* and Another CPU\)"):
+        derive(reports_of(tmp_path, records))
+
+
+def test_a_difference_is_named_and_can_be_accepted(tmp_path: Path) -> None:
+    records = [record(f"old-{seed}", seed) for seed in (1, 2, 3)]
+    records[2] = with_machine(records[2], kernel={"release": "9.9.9"})
+    reports = reports_of(tmp_path, records)
+    with pytest.raises(LevelfieldError, match=r"differ, .*Kernel: release .*9\.9\.9") as found:
+        derive(reports)
+    assert "--accept" in found.value.fix
+    assert "Kernel" in found.value.fix
+    gate = derive(reports, accept=("Kernel: *",))
+    assert len(gate.accepted) == 1
+    assert "9.9.9" in gate.accepted[0]
+
+
+def test_what_a_run_lacks_has_no_limit(tmp_path: Path) -> None:
+    records = [record(f"old-{seed}", seed) for seed in (1, 2, 3)]
+    records[0] = without_arm(records[0], "jax")
+    gate = derive(reports_of(tmp_path, records), accept=("*",))
+    assert [case.arm.id for case in gate.case] == ["onnxruntime"]
+    assert [(each.id.partition("/")[0], each.reason) for each in gate.without] == [("jax", "measured in 2 of 3 runs")]
+
+
+def test_figures_that_are_all_the_same_say_nothing_about_noise(tmp_path: Path) -> None:
+    with pytest.raises(LevelfieldError, match="all runs gave the same figure"):
+        derive(
+            reports_of(tmp_path, [msgspec.structs.replace(record("a", 1), id=name) for name in "abc"]), same_day=True
+        )
+
+
+def test_other_inputs_are_another_question(tmp_path: Path) -> None:
+    records = [record(f"old-{seed}", seed) for seed in (1, 2, 3)]
+    records[0] = with_launches(records[0], lambda launch: msgspec.structs.replace(launch, inputs_sha256="f" * 64))
+    with pytest.raises(LevelfieldError, match="not the same question in all runs"):
+        derive(reports_of(tmp_path, records), accept=("*",))
+
+
+def test_many_cases_share_the_rate(tmp_path: Path) -> None:
+    made = [
+        msgspec.structs.replace(make_run(seed=seed, generations=5, rounds=2, max_calls=5), id=f"r{seed}")
+        for seed in (1, 2, 3, 4)
+    ]
+    gate = derive(reports_of(tmp_path, made), same_day=True)
+    assert len(gate.case) > 10
+    assert gate.level == pytest.approx(0.01 / len(gate.case))
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    reports = unchanged(tmp_path)
+    (tmp_path / "gate.toml").write_bytes(file.content(derive(reports)))
+    return reports
+
+
+def compared(reports: Path, runs: Any, **criteria: Any) -> Comparison:
+    old, gate, label = gate_runs.with_gate(reports.parent / "gate.toml", runs, reports, Gate(**criteria))
+    return compare_runs(old, runs, gate=gate, labels=(label, ""))
+
+
+def verdicts(found: Comparison) -> dict[str, Verdict]:
+    return {row.new_arm: row.verdict for row in found.rows}
+
+
+def test_a_run_without_a_change_is_within_noise(reports: Path) -> None:
+    found = compared(reports, new(reports, 11))
+    assert found.exit_code == 0
+    assert set(verdicts(found).values()) == {Verdict.WITHIN}
+    assert found.answer.startswith("No case is above its limit: 2 within noise.")
+    assert found.old.label == "gate of baseline good"
+    assert any("began within 4 days" in note for note in found.notes)
+
+
+def test_one_slower_run_is_worse_and_says_why(reports: Path) -> None:
+    found = compared(reports, new(reports, 11, slower={"onnxruntime": 2.0}))
+    assert found.exit_code == 1
+    assert found.answer.startswith("Worse: onnxruntime on MLP")
+    (row,) = (row for row in found.rows if row.outcome == "worse")
+    assert row.verdict is Verdict.SLOWER
+    assert row.limit is not None
+    assert row.old is not None
+    assert row.new is not None
+    assert row.new > row.limit > row.old
+    assert row.reason.startswith("limit ")
+    assert "5 runs of baseline good spread by" in row.reason
+
+
+def test_without_its_evidence_a_gate_says_the_same_of_costs(reports: Path) -> None:
+    runs = new(reports, 11, slower={"onnxruntime": 2.0})
+    with_evidence = compared(reports, runs)
+    (reports / "old-1").rename(reports.parent / "elsewhere")
+    without = compared(reports, runs)
+    for first, second in zip(with_evidence.rows, without.rows, strict=True):
+        assert msgspec.structs.replace(first, ratio=None) == msgspec.structs.replace(second, ratio=None)
+        assert first.ratio == second.ratio
+    assert (without.exit_code, without.drifts, without.changes) == (1, (), ())
+    assert any("not at hand" in note for note in without.notes)
+
+
+def test_evidence_that_was_changed_is_refused(reports: Path) -> None:
+    content = (reports / "old-2" / "run.json").read_bytes()
+    (reports / "old-2" / "run.json").write_bytes(content.replace(b'"seed":2,', b'"seed":3,', 1))
+    with pytest.raises(LevelfieldError, match="was changed since"):
+        compared(reports, new(reports, 11))
+
+
+def test_costs_that_were_edited_together_with_all_figures_are_found_by_the_evidence(reports: Path) -> None:
+    gate = derive(reports)
+    costs = tuple(2 * cost for cost in gate.case[0].costs)
+    figures = file.figures(costs, gate.runs_each, gate.level, gate.power)
+    forged = msgspec.structs.replace(gate.case[0], costs=costs, **figures)
+    gate = msgspec.structs.replace(gate, case=(forged, *gate.case[1:]))
+    (reports.parent / "gate.toml").write_bytes(file.content(gate))
+    with pytest.raises(LevelfieldError, match="is not the one that the gate holds"):
+        compared(reports, new(reports, 11))
+
+
+@pytest.mark.parametrize("pointer", ["/etc/passwd", "../../secret", "a/../../b"])
+def test_a_stranger_s_gate_leads_nowhere_else(reports: Path, pointer: str) -> None:
+    gate = derive(reports)
+    evidence = (msgspec.structs.replace(gate.evidence[0], file=pointer), *gate.evidence[1:])
+    (reports.parent / "gate.toml").write_bytes(file.content(msgspec.structs.replace(gate, evidence=evidence)))
+    with pytest.raises(LevelfieldError, match="names a file outside of"):
+        compared(reports, new(reports, 11))
+
+
+def test_other_hardware_is_not_compared(reports: Path) -> None:
+    other = with_machine(record("other", 11), cpu={"model": "Another CPU"})
+    runs = [sides.load(keep(other, reports))]
+    with pytest.raises(LevelfieldError, match=r"other hardware than the gate's runs: cpu model \(.* and Another CPU\)"):
+        compared(reports, runs)
+
+
+def test_hardware_that_is_not_known_is_not_compared(reports: Path) -> None:
+    made = record("other", 11)
+    made = msgspec.structs.replace(made, machine={name: facts for name, facts in made.machine.items() if name != "cpu"})
+    with pytest.raises(LevelfieldError, match="hardware that is not known"):
+        compared(reports, [sides.load(keep(made, reports))])
+
+
+def test_a_shorter_run_is_not_compared(reports: Path) -> None:
+    """Fewer launches scatter more, so that the limits would not hold."""
+    made = record("other", 11)
+    made = msgspec.structs.replace(made, settings=msgspec.structs.replace(made.settings, generations=2))
+    with pytest.raises(LevelfieldError, match=r"other settings than the gate's runs: generations \("):
+        compared(reports, [sides.load(keep(made, reports))])
+
+
+def test_a_run_of_the_evidence_is_not_new(reports: Path) -> None:
+    with pytest.raises(LevelfieldError, match="named on both sides"):
+        compared(reports, [sides.load(reports / "old-1" / "run.json")])
+
+
+def test_other_inputs_are_not_comparable_even_without_evidence(reports: Path) -> None:
+    made = with_launches(record("x", 11), lambda launch: msgspec.structs.replace(launch, inputs_sha256="f" * 64))
+    (reports / "old-1").rename(reports.parent / "elsewhere")
+    found = compared(reports, [sides.load(keep(made, reports))])
+    assert set(verdicts(found).values()) == {Verdict.INCOMPARABLE}
+    assert found.exit_code == 3
+
+
+def test_what_was_asked_and_cannot_be_found_is_not_decided(reports: Path) -> None:
+    runs = new(reports, 11)
+    fine = compared(reports, runs)
+    finds = max(row.finds or math.inf for row in fine.rows)
+    undecided = compared(reports, runs, max_slowdown=1e-4)
+    assert undecided.exit_code == 3
+    assert all("was asked, and it finds" in row.reason for row in undecided.rows if row.outcome == "undecided")
+    assert compared(reports, runs, max_slowdown=min(2 * (finds - 1), 0.99)).exit_code == 0
+
+
+def shown(gate: NoiseGate) -> str:
+    stream = io.StringIO()
+    gate_runs.show(gate, Console(file=stream, width=200, color_system=None))
+    return " ".join(stream.getvalue().split())
+
+
+def test_text_of_records_is_only_text(tmp_path: Path) -> None:
+    gate = derive(unchanged(tmp_path))
+    hostile = msgspec.structs.replace(
+        gate, without=(Without("[red]a\x1b[2J", "[b]why"),), accepted=("[blink]\x9bKernel",)
+    )
+    found = shown(hostile)
+    assert "No limit for [red]a" in found
+    assert "[b]why" in found
+    assert "\x1b" not in found
+    assert "\x9b" not in found

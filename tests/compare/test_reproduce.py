@@ -1,0 +1,237 @@
+"""Verdicts of a reproduction: from records whose truth is known."""
+
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from levelfield.analysis.summary import reduce
+from levelfield.compare.effects import Effect
+from levelfield.compare.phrases import note
+from levelfield.compare.policy import judge, reproduction_policy
+from levelfield.compare.reproduce import (
+    FEWEST,
+    effect_of,
+    judge_reproduction,
+)
+from levelfield.compare.types import Comparison, Verdict
+from levelfield.record.schema import Failure, Run
+from tests.compare.runs import with_machine, with_parity
+from tests.records_builder import make_run
+
+
+def record(name: str, seed: int = 1, **options: Any) -> Run:
+    chosen: dict[str, Any] = {
+        "models": ["mlp"],
+        "backends": ["jax", "onnxruntime", "openvino"],
+        "rounds": 3,
+        "max_calls": 50,
+    } | options
+    return msgspec.structs.replace(make_run(seed=seed, **chosen), id=name)
+
+
+def held(theirs: Run, ours: Run, **options: Any) -> Comparison:
+    return judge_reproduction(reduce(theirs, ""), reduce(ours, ""), **options)
+
+
+def verdicts(found: Comparison) -> dict[str, Verdict]:
+    return {result.id: result.verdict for result in found.rows}
+
+
+LATENCY = "onnxruntime/mlp/latency/fp32/b1/t2/cpu"
+
+
+def test_the_same_again_is_reproduced() -> None:
+    found = held(record("theirs", 1), record("ours", 2), allowed=0.25)
+    assert set(verdicts(found).values()) == {Verdict.REPRODUCED}
+    assert len(found.rows) == 3 * 4
+    assert found.exit_code == 0
+    assert found.answer == "Reproduced: all 12 results, and every answer."
+    assert found.notes[0] == "All 6 answers are identical, bit by bit."
+
+
+def test_a_difference_of_15_percent_is_rarely_reproduced() -> None:
+    """Launches that scatter by a tenth, truth × 1.15, 10 % allowed: the point estimate alone once passed a quarter."""
+    said = []
+    for seed in range(8):
+        theirs = record("theirs", 2 * seed + 1, scenarios=["latency"], noise_scale=11.0)
+        slower = dict.fromkeys(("jax", "onnxruntime", "openvino"), 1.15)
+        ours = record("ours", 2 * seed + 2, scenarios=["latency"], noise_scale=11.0, slower=slower)
+        said += list(verdicts(held(theirs, ours)).values())
+    assert len(said) == 24
+    assert said.count(Verdict.REPRODUCED) <= 1
+
+
+EXPERIMENTS = 4000
+POLICY = reproduction_policy(0.1)
+
+
+def decide(effect: Effect) -> Verdict:
+    """Return the verdict alone, without the search for how many launches would decide."""
+    (found,) = judge([effect], msgspec.structs.replace(POLICY, most_replicates=0))
+    return found.verdict
+
+
+def shares(truth: float, sd: float, launches: tuple[int, int], *, seed: int = 1) -> dict[Verdict, float]:
+    """Simulate reproductions with an allowance of 10 %; launches scatter by `sd` on the log scale."""
+    rng = np.random.default_rng(seed)
+    said = []
+    for _ in range(EXPERIMENTS):
+        theirs = np.exp(rng.normal(0.0, sd, launches[0]))
+        ours = np.exp(rng.normal(math.log(truth), sd, launches[1]))
+        effect = effect_of(list(theirs), list(ours))
+        assert effect is not None
+        said.append(decide(effect))
+    return {verdict: said.count(verdict) / EXPERIMENTS for verdict in Verdict}
+
+
+TAIL = POLICY.level / 2
+ERROR = 3 * math.sqrt(TAIL * (1 - TAIL) / EXPERIMENTS)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("launches", [(5, 5), (10, 10), (5, 20), (1, 5), (1, 3)])
+@pytest.mark.parametrize("sd", [0.005, 0.02, 0.05, 0.1])
+def test_at_the_edge_of_the_allowance_neither_verdict_is_said_too_often(launches: tuple[int, int], sd: float) -> None:
+    for truth in (1.1, 1 / 1.1):
+        found = shares(truth, sd, launches)
+        assert found[Verdict.REPRODUCED] <= TAIL + ERROR
+        assert found[Verdict.DIFFERS] <= TAIL + ERROR
+
+
+@pytest.mark.parametrize("sd", [0.02, 0.05, 0.1])
+def test_beyond_the_allowance_reproduced_is_rarer_still(sd: float) -> None:
+    assert shares(1.15, sd, (5, 5))[Verdict.REPRODUCED] <= TAIL
+
+
+@pytest.mark.parametrize(
+    ("launches", "sd", "power"),
+    [(5, 0.03, 0.97), (5, 0.05, 0.48), (5, 0.08, 0.05), (10, 0.03, 0.99), (10, 0.05, 0.96), (10, 0.08, 0.42)],
+)
+def test_power_where_the_truth_is_equal(launches: int, sd: float, power: float) -> None:
+    """The figures of the module's docstring and of docs/method.md."""
+    found = shares(1.0, sd, (launches, launches))
+    assert found[Verdict.REPRODUCED] == pytest.approx(power, abs=0.025)
+    assert found[Verdict.DIFFERS] <= 0.001
+
+
+def test_what_would_decide_does() -> None:
+    """With the launches that are asked for, and the same spread, it is decided; with one fewer it is not."""
+    spread = 0.06 * np.array([-1.26, -0.63, 0.0, 0.63, 1.26])
+    effect = effect_of(list(np.exp(0.01 * spread / 0.06)), list(np.exp(spread + 0.04)))
+    assert effect is not None
+    assert decide(effect) is Verdict.UNDECIDED
+    (found,) = judge([effect], POLICY)
+    assert found.further is not None
+    needed = effect.new_replicates + found.further
+    assert decide(effect.with_replicates(effect.old_replicates, needed)) is Verdict.REPRODUCED
+    assert decide(effect.with_replicates(effect.old_replicates, needed - 1)) is Verdict.UNDECIDED
+
+
+def test_undecided_results_say_what_would_decide() -> None:
+    found = held(record("theirs", noise_scale=4.0), record("ours", 2, noise_scale=4.0))
+    undecided = [each for each in found.rows if each.verdict is Verdict.UNDECIDED]
+    assert undecided
+    for each in undecided:
+        if each.further is None:
+            assert note(each, "launch").startswith("no number of launches within reach")
+        else:
+            assert note(each, "launch").endswith(f"would decide: --launches {each.new_replicates + each.further}")
+    assert "not decided" in found.notes[1]
+
+
+def test_one_launch_a_side_decides_nothing() -> None:
+    found = held(record("theirs", generations=1), record("ours", 2, generations=1))
+    assert set(verdicts(found).values()) == {Verdict.UNDECIDED}
+    assert {each.new_replicates + (each.further or 0) for each in found.rows} == {FEWEST}
+    assert all("too few launches for an interval" in each.reason for each in found.rows)
+
+
+def test_several_launches_here_decide_about_a_report_of_one() -> None:
+    options: dict[str, Any] = {"scenarios": ["memory", "cold-start"], "noise_scale": 0.3}
+    found = held(record("theirs", generations=1, **options), record("ours", 2, generations=5, **options))
+    assert set(verdicts(found).values()) == {Verdict.REPRODUCED}
+
+
+def test_results_stand_worst_first() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
+    ours = record("ours", 2, slower={"onnxruntime": 1.5}, failures={("openvino", "mlp"): crash})
+    found = held(record("theirs"), ours, allowed=0.25)
+    assert found.rows[0].outcome == "worse"
+    assert found.rows[-1].verdict is Verdict.REPRODUCED
+
+
+def test_what_became_slower_differs_and_by_how_much() -> None:
+    found = held(record("theirs"), record("ours", 2, slower={"onnxruntime": 1.5}))
+    said = verdicts(found)
+    assert said[LATENCY] is Verdict.DIFFERS
+    assert found.exit_code == 1
+    (result,) = [each for each in found.rows if each.id == LATENCY]
+    assert result.ratio is not None
+    assert result.ratio.value == pytest.approx(1.5, rel=0.1)
+    assert result.ratio.low is not None
+    assert result.ratio.low > 1.1
+    assert "furthest: onnxruntime/" in found.notes[1]
+
+
+def test_a_difference_that_scatter_may_explain_is_not_decided() -> None:
+    two: dict[str, Any] = {"generations": 2, "noise_scale": 4.0}
+    found = held(record("theirs", **two), record("ours", 2, slower={"onnxruntime": 1.2}, **two))
+    assert verdicts(found)[LATENCY] is Verdict.UNDECIDED
+    assert found.exit_code == 3
+
+
+def test_numerics_come_before_speed() -> None:
+    ours = with_parity(
+        record("ours", 2),
+        "onnxruntime",
+        lambda parity: msgspec.structs.replace(parity, equal=False, reason="too far away", output_sha256="0" * 64),
+    )
+    found = held(record("theirs"), ours)
+    said = verdicts(found)
+    assert said[LATENCY] is Verdict.UNEQUAL
+    assert said[LATENCY.replace("onnxruntime", "jax")] is not Verdict.UNEQUAL
+    assert found.exit_code == 1
+    assert "became unequal" in found.notes[0]
+
+
+def test_an_answer_that_moved_beyond_rounding_is_found_though_it_is_equal() -> None:
+    ours = with_parity(
+        record("ours"),
+        "jax",
+        lambda parity: msgspec.structs.replace(
+            parity, output_sha256="0" * 64, projection=tuple(1.001 * value for value in parity.projection)
+        ),
+    )
+    found = held(record("theirs"), ours)
+    assert verdicts(found)[LATENCY.replace("onnxruntime", "jax")] is Verdict.MOVED
+    assert found.exit_code == 1
+
+
+def test_other_hardware_is_never_slower() -> None:
+    ours = with_machine(record("ours", 2, slower={"jax": 3.0}), cpu={"model": "Another Processor"})
+    found = held(record("theirs"), ours)
+    assert set(verdicts(found).values()) == {Verdict.INCOMPARABLE}
+    assert found.exit_code == 3
+    assert found.answer.startswith("Other hardware: the answers can be compared")
+    assert any(change.name == "model" for group in found.changes for change in group.changed)
+
+
+def test_what_fails_here_is_named() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
+    found = held(record("theirs"), record("ours", 2, failures={("openvino", "mlp"): crash}))
+    assert verdicts(found)[LATENCY.replace("onnxruntime", "openvino")] is Verdict.FAILED
+    assert found.exit_code == 1
+
+
+def test_what_was_not_asked_is_missing_and_not_reproduced() -> None:
+    found = held(record("theirs"), record("ours", 2, backends=["jax", "onnxruntime"]), allowed=0.25)
+    assert verdicts(found)[LATENCY.replace("onnxruntime", "openvino")] is Verdict.MISSING
+    assert found.exit_code == 3
+
+
+def test_a_control_is_not_reproduced() -> None:
+    found = held(record("theirs", control="jax"), record("ours", 2, control="jax"))
+    assert not any("#2" in result.id for result in found.rows)

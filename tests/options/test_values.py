@@ -1,0 +1,118 @@
+"""What people type, as values."""
+
+from typing import Any
+
+import click
+import pytest
+
+from levelfield.cli.measure import bench
+from levelfield.options import without_paths
+from levelfield.options.values import (
+    DURATION,
+    LOADGEN_TEST,
+    NAMES,
+    NUMBERS,
+    PAIR,
+    PERCENT,
+    PRICE_PER_HOUR,
+    LoadGen,
+)
+from levelfield.record.schema import Price
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (NAMES, "a,b", ("a", "b")),
+        (NAMES, " a , b ,", ("a", "b")),
+        (NUMBERS, "1,8,32", (1, 8, 32)),
+        (NUMBERS, " 4 ", (4,)),
+        (DURATION, "90", 90.0),
+        (DURATION, "90s", 90.0),
+        (DURATION, "10m", 600.0),
+        (DURATION, "10 min", 600.0),
+        (DURATION, "1.5h", 5400.0),
+        (PERCENT, "2%", 0.02),
+        (PERCENT, "0.02", 0.02),
+        (PERCENT, " 12.5 % ", 0.125),
+        (LOADGEN_TEST, "latency=50ms", LoadGen(50.0)),
+        (LOADGEN_TEST, "test=10m,latency=1.5s", LoadGen(1500.0, 600.0)),
+        (PAIR, "tokens[1]=128", ("tokens[1]", "128")),
+        (PAIR, "x=a=b.npy", ("x", "a=b.npy")),
+        (PRICE_PER_HOUR, "1.20/h", Price(1.2)),
+        (PRICE_PER_HOUR, "1.20 EUR/h", Price(1.2, "EUR")),
+        (PRICE_PER_HOUR, "EUR 1.20/h", Price(1.2, "EUR")),
+        (PRICE_PER_HOUR, "$0.000000001/h", Price(1e-9, "$")),
+        (PRICE_PER_HOUR, "2€/h", Price(2.0, "€")),
+    ],
+)
+def test_values(kind: click.ParamType[Any], text: str, value: object) -> None:
+    assert kind.convert(text, None, None) == value
+    assert kind.convert(value, None, None) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (NUMBERS, "1,two"),
+        (NUMBERS, "1.5"),
+        (PAIR, "sequence"),
+        (PAIR, "=x.npy"),
+        (LOADGEN_TEST, "latency"),
+        (LOADGEN_TEST, "latency=1ms,latency=2ms"),
+        (LOADGEN_TEST, "test=soon"),
+        (DURATION, "soon"),
+        (DURATION, "-5"),
+        (DURATION, "5 weeks"),
+        (DURATION, "0"),
+        (DURATION, "9" * 400),
+        (DURATION, ""),
+        (PERCENT, "0"),
+        (PERCENT, "100%"),
+        (PERCENT, "-2%"),
+        (PERCENT, "nan"),
+        (PERCENT, "2"),
+        (PERCENT, "%"),
+        (PRICE_PER_HOUR, "1.20"),
+        (PRICE_PER_HOUR, "0/h"),
+        (PRICE_PER_HOUR, "-1/h"),
+        (PRICE_PER_HOUR, "1e5/h"),
+        (PRICE_PER_HOUR, "nan/h"),
+        (PRICE_PER_HOUR, "$1€/h"),
+        (PRICE_PER_HOUR, "1.20/day"),
+        (PRICE_PER_HOUR, "1☃/h"),
+        (PRICE_PER_HOUR, "1\u202e/h"),
+        (PRICE_PER_HOUR, "٣/h"),
+    ],
+)
+def test_what_is_no_value_says_what_one_looks_like(kind: click.ParamType[Any], text: str) -> None:
+    with pytest.raises(click.BadParameter, match="such as"):
+        kind.convert(text, None, None)
+
+
+def test_a_record_holds_no_folder_of_the_users() -> None:
+    typed = [
+        "bench", "--model", "/home/someone/m.onnx", "--models=mlp", "--input", "x=/home/someone/x.npy",
+        "--model=/home/someone/m.onnx", "--input=x=/home/someone/x.npy", "--reports", "/home/someone", "--sign=/home/k",
+        "--seed", "1", "--resume", "/home/someone/reports/a-run", "--resume=~/a-run", "--gpu", "GPU-1234",
+        "--gpu=1", "--data", "/x",
+    ]  # fmt: skip
+    assert without_paths(typed) == [
+        "bench", "--model", "m.onnx", "--models=mlp", "--input", "x=x.npy",
+        "--model=m.onnx", "--input=x=x.npy", "--seed", "1",
+        "--resume", "a-run", "--resume=a-run", "--gpu", "UUID", "--gpu=1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0-2,8,1", (0, 1, 2, 8)), ("7", (7,)), ("all", "all"), ("4-4", (4,)), (None, ())]
+)
+def test_cpus(text: str | None, value: object) -> None:
+    words = [] if text is None else ["--cpus", text]
+    assert bench.make_context("bench", words).params["cpus"] == value
+
+
+@pytest.mark.parametrize("text", ["", "0-", "3-1", "0,any", "0-999999999", "-1"])
+def test_what_is_no_list_of_cpus_says_what_one_looks_like(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"neither `all` nor a list of CPUs such as 0-15,32\."):
+        bench.make_context("bench", [f"--cpus={text}"])

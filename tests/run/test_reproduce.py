@@ -1,0 +1,298 @@
+"""From a stranger's record to what would be run here."""
+
+import io
+from typing import Any
+
+import msgspec
+import pytest
+from rich.console import Console, RenderableType
+
+from levelfield.analysis.summary import reduce
+from levelfield.compare.formats import terminal
+from levelfield.compare.reproduce import judge_reproduction
+from levelfield.compare.types import Comparison
+from levelfield.errors import LevelfieldError
+from levelfield.images import base, catalogue, debian
+from levelfield.plan import make, of_record
+from levelfield.plan.cpu_pinning import Requested
+from levelfield.plan.profiles import STANDARD
+from levelfield.record import files
+from levelfield.record.schema import Arm, Block, Case, Image, Run
+from levelfield.run import reproduce
+from levelfield.run.reproduce import Foreign, announced, foreign_table
+from tests.commands import ROOT
+from tests.compare.runs import with_machine
+from tests.run.reproductions import asks, injected, known, record
+
+
+def of_images(run: Run) -> tuple[reproduce.Foreign, ...]:
+    return reproduce.foreign(run, make(reproduce.intent(run).selection, available=[0, 1]))
+
+
+def test_a_record_of_this_checkout_is_planned_as_it_was() -> None:
+    run = known(record("theirs", control="jax"))
+    wanted = reproduce.intent(run)
+    assert wanted.selection.control == "jax"
+    chosen = make(wanted.selection, available=[0, 1])
+    assert reproduce.foreign(run, chosen) == ()
+    assert {block.case.model for block in chosen.blocks} == {"mlp"}
+    assert chosen.backends == ("jax", "onnxruntime", "openvino")
+
+
+def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> None:
+    """The published run is of a `standard` that took two items of the slow models."""
+    run = files.read(ROOT / "reports" / "20261121-163925-standard-22a3")
+    assert run.settings.batches != STANDARD.batches
+    chosen = make(reproduce.intent(run).selection, available=[0, 1])
+    assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
+
+
+def test_the_caches_of_a_record_are_measured_again() -> None:
+    run = known(record("theirs"))
+    asked = {"scenarios": ("decode",), "models": ("decoder",), "batches": {}, "decoding_batches": {"decoder": (1,)}}
+    wanted = reproduce.intent(asks(run, **asked, depths=(5,), kv_caches=("static", "growing"), backends=("torch",)))
+    assert [block.case.id for block in make(wanted.selection, available=[0, 1]).blocks] == [
+        "decoder/decode/fp32/b1/t2/cpu/d5",
+        "decoder/decode/fp32/b1/t2/cpu/d5/growing",
+    ]
+
+
+@pytest.mark.parametrize(("recorded", "planned"), [((), ()), ((0, 1), "all"), ("all", "all"), (None, "all")])
+def test_a_record_across_numa_nodes_may_use_several_here(recorded: Requested | None, planned: Requested) -> None:
+    run = record("theirs")
+    settings = msgspec.structs.replace(run.settings, cpus_requested=recorded)
+    assert reproduce.intent(msgspec.structs.replace(run, settings=settings)).selection.cpus == planned
+
+
+def of_one_item(run: Run) -> Run:
+    """Return the record of a `standard` that took the throughput of slow models one item at a time, and trained."""
+
+    def case(block: Block) -> Case:
+        single = block.case.scenario == "throughput" and block.case.model != "mlp"
+        return msgspec.structs.replace(block.case, batch=1) if single else block.case
+
+    blocks = tuple(msgspec.structs.replace(block, case=case(block)) for block in run.blocks)
+    settings = msgspec.structs.replace(run.settings, batches={"mlp": (1000,), "resnet50": (1,), "bert": (1,)})
+    return msgspec.structs.replace(run, settings=settings, blocks=blocks)
+
+
+def test_one_item_at_a_time_is_measured_again_where_a_record_has_it() -> None:
+    run = of_one_item(files.read(ROOT / "reports" / "20261121-163925-standard-22a3"))
+    old = {block.case.id for block in run.blocks}
+    assert "bert/throughput/fp32/b1/t2/cpu" in old
+    chosen = make(reproduce.intent(run).selection, available=[0, 1])
+    assert {block.case.id for block in chosen.blocks} == old
+    assert {block.case.id for block in of_record(run).blocks} == old, "and a run that was cut off goes on with it"
+
+
+def test_a_records_impossible_batch_ends_it() -> None:
+    run = record("theirs")
+    hostile = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, batches={"mlp": (10**12,)}))
+    with pytest.raises(LevelfieldError, match="cannot be measured"):
+        make(reproduce.intent(hostile).selection, available=[0, 1])
+
+
+def test_another_lock_is_shown_with_what_would_differ() -> None:
+    run = known(record("theirs"))
+    jax = next(image for image in run.images if image.name == "jax")
+    older = jax.distributions | {"jax": "0.0.1"}
+    images = tuple(
+        msgspec.structs.replace(image, lock_sha256="a" * 64, distributions=older) if image is jax else image
+        for image in run.images
+    )
+    (foreign,) = of_images(msgspec.structs.replace(run, images=images))
+    assert (foreign.image, foreign.theirs) == ("jax cpu", "a" * 12)
+    assert foreign.ours == catalogue.lock("jax").sha256[:12]
+    assert foreign.differences == (f"jax 0.0.1 → {jax.distributions['jax']}",)
+
+
+@pytest.mark.parametrize("variant", ["cpu@9.9.9", "cpu@../../../etc/passwd", "../cpu", "cpu@" + "x" * 5000, "cu99"])
+def test_a_lock_that_is_not_here_is_no_lock_of_ours(variant: str) -> None:
+    run = known(record("theirs"))
+    stranger = Image(name="onnxruntime", variant=variant, launcher="docker", lock_sha256="b" * 64)
+    (foreign,) = of_images(msgspec.structs.replace(run, images=(*run.images, stranger)))
+    assert foreign.ours == ""
+    assert foreign.differences
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"models": ("mlp2",)}, "There is no model called 'mlp2'"),
+        ({"backends": ("onnx runtime",)}, "There is no backend called 'onnx runtime'"),
+        ({"profile": "../smoke"}, "There is no profile called '../smoke'"),
+    ],
+)
+def test_names_that_are_not_here_end_it(settings: dict[str, Any], says: str) -> None:
+    run = known(record("theirs"))
+    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, **settings))
+    with pytest.raises(LevelfieldError) as caught:
+        make(reproduce.intent(run).selection, available=[0, 1])
+    assert caught.value.message.startswith(says)
+
+
+def brought(run: Run, image: str) -> Run:
+    """Let a record say that an image's code came from a plug-in that is not here."""
+    return msgspec.structs.replace(
+        run,
+        images=tuple(
+            msgspec.structs.replace(each, plugins={"brings-it": "1.0"}) if each.name == image else each
+            for each in run.images
+        ),
+    )
+
+
+def test_what_a_plug_in_brought_is_named_with_it() -> None:
+    run = brought(asks(known(record("theirs")), models=("mlp", "theirs")), "openvino")
+    with pytest.raises(
+        LevelfieldError, match=r"theirs is not known here. The report's came from a plug-in: brings-it 1.0"
+    ):
+        reproduce.intent(run)
+
+
+def test_an_image_with_a_plug_in_that_is_not_here_is_foreign() -> None:
+    (foreign,) = of_images(brought(known(record("theirs")), "openvino"))
+    assert foreign.image == "openvino cpu"
+    assert foreign.differences == ("plug-in brings-it 1.0 → not there",)
+
+
+def test_an_ab_is_no_bench() -> None:
+    with pytest.raises(LevelfieldError, match="This is the report of an `ab`"):
+        reproduce.intent(record("theirs", labels=("ab",)))
+
+
+def test_an_image_that_the_report_does_not_name_is_foreign() -> None:
+    run = known(record("theirs"))
+    bare = msgspec.structs.replace(run, images=())
+    chosen = make(reproduce.intent(bare).selection, available=[0, 1])
+    found = reproduce.foreign(bare, chosen)
+    assert [each.image for each in found] == ["jax cpu", "onnxruntime cpu", "openvino cpu", "canary cpu"]
+    one_less = msgspec.structs.replace(run, images=tuple(each for each in run.images if each.name != "jax"))
+    assert [each.image for each in reproduce.foreign(one_less, chosen)] == ["jax cpu"]
+
+
+def test_a_launcher_in_an_arms_name_ends_it() -> None:
+    run = asks(known(record("theirs")), backends=("onnxruntime+launcher=host",))
+    with pytest.raises(LevelfieldError, match="names a launcher"):
+        make(reproduce.intent(run).selection, available=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"budget_seconds": 1e300}, "a budget"),
+        ({"budget_seconds": -1.0}, "a budget"),
+        ({"precision_target": 0.0}, "a target"),
+        ({"precision_target": 7.0}, "a target"),
+        ({"target": -0.5}, "a target"),
+    ],
+)
+def test_what_no_option_takes_is_refused(settings: dict[str, Any], what: str) -> None:
+    with pytest.raises(LevelfieldError, match=f"asks for {what}"):
+        reproduce.intent(asks(known(record("theirs")), **settings))
+
+
+def test_the_users_own_budget_stands_before_the_reports() -> None:
+    assert reproduce.intent(known(record("theirs")), budget_seconds=60.0).budget_seconds == 60.0
+
+
+def test_an_arm_that_only_the_results_name_brings_no_image() -> None:
+    """What runs follows from the settings; an arm of the results has to be known all the same."""
+    run = known(record("theirs"))
+    block = msgspec.structs.replace(run.blocks[0], arms=(*run.blocks[0].arms, Arm(backend="own", image="evil")))
+    with pytest.raises(LevelfieldError, match="There is no backend called 'own'"):
+        reproduce.intent(msgspec.structs.replace(run, blocks=(block, *run.blocks[1:])))
+
+
+def test_images_for_another_kind_of_processor_are_not_the_reports() -> None:
+    run = known(record("theirs"))
+    (image, *others) = run.images
+    other = msgspec.structs.replace(image, architecture="aarch64", lock_sha256="a" * 64)
+    (foreign,) = of_images(msgspec.structs.replace(run, images=(other, *others)))
+    assert foreign.differences[0] == "it is for aarch64, and images here are for x86_64"
+
+
+def test_a_base_of_other_packages_is_foreign_and_made_again_as_it_was() -> None:
+    run = known(record("theirs"))
+    own = debian.lock_of("slim").only("slim")
+    first, *others = own.packages
+    older = msgspec.structs.replace(own, packages=(msgspec.structs.replace(first, version="1.0"), *others))
+    label = f"debian slim {base.identity_of(older, 'slim')}"
+    run = msgspec.structs.replace(run, bases={label: older})
+    (foreign,) = of_images(run)
+    assert (foreign.image, foreign.differences) == ("base slim", (f"{first.name} 1.0 → {first.version}",))
+    assert base.describe("slim", reproduce.bases(run)).label == label
+    ours = msgspec.structs.replace(run, bases={base.describe("slim").label: own})
+    assert of_images(ours) == ()
+    assert reproduce.bases(ours) == "debian"
+
+
+def says(run: Run, launcher: str = "docker") -> str:
+    wanted = reproduce.intent(run)
+    return "\n".join(announced(run, make(wanted.selection, available=[0, 1]), wanted, launcher))
+
+
+def test_everything_it_asks_for_is_said() -> None:
+    run = asks(
+        injected(known(record("theirs", control="jax")), "5%"),
+        launcher="host", budget_seconds=5400.0, precision_target=0.01, target=0.9, margin=0.05, threads=1,
+    )  # fmt: skip
+    told = says(run)
+    for line in (
+        "jax, onnxruntime, openvino on mlp",
+        "1 threads",
+        "workers run in: containers (the report's: host)",
+        "precisions: fp32",
+        "batches: mlp 1000",
+        "twice, as a control: jax",
+        "slowed down on purpose: jax by 5%",
+        "launches of each arm: ",
+        "time budget: 1 h 30 min",
+        "goes on until every ratio is known to: ±1 %",
+        "differences that count as none: 5 %",
+        "accuracy to train to: 90 %",
+    ):
+        assert line in told
+    assert "workers run in: virtual environments, with this machine's network" in says(run, "venv")
+    assert "time budget: none" in says(asks(run, budget_seconds=None))
+
+
+def test_what_a_record_does_not_ask_for_is_not_said() -> None:
+    told = says(asks(known(record("theirs")), precision_target=None, target=None))
+    for words in (
+        "processes that train together",
+        "twice, as a control",
+        "slowed down on purpose",
+        "goes on until",
+        "accuracy to train to",
+        "GPU",
+        "author's own",
+    ):
+        assert words not in told
+
+
+HOSTILE = "\x1b]0;owned\x07[bold]jax[/]\u202e\x9b31m"
+
+
+def printed(part: RenderableType | Comparison) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, width=200)
+    if isinstance(part, Comparison):
+        terminal.show(part, console)
+    else:
+        console.print(part, highlight=False, markup=False)
+    return stream.getvalue()
+
+
+def exact(name: str, **options: Any) -> Run:
+    return record(name, scenarios=["latency"], noise_scale=0.0, **options)
+
+
+def test_texts_of_a_record_say_nothing_to_the_terminal() -> None:
+    ours = with_machine(exact("ours"), kernel={"release": HOSTILE})
+    found = judge_reproduction(reduce(msgspec.structs.replace(exact("theirs"), id=HOSTILE), ""), reduce(ours, ""))
+    table = foreign_table([Foreign(HOSTILE, HOSTILE, "", (HOSTILE, HOSTILE))])
+    for text in (printed(found), printed(table)):
+        assert not [sign for sign in text if sign != "\n" and (ord(sign) < 32 or 127 <= ord(sign) < 160)]
+        assert "\u202e" not in text
+        assert "[bold]jax[/]" in text

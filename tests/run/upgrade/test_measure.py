@@ -1,0 +1,303 @@
+"""Boots with real runs of canaries in this interpreter; what a boot shows of itself is told by the test."""
+
+import io
+import multiprocessing
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from levelfield import plan
+from levelfield.errors import LevelfieldError
+from levelfield.plan import Plan, Selection
+from levelfield.record import files, journal
+from levelfield.record.journal import TurnTaken
+from levelfield.run import bench
+from levelfield.run.options import Options
+from levelfield.run.upgrade import measure, store
+from levelfield.run.upgrade.measure import Seen
+from levelfield.run.upgrade.progress import Begun, Phase, State
+from levelfield.schedule import roofline
+from levelfield.schedule.outcomes import utc_now
+from tests import canaries
+from tests.commands import eventually
+from tests.conftest import mounted
+from tests.run.upgrade.journals import MACHINE, NEW, OLD, THIRD
+
+
+class Machine:
+    """A machine under test: its boots and stacks are told, its runs are real."""
+
+    def __init__(self, reports: Path) -> None:
+        self.reports = reports
+        self.number = 1
+        self.identity, self.hardware = OLD, MACHINE
+        self.clock: Callable[[], str] = utc_now
+        self.out = ""
+
+    def see(self, _: Sequence[int]) -> Seen:
+        return Seen(f"boot-{self.number}", self.identity, self.hardware, self.clock())
+
+    def begin(self, name: str = "up", **options: object) -> State:
+        arguments: dict[str, object] = {"boots": 1} | options
+        chosen = Options(selection=Selection(profile="smoke"), reports=self.reports, launcher="host")
+        return measure.begin(name, chosen, Console(quiet=True), see=self.see, **arguments)  # type: ignore[arg-type]  # by name
+
+    def next(self, name: str = "up") -> State:
+        stream = io.StringIO()
+        console = Console(file=stream, width=200)
+        try:
+            return measure.advance(name, self.reports, console, see=self.see)
+        finally:
+            self.out = stream.getvalue()
+
+    def reboot(self, identity: dict[str, str] | None = None) -> None:
+        self.number += 1
+        self.identity = identity or self.identity
+
+    def refuses(self, says: str, fix: str = "") -> None:
+        """Check that `next` measures and counts nothing, and says why in one sentence."""
+        path = store.folder("up", self.reports) / files.JOURNAL
+        before = path.read_bytes(), sorted(self.reports.glob("*-smoke-*"))
+        with pytest.raises(LevelfieldError, match=says) as caught:
+            self.next()
+        assert fix in caught.value.fix
+        assert caught.value.fix
+        assert (path.read_bytes(), sorted(self.reports.glob("*-smoke-*"))) == before
+
+
+@pytest.fixture
+def machine(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Let plans be of canaries, which need no framework, of one generation; and the probe's arrays be short."""
+
+    def planned(selection: Selection) -> Plan:
+        made = canaries.plan("latency")
+        blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in made.blocks)
+        return msgspec.structs.replace(made, blocks=blocks, cpus=tuple(selection.threads) or made.cpus)
+
+    monkeypatch.setattr(plan, "make", planned)
+    monkeypatch.setattr(roofline, "SMALLEST_BYTES", 1 << 20)
+    monkeypatch.setattr(roofline, "LARGEST_BYTES", 1 << 20)
+    return Machine(reports)
+
+
+def runs(state: State) -> list[str]:
+    return [boot.begun.run for boot in state.boots]
+
+
+def last_line(machine: Machine) -> str:
+    return machine.out.strip().splitlines()[-1]
+
+
+def test_fewer_than_three_boots_are_refused_unless_it_is_a_smoke_run(tmp_path: Path) -> None:
+    chosen = Options(selection=Selection(models=("mlp",)), reports=tmp_path, launcher="host")
+    with pytest.raises(LevelfieldError, match="takes 3 boots a phase") as caught:
+        measure.begin("up", chosen, Console(quiet=True), boots=2)
+    assert "--profile smoke" in caught.value.fix
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_run_has_ten_launches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = Selection(models=("mlp",), backends=("onnxruntime",), scenarios=("latency",), variant="cpu")
+    options = Options(selection=chosen, reports=tmp_path, launcher="host", budget_seconds=200.0)
+    state = measure.begin("up", options, Console(quiet=True), boots=3)
+    plans: list[tuple[Plan, Options]] = []
+
+    def conduct(made: Plan, options: Options, *_: object, **__: object) -> Path:
+        plans.append((made, options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "conduct", conduct)
+    with pytest.raises(KeyboardInterrupt):
+        measure.advance(state.begun.name, tmp_path, Console(quiet=True))
+    ((made, options),) = plans
+    assert [block.planned_generations for block in made.blocks] == [10]
+    assert (options.by_clock, options.budget_seconds) == (True, 200.0)
+
+
+def test_old_new_old_over_boots(machine: Machine) -> None:
+    machine.begin()
+    machine.next()
+    assert last_line(machine).startswith("Next: install the new driver, kernel or")
+    assert len(machine.next().boots) == 1
+    assert "This boot was measured before" in machine.out
+    machine.reboot(NEW)
+    machine.next()
+    assert last_line(machine) == "Next: go back to the old stack, then reboot: 1 boot there."
+    machine.reboot(OLD)
+    found = machine.next()
+    assert last_line(machine) == "Done: levelfield upgrade verdict up"
+    assert [boot.phase for boot in found.boots] == list(Phase)
+    assert len(set(runs(found))) == 3
+    machine.reboot()
+    assert machine.next() == found
+
+
+@pytest.mark.extended
+def test_sides_that_are_declared_take_turns_by_themselves(machine: Machine) -> None:
+    machine.begin(sides=("a", "b"))
+    found = [machine.next() for _ in Phase][-1]
+    assert [boot.begun.side for boot in found.boots] == ["old", "new", "old"]
+    assert last_line(machine) == "Done: levelfield upgrade verdict up"
+
+
+def _killed_in_a_window(machine: Machine) -> str:
+    """Let another process measure, and kill it once a window is on the disk; return its run."""
+    child = multiprocessing.get_context("fork").Process(target=machine.next)
+    child.start()
+
+    def measuring() -> bool:
+        pending = store.load("up", machine.reports).pending
+        if pending is None:
+            return False
+        events = journal.read(machine.reports / pending.run / files.JOURNAL)
+        return any(isinstance(event, TurnTaken) for event in events)
+
+    assert eventually(measuring)
+    os.kill(child.pid or 0, signal.SIGKILL)
+    child.join()
+    pending = store.load("up", machine.reports).pending
+    assert pending is not None
+    return pending.run
+
+
+def test_a_run_that_was_killed_goes_on_in_its_boot(machine: Machine) -> None:
+    machine.begin()
+    run = _killed_in_a_window(machine)
+    found = machine.next()
+    assert runs(found) == [run]
+    assert files.read(machine.reports / run).resumed
+
+
+def test_a_run_that_was_killed_is_left_in_another_boot_and_stays_readable(machine: Machine) -> None:
+    machine.begin()
+    run = _killed_in_a_window(machine)
+    machine.reboot()
+    found = machine.next()
+    assert run not in runs(found)
+    assert [each.run for each in found.left] == [run]
+    kept = journal.fold(journal.read(machine.reports / run / files.JOURNAL))
+    assert kept.finished is None
+
+
+def test_a_run_that_ended_before_it_was_counted_is_counted_once(machine: Machine) -> None:
+    machine.begin()
+    first = machine.next()
+    path = store.folder("up", machine.reports) / files.JOURNAL
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    machine.reboot()
+    assert runs(machine.next()) == runs(first)
+    machine.reboot()
+    assert runs(machine.next()) == runs(first)
+
+
+def test_another_machine_is_refused(machine: Machine) -> None:
+    machine.begin()
+    machine.hardware = {"cpu model": "another CPU"}
+    machine.refuses("not the machine on which the upgrade up was begun.*a CPU became another CPU", "on that machine")
+
+
+def test_a_third_stack_is_refused(machine: Machine) -> None:
+    machine.begin(boots=2, one_way=True)
+    machine.next()
+    machine.reboot(NEW)
+    machine.next()
+    machine.reboot(THIRD)
+    machine.refuses("a third stack: it differs from the old one .*and from the new one", "begin another upgrade")
+
+
+def test_a_stack_that_changes_under_declared_sides_is_refused(machine: Machine) -> None:
+    machine.begin(sides=("a", "b"))
+    machine.reboot(NEW)
+    machine.refuses("its sides are image sets", "Bring the old stack back")
+
+
+def _rewritten(machine: Machine, **changes: object) -> None:
+    """Let the upgrade have been declared otherwise."""
+    path = store.folder("up", machine.reports) / files.JOURNAL
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    begun = msgspec.structs.replace(msgspec.json.decode(first, type=Begun), **changes)
+    path.write_bytes(msgspec.json.encode(begun) + b"\n" + b"".join(rest))
+
+
+def test_a_changed_plan_is_refused(machine: Machine) -> None:
+    state = machine.begin()
+    planned = state.begun.plans[0]
+    _rewritten(machine, plans=(msgspec.structs.replace(planned, cpus=(7,)),))
+    machine.refuses("would be measured otherwise than the upgrade up was planned: on CPUs", "--threads")
+    _rewritten(machine, plans=(msgspec.structs.replace(planned, results=(*planned.results, "a/b")),))
+    machine.refuses("was planned: without a/b", "--backends")
+
+
+def test_another_levelfield_is_refused(machine: Machine) -> None:
+    machine.begin()
+    _rewritten(machine, tool_sha256="0" * 64)
+    machine.refuses("was begun with Levelfield", "begin another upgrade")
+
+
+def test_changed_images_are_refused_before_anything_is_measured(machine: Machine) -> None:
+    machine.begin(boots=2)
+    machine.next()
+    path = store.folder("up", machine.reports) / files.JOURNAL
+    path.write_bytes(path.read_bytes().replace(b'"host:canary"', b'"host:other"'))
+    machine.reboot()
+    machine.refuses("The image host canary cpu is host:canary now, and was host:other", "begin another upgrade")
+
+
+def test_a_run_of_an_upgrade_is_not_resumed_by_hand(machine: Machine) -> None:
+    machine.begin()
+    run = _killed_in_a_window(machine)
+    with pytest.raises(LevelfieldError, match=f"The run '{run}' measures one boot of an upgrade") as caught:
+        bench.find(run, machine.reports)
+    assert "`levelfield upgrade next`" in caught.value.fix
+    assert runs(machine.next()) == [run]
+    with pytest.raises(LevelfieldError, match="measures one boot"):
+        bench.find(run, machine.reports)
+
+
+def test_a_clock_that_went_back_is_refused(machine: Machine) -> None:
+    machine.begin(boots=2)
+    machine.next()
+    machine.reboot()
+    machine.clock = lambda: "2001-01-01T00:00:00Z"
+    machine.refuses("clock says 2001-01-01T00:00:00Z", "Set the clock")
+
+
+def test_two_at_once_are_refused(machine: Machine) -> None:
+    machine.begin()
+    with store.open_journal("up", machine.reports):
+        machine.refuses("The upgrade up is being measured by process", "Wait")
+
+
+def test_a_run_that_was_changed_or_deleted_is_refused(machine: Machine) -> None:
+    machine.begin(boots=2)
+    record = machine.reports / runs(machine.next())[0] / files.NAME
+    machine.reboot()
+    content = record.read_bytes()
+    record.write_bytes(content.replace(b'"seed":', b'"seed": ', 1))
+    machine.refuses("was changed since the upgrade up counted it", "from a copy")
+    record.unlink()
+    machine.refuses("which the upgrade up counts, is not in", "from a copy")
+    record.write_bytes(content)
+    assert len(machine.next().boots) == 2
+
+
+def test_a_full_disk_costs_nothing_that_was_counted(machine: Machine, tmp_path: Path) -> None:
+    with mounted(tmp_path / "small", "4m") as disk:
+        machine.reports = disk
+        machine.begin(boots=2)
+        found = machine.next()
+        machine.reboot()
+        filler = disk / "filler"
+        subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4096"], capture_output=True, check=False)
+        with pytest.raises(LevelfieldError, match=r"cannot be (written|made)") as caught:
+            machine.next()
+        assert caught.value.fix
+        assert store.load("up", disk).boots == found.boots
+        filler.unlink()
+        assert len(machine.next().boots) == 2

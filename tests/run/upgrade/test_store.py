@@ -1,0 +1,81 @@
+"""The folders of upgrades: made once, read with care."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from levelfield.errors import LevelfieldError
+from levelfield.record.files import JOURNAL
+from levelfield.run.upgrade import store
+from levelfield.run.upgrade.progress import FORMAT
+from tests.run.upgrade.journals import begun, events
+
+
+def write(reports: Path, name: str, sides: str) -> Path:
+    path = store.folder(name, reports) / JOURNAL
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events(sides, begun(name=name))))
+    return path
+
+
+def test_an_upgrade_is_made_once(reports: Path) -> None:
+    made = store.create(begun(), reports)
+    assert store.load("up", reports) == made
+    with pytest.raises(LevelfieldError, match="There is an upgrade called up already") as caught:
+        store.create(begun(boots=5), reports)
+    assert "Give another name" in caught.value.fix
+    assert store.load("up", reports) == made
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a b", "x" * 65])
+def test_a_name_that_is_no_folder_s_is_refused(reports: Path, name: str) -> None:
+    with pytest.raises(LevelfieldError, match="An upgrade cannot be called"):
+        store.create(begun(name=name), reports)
+    assert not reports.exists()
+
+
+def test_an_unknown_name_makes_nothing(reports: Path) -> None:
+    store.create(begun(), reports)
+    with pytest.raises(LevelfieldError, match="There is no upgrade called 'upp'") as caught:
+        store.load("upp", reports)
+    assert "'up'" in caught.value.fix
+    assert store.names(reports) == ["up"]
+
+
+def test_a_newer_journal_is_refused(reports: Path) -> None:
+    path = write(reports, "up", "o")
+    path.write_bytes(path.read_bytes().replace(f'"format":{FORMAT}'.encode(), b'"format":99,"later":[1]', 1))
+    with pytest.raises(LevelfieldError, match="newer Levelfield: its journal has format 99") as caught:
+        store.load("up", reports)
+    assert caught.value.fix == "Use the newer Levelfield."
+
+
+def test_a_damaged_line_is_refused_and_a_torn_one_is_dropped(reports: Path) -> None:
+    path = write(reports, "up", "oo")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    assert len(store.load("up", reports).boots) == 1
+    path.write_bytes(whole.replace(b'"type":"measured"', b'"type":"measurd"', 1))
+    with pytest.raises(LevelfieldError, match="damaged in line 3"):
+        store.load("up", reports)
+
+
+@pytest.mark.parametrize("run", ["../elsewhere", "/etc", "..", "a/b", "a\nb"])
+def test_a_run_outside_of_the_reports_is_none(reports: Path, run: str) -> None:
+    path = write(reports, "up", "o")
+    path.write_bytes(path.read_bytes().replace(b'"run-1"', msgspec.json.encode(run)))
+    with pytest.raises(LevelfieldError, match="damaged in line 2"):
+        store.load("up", reports)
+
+
+def test_the_one_that_is_not_done_needs_no_name(reports: Path) -> None:
+    with pytest.raises(LevelfieldError, match="There is no upgrade"):
+        store.open_one(reports)
+    write(reports, "first", "oonnoo")
+    assert store.open_one(reports) == ""
+    write(reports, "second", "oo")
+    assert store.open_one(reports) == "second"
+    write(reports, "third", "")
+    with pytest.raises(LevelfieldError, match="2 upgrades are not done: second, third"):
+        store.open_one(reports)
