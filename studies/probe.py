@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from levelfield.analysis.states import CALM_ARITHMETIC, LOW_PERCENTILE
 from levelfield.machine import topology
 from levelfield.machine.cpu import last_cache_bytes
 from levelfield.plan.cpu_pinning import counts, pool
+from levelfield.record.states import CALM_ARITHMETIC, LOW_PERCENTILE
 from levelfield.report.markdown import table
 from levelfield.schedule.roofline import array_bytes
 from levelfield.worker.machine_probe import ProbeThreads

@@ -10,7 +10,7 @@ import pytest
 import levelfield
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import TABLES, columns_of
 from tests.share.evidence import leave, small
 
 
@@ -28,15 +28,15 @@ def test_all_forms_of_a_report_hold_the_same(folder: Path, tmp_path: Path) -> No
         assert found.analysis == whole.analysis
 
 
-@pytest.mark.parametrize("table", list(COLUMNS))
+@pytest.mark.parametrize("table", TABLES)
 def test_both_kinds_of_data_frames_hold_the_rows(folder: Path, table: str) -> None:
     report = levelfield.load(folder)
     rows, pandas, polars = report.rows(table), report.to_pandas(table), report.to_polars(table)
     assert isinstance(pandas, pd.DataFrame)
     assert isinstance(polars, pl.DataFrame)
-    assert list(pandas.columns) == polars.columns == list(COLUMNS[table])
+    assert list(pandas.columns) == polars.columns == list(columns_of(table))
     assert len(pandas) == len(polars) == len(rows) > 0
-    for name in COLUMNS[table]:
+    for name in columns_of(table):
         wanted = [row[name] for row in rows]
         assert [None if pd.isna(value) else value for value in pandas[name]] == wanted
         assert polars[name].to_list() == wanted

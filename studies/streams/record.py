@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from levelfield.analysis.launch_levels import by_state
-from levelfield.analysis.states import knowledge, levels_of
 from levelfield.record.journal import GenerationDone, TimeSpent
 from levelfield.record.schema import Block, Fingerprint, Run
+from levelfield.record.states import knowledge, levels_of
 from studies import commands
 
 
@@ -51,7 +51,7 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
     machine: Fingerprint
     images: tuple[str, ...]
     knowledge: str
-    """What is known of the machine's states (`analysis.states`)."""
+    """What is known of the machine's states (`record.states`)."""
     calm_share: float | None
     """Share of probes in the low mode; None: nothing probed it."""
     pairs: tuple[Pair, ...]

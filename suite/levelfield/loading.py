@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from levelfield.analysis import guarded
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis, guarded
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Run
-from levelfield.report.export.columns import COLUMNS
-from levelfield.report.export.tables import Value, rows
+from levelfield.report.export.tables import TABLES, columns_of, rows
+from levelfield.report.tables import Value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,10 +56,10 @@ class Report(msgspec.Struct, frozen=True):
         LevelfieldError
             There is no such table.
         """
-        if table not in COLUMNS:
-            raise LevelfieldError(f"There is no table {table!r}.", fix=f"Name one of these: {', '.join(COLUMNS)}.")
+        if table not in TABLES:
+            raise LevelfieldError(f"There is no table {table!r}.", fix=f"Name one of these: {', '.join(TABLES)}.")
         with guarded.computing(self.run.id):
-            return [{name: row.get(name) for name in COLUMNS[table]} for row in rows(table, self.run, self.analysis)]
+            return [{name: row.get(name) for name in columns_of(table)} for row in rows(table, self.run, self.analysis)]
 
     def to_pandas(self, table: str = "results") -> "pd.DataFrame":
         """Return a table as a DataFrame of pandas.
@@ -76,7 +75,7 @@ class Report(msgspec.Struct, frozen=True):
             pandas is not installed, or there is no such table.
         """
         pandas: Any = _library("pandas")
-        return pandas.DataFrame(self.rows(table), columns=list(COLUMNS[table]))
+        return pandas.DataFrame(self.rows(table), columns=list(columns_of(table)))
 
     def to_polars(self, table: str = "results") -> "pl.DataFrame":
         """Return a table as a DataFrame of polars.
@@ -93,7 +92,7 @@ class Report(msgspec.Struct, frozen=True):
         """
         polars: Any = _library("polars")
         found = self.rows(table)
-        columns = {name: [row[name] for row in found] for name in COLUMNS[table]}
+        columns = {name: [row[name] for row in found] for name in columns_of(table)}
         # A column's values are whole numbers in one row and fractions in another.
         made: pl.DataFrame = polars.DataFrame(columns, strict=False, infer_schema_length=None)
         return made

@@ -30,7 +30,7 @@ from levelfield.record import page as record_page
 from levelfield.record.schema import Run
 from levelfield.report import html, terminal
 from levelfield.report.export import tables
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import TABLES
 from levelfield.run import reproduce
 from levelfield.share import card, statement
 from levelfield.share.inputs import read
@@ -72,7 +72,7 @@ def record(content: bytes, folder: Path) -> None:
         terminal.show(run, found, Console(file=io.StringIO(), width=200))
         card.svg(run, found).encode("utf-8", "replace")
         card.markdown(run, found).encode("utf-8", "replace")
-        for table in COLUMNS:
+        for table in TABLES:
             for _ in tables.rows(table, run, found):
                 pass
         reduce(run, known.sha256)

@@ -17,7 +17,7 @@ from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from levelfield.report import html
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import TABLES, columns_of
 from tests.analysis.many import small_run, write_run
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
@@ -185,12 +185,12 @@ def test_the_record_of_a_page_is_written_as_it_is_inside(place: Path) -> None:
     assert call("export", "record.json", folder=place).out == call("export", "a-page.html", folder=place).out
 
 
-@pytest.mark.parametrize("table", COLUMNS)
+@pytest.mark.parametrize("table", TABLES)
 def test_every_table_goes_to_the_terminal_unless_told_otherwise(place: Path, table: str) -> None:
     command = call("export", "a-run", "--table", table, folder=place)
     assert command.code == 0, command.err
     header, *rows = csv.reader(io.StringIO(command.out))
-    assert tuple(header) == COLUMNS[table]
+    assert tuple(header) == columns_of(table)
     assert rows
     assert command.err == "", "nothing but the table, for a pipe"
 

@@ -14,7 +14,7 @@ from levelfield.analysis import analyse
 from levelfield.record import files
 from levelfield.record import page as record_page
 from levelfield.record.schema import Absent, Failure, Run, Warning_
-from levelfield.report import html, names
+from levelfield.report import html, names, pages
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -121,7 +121,7 @@ def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None
     text = standard()[1]
     page = Page(text)
     assert [script.get("type") for script in page.all("script")] == ["application/json", None]
-    assert page.data["program"] == html.script()
+    assert page.data["program"] == pages.script()
     assert not page.all("img") + page.all("iframe") + page.all("object") + page.all("form") + page.all("base")
     assert [link["href"] for link in page.all("link")] == ["data:,"]
     for tag, attributes in page.elements:
@@ -133,7 +133,7 @@ def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None
 
 
 def test_the_script_makes_no_markup_and_no_requests() -> None:
-    script = html.script()
+    script = pages.script()
     for word in (
         "HTML(",
         "Html",

@@ -6,7 +6,6 @@ from typing import TypeGuard, TypeVar
 
 import numpy as np
 
-from levelfield.analysis.states import Judgement, State, judge, levels_of
 from levelfield.record.schema import (
     Absent,
     Arm,
@@ -20,6 +19,7 @@ from levelfield.record.schema import (
     Turn,
     Window,
 )
+from levelfield.record.states import Judgement, State, judge, levels_of
 from levelfield.statistics.arrays import Floats
 
 Value = TypeVar("Value")

@@ -14,10 +14,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from levelfield.analysis import guarded
+from levelfield.analysis import Analysis, guarded
 from levelfield.analysis.environment import machine_key
 from levelfield.analysis.summary import SCHEMA, Summary, decoder, summarise, utc
-from levelfield.analysis.types import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.paths import installation_key
 from levelfield.record import files

@@ -13,9 +13,8 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import collect, conditions, environment, identical_arms, ranks
+from levelfield.analysis import Analysis, collect, conditions, environment, identical_arms, ranks
 from levelfield.analysis.types import (
-    Analysis,
     AnyRow,
     Canary,
     ColdRow,

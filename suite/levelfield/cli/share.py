@@ -16,13 +16,13 @@ from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.record.files import content_of, write_atomically
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import TABLES, columns_of
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
     from levelfield.analysis.guarded import Record
     from levelfield.record.schema import Price
-    from levelfield.report.export.tables import Value
+    from levelfield.report.tables import Value
     from levelfield.share.attestation import State
     from levelfield.share.verify import Verdict
 
@@ -81,6 +81,8 @@ def report(
     RUN is a run's id, its folder or its page. With --price only the costs are shown, at that price: the record and
     its page stay as they are.
     """
+    import dataclasses
+
     from levelfield.analysis import guarded, money
     from levelfield.compare import sides
     from levelfield.compare.ab import LABEL
@@ -95,7 +97,7 @@ def report(
             priced = money.at(record.run, price)
             if as_json:
                 raise click.UsageError("Costs are shown as a table: leave --json out.")
-            for part in terminal.show_costs(priced, record.analysis):
+            for part in terminal.show_costs(priced, dataclasses.replace(record.analysis, run=priced)):
                 console.print(part, highlight=False, markup=False)
             return
         if card_folder is not None:
@@ -207,7 +209,7 @@ def _at_most(seconds: float) -> Iterator[None]:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…", shell_complete=completion.runs)
 @click.option(
     "--table",
-    type=click.Choice(list(COLUMNS)),
+    type=click.Choice(TABLES),
     default="results",
     help="What each row is: a result, a launch, a window or a single timed call.",
 )
@@ -254,7 +256,7 @@ def export(
         if len(found) > 1:
             raise click.UsageError("--record writes the record of one run.")
         write_atomically(record, content_of(found[0]))
-    columns = COLUMNS[table]
+    columns = columns_of(table)
     if parquet is not None:
         _say(write_parquet(parquet, columns, _all(found, table)), parquet)
     if openmetrics is not None:

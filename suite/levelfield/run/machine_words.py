@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from levelfield.analysis.states import CALM_ARITHMETIC, LEAST_SHARE
+from levelfield.record.states import CALM_ARITHMETIC, LEAST_SHARE
 from levelfield.report import units
 from levelfield.run.machine_check import DECIDED_S, MachineMeasured
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from levelfield.analysis import summaries
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis, summaries
 from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Comparison

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from levelfield.analysis.states import Judgement
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine.device_use import Device, Reading
 from levelfield.machine.disturbance import reasons
@@ -30,6 +29,7 @@ from levelfield.record.disturbance import Disturbed, sentence
 from levelfield.record.files import MAX_ATTEMPTS
 from levelfield.record.journal import Journal, RoundDone, TurnTaken
 from levelfield.record.schema import Absent, DeviceUse, IdleWait, Launch, MachineProbe, Noise, Turn, Window
+from levelfield.record.states import Judgement
 from levelfield.schedule.calm import NO_CANARY, MachineStates
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers, fail, failure

@@ -11,8 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import guarded
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis, guarded
 from levelfield.compare import ab as pairs
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate

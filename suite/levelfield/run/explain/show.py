@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from levelfield.errors import printable
-from levelfield.report.export.tables import Value
+from levelfield.report.tables import Value
 from levelfield.run.explain.measure import Explained
 from levelfield.run.explain.rows import Account, account, rows
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.analysis import guarded, summary
+from levelfield.analysis import Analysis, guarded, summary
 from levelfield.analysis.environment import machine_key, machine_title
 from levelfield.analysis.summary import Summary
-from levelfield.analysis.types import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run

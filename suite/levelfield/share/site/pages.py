@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.analysis import Analysis
 from levelfield.analysis.summary import Summary
-from levelfield.analysis.types import Analysis
 from levelfield.compare import ab, sides
 from levelfield.compare.comparison import compare_runs
 from levelfield.compare.formats import html as comparison_page

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.analysis import device
+from levelfield.analysis import hardware
 from levelfield.record.schema import Absent, DeviceUse, Memory, Run, Turn
 from levelfield.report import html
 from tests.records_builder import make_run
@@ -60,12 +60,12 @@ def run() -> Run:
 
 
 def test_a_run_on_the_cpu_has_none(run: Run) -> None:
-    assert device.summarise(run) == ()
+    assert hardware.devices(run) == ()
     assert 'id="gpu"' not in html.render(run, analysis.analyse(run))
 
 
 def test_energy_is_divided_by_items(run: Run) -> None:
-    blocks = {block.case.scenario: block for block in device.summarise(on_gpu(run))}
+    blocks = {block.case.scenario: block for block in hardware.devices(on_gpu(run))}
     latency, throughput = blocks["latency"].rows[0], blocks["throughput"].rows[0]
     assert latency.energy_per_item_j == pytest.approx(0.05)
     assert throughput.energy_per_item_j == pytest.approx(0.05 / blocks["throughput"].case.batch)
@@ -78,31 +78,32 @@ def test_energy_is_divided_by_items(run: Run) -> None:
 
 
 def test_power_is_the_mean_by_the_energy_counter(run: Run) -> None:
-    recorded = device.summarise(on_gpu(run, energy_mj=135_000))[0].rows[1]
+    recorded = hardware.devices(on_gpu(run, energy_mj=135_000))[0].rows[1]
     assert recorded.power_w == pytest.approx(225)  # 135 J in 0.6 s, whatever NVML averaged over its last second
-    assert device.summarise(on_gpu(run, energy_mj=0))[0].rows[1].power_w == 300, (
+    assert hardware.devices(on_gpu(run, energy_mj=0))[0].rows[1].power_w == 300, (
         "a counter that stands still says nothing"
     )
-    assert device.summarise(on_gpu(run, energy_mj=Absent("none")))[0].rows[1].power_w == 300
+    assert hardware.devices(on_gpu(run, energy_mj=Absent("none")))[0].rows[1].power_w == 300
 
 
 def test_what_was_not_told_is_absent_with_its_reason(run: Run) -> None:
     why = Absent("NVML: Not Supported")
-    second = device.summarise(on_gpu(run, energy_mj=why, power_mw=why, throttled=why))[0].rows[1]
+    second = hardware.devices(on_gpu(run, energy_mj=why, power_mw=why, throttled=why))[0].rows[1]
     assert second.energy_per_item_j == why
     assert second.items_per_joule == why
     assert second.power_w == why
     assert second.throttled == ()
-    page = html.render(on_gpu(run, energy_mj=why), analysis.analyse(run))
+    made = on_gpu(run, energy_mj=why)
+    page = html.render(made, analysis.analyse(made))
     assert 'title="NVML: Not Supported">not known<' in page
 
 
 def test_windows_too_short_for_the_counter_have_neither_energy_nor_power(run: Run) -> None:
-    found = device.summarise(on_gpu(run, elapsed_ns=130_000_000))[0].rows[1]
+    found = hardware.devices(on_gpu(run, elapsed_ns=130_000_000))[0].rows[1]
     assert isinstance(found.energy_per_item_j, Absent)
     assert found.energy_per_item_j.reason.startswith("a window of 0.13 s is too short")
     assert found.power_w == found.energy_per_item_j
-    still = device.summarise(on_gpu(run, energy_mj=0))[0].rows[1]
+    still = hardware.devices(on_gpu(run, energy_mj=0))[0].rows[1]
     assert still.energy_per_item_j == Absent("the energy counter did not move")
 
 
@@ -122,13 +123,13 @@ def test_the_frameworks_own_count_stands_beside(run: Run) -> None:
         for generation in block.generations
     )
     recorded = msgspec.structs.replace(run, blocks=(msgspec.structs.replace(block, generations=generations),))
-    row = device.summarise(on_gpu(recorded))[0].rows[0]
+    row = hardware.devices(on_gpu(recorded))[0].rows[0]
     assert row.allocated_bytes == 1000 + max(generation.index for generation in generations)
 
 
 def test_a_held_down_clock_and_memory_errors_are_warned_of(run: Run) -> None:
     throttled = on_gpu(run, throttled=("power limit",), sm_clock_mhz=1200, ecc_errors=1)
-    rows = device.summarise(throttled)[0].rows
+    rows = hardware.devices(throttled)[0].rows
     assert rows[1].throttled == ("power limit",)
     assert rows[1].throttled_windows == rows[1].windows
     assert rows[1].sm_clock_lowest_mhz == 1200
@@ -144,7 +145,7 @@ def test_a_held_down_clock_and_memory_errors_are_warned_of(run: Run) -> None:
 
 def test_errors_of_the_driver_are_warned_of_wherever_they_came(run: Run) -> None:
     reported = on_gpu(run, xid_errors=(31,))
-    first, second = device.summarise(reported)[0].rows
+    first, second = hardware.devices(reported)[0].rows
     assert isinstance(first.xid_errors, Absent), "nobody asked"
     assert isinstance(second.xid_errors, tuple)
     assert set(second.xid_errors) == {31}
@@ -167,6 +168,6 @@ def test_an_error_that_took_the_worker_with_it_is_reported(run: Run) -> None:
     rounds = (msgspec.structs.replace(round_, turns=(lost, *round_.turns[1:])), *generation.rounds[1:])
     generations = (msgspec.structs.replace(generation, rounds=rounds), *block.generations[1:])
     blocks = (msgspec.structs.replace(block, generations=generations), *recorded.blocks[1:])
-    assert device.xid_errors(blocks[0]) == (79,)
+    assert hardware.xid_errors(blocks[0]) == (79,)
     warned = analysis.analyse(msgspec.structs.replace(recorded, blocks=blocks)).warnings
     assert [each.about for each in warned if each.code == "gpu-xid"] == [block.case.id]

@@ -1,12 +1,101 @@
-"""What the GPU did while each arm computed: energy an item, power, clocks, temperature, memory; by NVML."""
+"""What hardware took and did while each arm computed: energy an item by RAPL and NVML, power, clocks, memory."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
-from levelfield.analysis import collect, energy
+from levelfield.analysis import collect
 from levelfield.record.schema import Absent, Arm, Block, Case, DeviceUse, Run, Turn
+
+MIN_RAPL_S = 0.1
+"""RAPL's counters step about every millisecond: below so much time in all, a step would be seen."""
+
+
+class EnergyRow(msgspec.Struct, frozen=True):
+    """One arm of one case, over all its windows."""
+
+    arm: str
+    backend: str
+    windows: int
+    per_item_j: float | Absent
+    """Joules of all the processor's packages for an input: of the whole machine, by all processes."""
+    power_w: float | Absent
+    """Mean over all its windows."""
+
+    @property
+    def items_per_joule(self) -> float | Absent:
+        energy = self.per_item_j
+        return energy if isinstance(energy, Absent) else 1 / energy
+
+
+class EnergyBlock(msgspec.Struct, frozen=True):
+    case: Case
+    rows: tuple[EnergyRow, ...]
+
+
+def energies(run: Run) -> tuple[EnergyBlock, ...]:
+    """Return a summary of every block for whose windows RAPL was read; empty where there is none."""
+    return tuple(found for block in run.blocks if (found := _block(block)).rows)
+
+
+def _block(block: Block) -> EnergyBlock:
+    rows = []
+    for arm, turns in counted_by_arm(block):
+        recorded = [turn.noise for turn in turns if turn.noise and not isinstance(turn.noise.package_energy_uj, Absent)]
+        if recorded:
+            energy = per_item(turns, block.case.items, of_packages, MIN_RAPL_S)
+            power = collect.per_ns((noise.package_energy_uj, noise.elapsed_ns) for noise in recorded)
+            power_w = power if isinstance(power, Absent) else 1e3 * power
+            rows.append(EnergyRow(arm.id, arm.backend, len(recorded), energy, power_w))
+    return EnergyBlock(block.case, tuple(rows))
+
+
+def counted_by_arm(block: Block) -> Iterator[tuple[Arm, list[Turn]]]:
+    """Yield every arm of a block but the canary, with its `counted` turns."""
+    yield from ((arm, counted(block, arm.id)) for arm in block.arms if arm.id != block.canary)
+
+
+def counted(block: Block, arm: str) -> list[Turn]:
+    """Return an arm's turns that gave a window, except those of disturbed rounds."""
+    return [turn for _, round_, turn in collect.turns(block, arm) if turn.window is not None and not round_.disturbed]
+
+
+def per_item(
+    turns: Iterable[Turn],
+    batch: int,
+    spent: Callable[[Turn], tuple[float | Absent, int] | None],
+    least_s: float,
+) -> float | Absent:
+    """Divide all energy by all items: single windows may be shorter than a counter's step.
+
+    `spent`: returns, for a turn, joules and the nanoseconds that they are of; None: nothing was read.
+    """
+    energy_j, elapsed_ns, items = 0.0, 0, 0
+    for turn in turns:
+        recorded = spent(turn)
+        if recorded is None or turn.window is None:
+            continue
+        joules, nanoseconds = recorded
+        if isinstance(joules, Absent):
+            return joules
+        energy_j += joules
+        elapsed_ns += nanoseconds
+        items += batch * (turn.window.calls + len(turn.window.rewarm_ns))
+    if elapsed_ns < least_s * 1e9:
+        return Absent(f"the windows last {elapsed_ns / 1e9:.2f} s in all: too short for the energy counter")
+    if energy_j <= 0 or items <= 0:
+        return Absent("the energy counter did not move")
+    return energy_j / items
+
+
+def of_packages(turn: Turn) -> tuple[float | Absent, int] | None:
+    """Return the joules of the processor's packages in a turn, and the nanoseconds that they are of; None: not read."""
+    if turn.noise is None:
+        return None
+    energy = turn.noise.package_energy_uj
+    return (energy if isinstance(energy, Absent) else energy / 1e6), turn.noise.elapsed_ns
+
 
 MIN_WINDOW_S = 0.5
 """Seconds of a window at the least. NVML's counter of energy follows the GPU in steps of up to a tenth of a second
@@ -56,28 +145,28 @@ class DeviceBlock(msgspec.Struct, frozen=True):
     rows: tuple[DeviceRow, ...]
 
 
-def summarise(run: Run) -> tuple[DeviceBlock, ...]:
+def devices(run: Run) -> tuple[DeviceBlock, ...]:
     """Return a summary of every block with windows on a GPU; empty for runs on the CPU."""
-    return tuple(found for block in run.blocks if (found := _block(block)).rows)
+    return tuple(found for block in run.blocks if (found := _device(block)).rows)
 
 
-def _block(block: Block) -> DeviceBlock:
+def _device(block: Block) -> DeviceBlock:
     rows = []
-    for arm, turns in energy.counted_by_arm(block):
+    for arm, turns in counted_by_arm(block):
         recorded = [turn for turn in turns if turn.device is not None]
         if recorded:
-            rows.append(_row(block, arm, recorded))
+            rows.append(_device_row(block, arm, recorded))
     return DeviceBlock(block.case, tuple(rows))
 
 
-def _row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
+def _device_row(block: Block, arm: Arm, turns: Sequence[Turn]) -> DeviceRow:
     uses = [turn.device for turn in turns if turn.device is not None]
     throttled = [use.throttled for use in uses if not isinstance(use.throttled, Absent) and use.throttled]
     return DeviceRow(
         arm=arm.id,
         backend=arm.backend,
         windows=len(uses),
-        energy_per_item_j=energy.per_item(turns, block.case.items, of_device, MIN_WINDOW_S),
+        energy_per_item_j=per_item(turns, block.case.items, of_device, MIN_WINDOW_S),
         power_w=_power_w(uses),
         utilisation=_over(uses, lambda use: use.utilisation_percent, np.median, 1e-2),
         sm_clock_mhz=_over(uses, lambda use: use.sm_clock_mhz, np.median),

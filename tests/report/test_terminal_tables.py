@@ -3,7 +3,7 @@ import io
 from rich.console import Console
 from rich.table import Table
 
-from levelfield.report.identifier import Identifier, lines
+from levelfield.report.terminal_tables import Identifier, lines
 
 
 def test_a_name_is_broken_between_its_parts_only() -> None:

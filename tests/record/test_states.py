@@ -4,7 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.analysis.states import (
+from levelfield.record.schema import Absent, MachineLevels, MachineProbe, Reason, Turn
+from levelfield.record.states import (
     CALM_ARITHMETIC,
     FEWEST_PROBES,
     Knowledge,
@@ -13,7 +14,6 @@ from levelfield.analysis.states import (
     knowledge,
     levels,
 )
-from levelfield.record.schema import Absent, MachineLevels, MachineProbe, Reason, Turn
 
 LOW = MachineProbe(900_000, 400_000, 500_000)
 KNOWN = MachineLevels(900_000, 400_000, 500_000, probes=100, low_share=0.7, high_share=0.2, kept=False)
