@@ -14,7 +14,6 @@ import numpy as np
 
 from levelfield import plan
 from levelfield.analysis.launch_levels import by_state
-from levelfield.analysis.states import knowledge, levels_of
 from levelfield.compare.effects import from_pairs
 from levelfield.compare.policy import change_policy, judge
 from levelfield.compare.types import Gate
@@ -24,6 +23,7 @@ from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import GenerationDone, TimeSpent
 from levelfield.record.schema import Block, Fingerprint, Run
+from levelfield.record.states import knowledge, levels_of
 from levelfield.report.markdown import table
 from levelfield.run.options import Options
 from levelfield.run.start import start_run
@@ -74,7 +74,7 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True):
     machine: Fingerprint
     images: tuple[str, ...]
     knowledge: str
-    """What is known of the machine's states (`analysis.states`)."""
+    """What is known of the machine's states (`record.states`)."""
     calm_share: float | None
     """Share of probes in the low mode; None: nothing probed it."""
     pairs: tuple[Pair, ...]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from levelfield.analysis import analyse
-from levelfield.analysis.types import Analysis, Row, TimedBlock
+from levelfield.analysis import Analysis, analyse
+from levelfield.analysis.types import Row, TimedBlock
 from levelfield.record import files
 from levelfield.record.schema import Case, Run
 from levelfield.report import loadgen, sentences, terminal, units

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from levelfield.analysis.types import Analysis, Row
+from levelfield.analysis import Analysis
+from levelfield.analysis.types import Row
 from levelfield.record.schema import Block, Failure, Generation, Launch, Run
 from tests.records_builder import make_run
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from levelfield.analysis.states import State, levels
 from levelfield.record.schema import Generation, MachineProbe, Reason, Round, Run, Turn
+from levelfield.record.states import State, levels
 
 CALM = MachineProbe(900_000, 400_000, 500_000)
 BUSY = MachineProbe(1_400_000, 400_000, 500_000)

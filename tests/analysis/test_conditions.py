@@ -1,9 +1,11 @@
 """What the machine did during a run, from its record: the canary's course and the outside signals."""
 
+import doctest
+
 import msgspec
 import pytest
 
-from levelfield.analysis import analyse
+from levelfield.analysis import analyse, conditions
 from levelfield.record.schema import Absent, Run
 from tests.records_builder import make_run
 
@@ -34,3 +36,7 @@ def test_noise_is_a_share_of_a_core_and_absent_where_it_was_not_read() -> None:
     assert noise is not None
     assert noise.steal_share == Absent("not a guest")
     assert noise.others_share == pytest.approx(0.1 / 0.4)
+
+
+def test_examples_in_docstrings_hold() -> None:
+    assert doctest.testmod(conditions).failed == 0

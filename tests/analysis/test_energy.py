@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.analysis import energy
+from levelfield.analysis import hardware
 from levelfield.record.schema import Absent, Noise, Run, Turn
 from levelfield.report import html
 from tests.records_builder import make_run
@@ -41,13 +41,13 @@ def run() -> Run:
 
 
 def test_where_nobody_told_there_is_nothing(run: Run) -> None:
-    assert energy.summarise(run) == ()
-    assert energy.summarise(with_energy(run, Absent("virtual"))) == ()
+    assert hardware.energies(run) == ()
+    assert hardware.energies(with_energy(run, Absent("virtual"))) == ()
     assert 'id="energy"' not in html.render(run, analysis.analyse(run))
 
 
 def test_energy_is_divided_by_items_warming_calls_among_them(run: Run) -> None:
-    blocks = {block.case.scenario: block for block in energy.summarise(with_energy(run, 50_000))}
+    blocks = {block.case.scenario: block for block in hardware.energies(with_energy(run, 50_000))}
     assert set(blocks) == {"latency", "throughput"}
     for block in blocks.values():
         assert [row.arm for row in block.rows] == ["torch", "jax"], "the canary is no answer"
@@ -60,8 +60,8 @@ def test_energy_is_divided_by_items_warming_calls_among_them(run: Run) -> None:
 
 def test_mean_power_is_energy_over_time(run: Run) -> None:
     recorded = with_energy(run, 50_000)
-    row = energy.summarise(recorded)[0].rows[0]
-    noises: list[Noise] = [turn.noise for turn in energy.counted(recorded.blocks[0], "torch") if turn.noise]
+    row = hardware.energies(recorded)[0].rows[0]
+    noises: list[Noise] = [turn.noise for turn in hardware.counted(recorded.blocks[0], "torch") if turn.noise]
     spent = sum(each.package_energy_uj for each in noises if isinstance(each.package_energy_uj, int))
     assert row.power_w == pytest.approx(spent / 1e6 / (sum(each.elapsed_ns for each in noises) / 1e9))
 
@@ -82,13 +82,13 @@ def test_an_arm_that_was_reported_in_part_is_absent_with_the_reason(run: Run) ->
         rounds=(msgspec.structs.replace(round_, turns=turns), *recorded.blocks[0].generations[0].rounds[1:]),
     )
     block = msgspec.structs.replace(recorded.blocks[0], generations=(generation, *recorded.blocks[0].generations[1:]))
-    row = energy.summarise(msgspec.structs.replace(recorded, blocks=(block,)))[0].rows[0]
+    row = hardware.energies(msgspec.structs.replace(recorded, blocks=(block,)))[0].rows[0]
     assert row.per_item_j == Absent("RAPL does not answer any more")
     assert row.items_per_joule == row.per_item_j
 
 
 def test_a_counter_that_stood_still_is_no_zero(run: Run) -> None:
-    row = energy.summarise(with_energy(run, 0))[0].rows[0]
+    row = hardware.energies(with_energy(run, 0))[0].rows[0]
     assert row.per_item_j == Absent("the energy counter did not move")
 
 

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.analysis.groups import Member, apart_in
 from levelfield.analysis.launch_levels import launch_levels
+from levelfield.analysis.precision import Member, apart_in
 from levelfield.record.schema import Run
 from tests.records_builder import make_run
 
@@ -22,7 +22,7 @@ def made(**changes: object) -> Run:
 
 
 def by_threads(run: Run) -> tuple[tuple[Member, ...], ...]:
-    return apart_in(run, analyse(run), "threads")
+    return apart_in(run, analyse(run).blocks, "threads")
 
 
 def test_cases_that_share_the_rest_are_one_group_in_the_order_of_the_run() -> None:
@@ -63,4 +63,4 @@ def test_an_analysis_of_another_record_is_refused() -> None:
     run = made(threads=(1, 2))
     shorter = msgspec.structs.replace(run, blocks=run.blocks[:1])
     with pytest.raises(ValueError, match="zip"):
-        apart_in(run, analyse(shorter), "precision")
+        apart_in(run, analyse(shorter).blocks, "precision")

@@ -7,9 +7,9 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.analysis.launch_levels import by_state, launch_levels
-from levelfield.analysis.states import State
 from levelfield.record import files
 from levelfield.record.schema import Absent, Block, Run
+from levelfield.record.states import State
 from levelfield.report import states as words
 from tests.analysis.changed import exact, rows
 from tests.analysis.probed import BUSY, CALM, probed

@@ -18,7 +18,7 @@ def priced(run: Run) -> Run:
 
 
 def blocks(run: Run) -> dict[str, money.CostBlock]:
-    return {block.case.scenario: block for block in money.summarise(run, analyse(run))}
+    return {block.case.scenario: block for block in money.summarise(run, analyse(run).blocks)}
 
 
 def numbers(value: Estimate | Absent) -> tuple[float, float, float]:
@@ -34,7 +34,7 @@ def run() -> Run:
 
 
 def test_without_a_price_there_are_no_costs(run: Run) -> None:
-    assert money.summarise(run, analyse(run)) == ()
+    assert money.summarise(run, analyse(run).blocks) == ()
 
 
 def test_a_million_items_cost_their_time(run: Run) -> None:

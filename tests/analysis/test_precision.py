@@ -23,7 +23,7 @@ def made(**changes: object) -> Run:
 
 
 def only(run: Run) -> Tradeoff:
-    (found,) = precision.summarise(run, analyse(run))
+    (found,) = precision.summarise(run, analyse(run).blocks)
     return found
 
 
@@ -74,8 +74,8 @@ def test_who_does_not_compute_in_it_is_absent_with_the_reason() -> None:
 
 def test_one_precision_is_no_tradeoff() -> None:
     run = made(precisions=("bf16",))
-    assert precision.summarise(run, analyse(run)) == ()
-    assert precision.summarise(made(models=()), analyse(made(models=()))) == ()
+    assert precision.summarise(run, analyse(run).blocks) == ()
+    assert precision.summarise(made(models=()), analyse(made(models=())).blocks) == ()
 
 
 def test_a_claim_that_does_not_hold_is_shown_and_warned_of_by_its_reason() -> None:

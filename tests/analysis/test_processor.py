@@ -6,8 +6,9 @@ from levelfield.analysis import analyse, environment, processor
 from levelfield.compare.changes import hardware_differences, have_same_hardware
 from levelfield.compare.comparison import compare_runs
 from levelfield.machine.cpu import cpu
-from levelfield.record.schema import Absent, Fact, Fingerprint
-from levelfield.report import html, machine
+from levelfield.record.schema import Absent, Computed, Fact, Fingerprint, Launch
+from levelfield.report import environment as shown
+from levelfield.report import html
 from tests.compare.runs import reduced, run, with_machine
 
 ZEN_4 = "avx avx2 avx512_bf16 avx512_vnni avx512f fma sse4_2"
@@ -49,7 +50,7 @@ def test_the_page_says_which_processor_it_was() -> None:
     record = with_machine(run("a"), cpu=epyc(26))
     page = html.render(record, analyse(record))
     assert "AMD EPYC (family 26, model 17, stepping 1; AVX-512 (bf16, VNNI))" in page
-    lines = {line.name: line.value for line in machine.essentials(record.machine)}
+    lines = {line.name: line.value for line in shown.essentials(record.machine)}
     assert lines["processor family"] == "family 26, model 17, stepping 1"
     assert lines["instruction set"] == "AVX-512 (bf16, VNNI)"
 
@@ -78,3 +79,24 @@ def test_this_machine_has_a_title() -> None:
     found: Fingerprint = {"cpu": cpu()}
     if isinstance(found["cpu"]["model"], str):
         assert processor.title(found).startswith(found["cpu"]["model"])
+
+
+KERNELS = {"oneDNN, jit:avx2": 1, "MKL, AVX2": 73}
+
+
+def launch(computed: Computed | None) -> Launch:
+    return Launch(arm="torch", started="", computed=computed)
+
+
+def test_most_products_come_first() -> None:
+    recorded = launch(Computed(products={}, source="", kernels=KERNELS, kernels_source="what they print"))
+    assert processor.kernels_in_words(recorded) == "MKL, AVX2 (73); oneDNN, jit:avx2 (1)"
+    assert processor.kernels_in_words(recorded, counted=False) == "MKL, AVX2; oneDNN, jit:avx2"
+
+
+def test_what_is_not_known_has_its_reason_and_what_nobody_asked_has_nothing() -> None:
+    assert processor.kernels_in_words(launch(Computed({}, "", kernels_source="nothing: it does not say"))) == (
+        "nothing: it does not say"
+    )
+    assert processor.kernels_in_words(launch(Computed({"fp32": 6}, "a graph"))) == ""
+    assert processor.kernels_in_words(launch(None)) == ""

@@ -68,7 +68,7 @@ def test_a_selection_that_leaves_nothing() -> None:
 
 
 if TYPE_CHECKING:
-    from levelfield.analysis.states import State
+    from levelfield.record.states import State
 
 
 @pytest.mark.parametrize("slower", [1.0, 3.0])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.launchers import credible
 from levelfield.launchers.worker import WorkerError
-from levelfield.record import bounds, files, schema
+from levelfield.record import bounds, files, page, schema
 from levelfield.record.measured import Evaluation, Library, Memory, RooflineSamples, Startup, Window
 from levelfield.worker.messages import (
     Converged,
@@ -191,7 +191,7 @@ def test_whatever_is_accepted_is_read_again(
         schema.Case("mlp", "latency", "fp32", 1, 1), (schema.Arm("a", "a"), schema.Arm("b", "b")), 5, tuple(generations)
     )
     content = msgspec.json.encode(msgspec.structs.replace(EMPTY, blocks=(block,)))
-    assert len(content) <= files.MAX_BYTES
+    assert len(content) <= page.MAX_BYTES
     bounds.check(files.decode(content, "run.json"), "run.json")
 
 

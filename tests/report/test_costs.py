@@ -8,12 +8,17 @@ from rich.console import Console
 from levelfield.analysis import analyse, money
 from levelfield.record.schema import Price, Run
 from levelfield.report import costs, html, terminal
+from levelfield.report.tables import Table
 from tests.records_builder import make_run
 
 
 @pytest.fixture
 def run() -> Run:
     return make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("latency", "cold-start"), control="jax")
+
+
+def tables(run: Run) -> tuple[Table, ...]:
+    return costs.tables(run, analyse(run))
 
 
 def printed(run: Run) -> str:
@@ -29,28 +34,28 @@ def test_a_run_without_a_price_says_nothing_of_cost(run: Run) -> None:
 
 def test_the_page_and_the_terminal_show_the_same_table(run: Run) -> None:
     priced = money.at(run, Price(1.2, "EUR"))
-    (table,) = costs.tables(priced, analyse(priced))
-    assert table.heading == "EUR a million items"
+    (table,) = tables(priced)
+    assert table.heads[1].text == "EUR a million items"
     assert {line.arm for line in table.lines} == {"torch", "jax", "jax#2"}
     page, text = html.render(priced, analyse(priced)), printed(priced)
     section = page[page.index('id="cost"') :]
     for line in table.lines:
-        assert line.value in section
-        assert f"{line.value} ({line.bounds})" in text
+        assert line.cells[1].text in section
+        assert line.cells[1].line in text
     assert "1.2\N{NO-BREAK SPACE}EUR/h" in section
     assert "1.2 EUR/h" in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_price_without_a_currency_has_none_in_its_heading(run: Run) -> None:
-    (table,) = costs.tables(money.at(run, Price(0.5)), analyse(run))
-    assert table.heading == "Cost a million items"
+    (table,) = tables(money.at(run, Price(0.5)))
+    assert table.heads[1].text == "Cost a million items"
     assert table.notes == ()
 
 
 def test_a_reason_of_one_arm_names_it() -> None:
     made = make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("latency",), unequal=[("jax", "mlp")])
     priced = money.at(made, Price(0.5))
-    (table,) = costs.tables(priced, analyse(priced))
+    (table,) = tables(priced)
     (note,) = table.notes
     assert note.startswith("No cost of jax: not equal to the reference")
 
@@ -64,6 +69,6 @@ def test_a_currency_from_a_record_is_data(run: Run) -> None:
 
 def test_a_training_is_named_with_its_target() -> None:
     made = make_run(models=("mlp",), backends=("torch", "jax"), scenarios=("convergence",))
-    (table,) = costs.tables(money.at(made, Price(1.2, "$")), analyse(made))
-    assert table.heading == "$ a training"
+    (table,) = tables(money.at(made, Price(1.2, "$")))
+    assert table.heads[1].text == "$ a training"
     assert "training to 97.0\N{NO-BREAK SPACE}%" in table.title

@@ -1,5 +1,6 @@
 """Trainings to a target on the page, on the card and in the terminal."""
 
+import dataclasses
 import io
 import itertools
 
@@ -84,7 +85,7 @@ def test_what_has_no_time_has_no_mark() -> None:
     assert chart is not None
     assert chart.spots == ()
     blocks = tuple(block if each is FIRST else each for each in ANALYSIS.blocks)
-    assert "no arm reached the target" in html.render(RUN, msgspec.structs.replace(ANALYSIS, blocks=blocks))
+    assert "no arm reached the target" in html.render(RUN, dataclasses.replace(ANALYSIS, blocks=blocks))
     assert curves.accuracy(msgspec.structs.replace(block, target=None)) is None
     assert sentences.convergence(block) == "small MLP, time to accuracy: not ranked (nobody was there)."
 
@@ -95,12 +96,12 @@ def test_the_terminal_has_the_table() -> None:
     assert isinstance(console.file, io.StringIO)
     said = console.file.getvalue()
     assert "small MLP, training to 97.0\u00a0% on the digits" in said
-    for heading in ("steps (95 %)", "at the end", "load"):
+    for heading in ("steps", "accuracy at the", "load and"):
         assert heading in said
     narrow = Console(file=io.StringIO(), width=80)
     terminal.show(RUN, ANALYSIS, narrow)
     assert isinstance(narrow.file, io.StringIO)
-    assert "at the end" not in narrow.file.getvalue()
+    assert "accuracy at the" not in narrow.file.getvalue()
 
 
 def test_the_card_has_it_too() -> None:
@@ -109,5 +110,5 @@ def test_the_card_has_it_too() -> None:
 
 def test_it_is_a_question_of_its_own() -> None:
     assert names.question("mlp convergence") == "small MLP, convergence"
-    assert parity.table(ANALYSIS).columns == (("mlp", "fp32"), ("resnet50", "fp32"))
+    assert [head.text for head in parity.table(RUN, ANALYSIS).heads] == ["Arm", "MLP", "ResNet-50"]
     assert ANALYSIS.status.answers == 2 * 7 + 2 * 5

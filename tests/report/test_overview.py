@@ -1,10 +1,11 @@
 """The overview: what the record says of each arm and case, at a glance."""
 
+import dataclasses
+
 import msgspec
 import pytest
 
-from levelfield.analysis import analyse
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis, analyse
 from levelfield.record.schema import Failure
 from levelfield.report import html, names, overview, separation
 from levelfield.report.separation import Relation
@@ -80,7 +81,7 @@ def test_an_arm_with_too_few_launches_is_not_ranked() -> None:
     (block,) = analysis.timed
     last = msgspec.structs.replace(block.rows[-1], standing="shown", rank=None, ratio=None)
     fewer = msgspec.structs.replace(block, rows=(*block.rows[:-1], last))
-    (table,) = of(msgspec.structs.replace(analysis, blocks=(fewer,)))
+    (table,) = of(dataclasses.replace(analysis, blocks=(fewer,)))
     assert [line.cells[0].value for line in table.lines if line.arm == last.arm] == ["not ranked"]
 
 

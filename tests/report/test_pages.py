@@ -9,7 +9,7 @@ import jinja2
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.report import html, page_script, pages
+from levelfield.report import html, pages
 from tests.records_builder import make_run
 
 
@@ -63,4 +63,4 @@ def test_the_report_s_policy_is_of_its_own_style_and_script() -> None:
     run = make_run(models=("mlp",), backends=("jax",), scenarios=("latency",), rounds=2, max_calls=9)
     page = html.render(run, analyse(run))
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
-    assert pages.policy(style, script=page_script.script()).replace("'", "&#39;") in page
+    assert pages.policy(style, script=pages.script()).replace("'", "&#39;") in page

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.analysis.states import State
 from levelfield.record.schema import Absent, MachineProbe, Run
+from levelfield.record.states import State
 from levelfield.report import html, states
 from tests.analysis.changed import exact
 from tests.analysis.probed import BUSY, CALM, probed

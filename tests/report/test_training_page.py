@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from levelfield.analysis import analyse
-from levelfield.record.schema import Run
-from levelfield.report import html, names, parity, sentences, terminal, units
+from levelfield.record.schema import Failure, Run
+from levelfield.report import html, names, parity, results, sentences, terminal, units
 from tests.records_builder import make_run
 
 RUN = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), unequal=[("tensorflow", "resnet50")])
@@ -40,10 +40,6 @@ def test_the_page_tells_steps_memory_and_parity() -> None:
 
 
 def test_the_update_rule_stands_beside_its_tolerance_and_older_records_have_none() -> None:
-    table = parity.trainings(ANALYSIS)[0]
-    assert table.rows[0].parity is not None
-    assert table.rows[0].parity.training is not None
-    assert table.rows[0].parity.training.tolerances.update == 2e-6
     page = html.render(RUN, ANALYSIS)
     assert f'<th scope="row">Tolerance</th><td class="num">{units.error(2e-6)}</td>' in page
     assert "an older version did not check" not in page
@@ -74,20 +70,24 @@ def test_the_terminal_has_step_quantiles_and_peak_memory() -> None:
     console = Console(file=io.StringIO(), width=180)
     terminal.show(RUN, ANALYSIS, console)
     assert isinstance(console.file, io.StringIO)
-    said = console.file.getvalue()
-    assert "MLP, training, batch 1000" in said
-    for heading in ("step", "p90", "p99", "peak memory"):
-        assert heading in said
+    assert "MLP, training, batch 1000" in console.file.getvalue()
+    table = results.timed(next(block for block in ANALYSIS.timed if block.case.trains), ANALYSIS.timed).shown("text")
+    headings = [head.text.partition(",")[0] for head in table.heads]
+    assert headings[3:] == ["k items/s", "Geometric mean", "p90", "p99", "CPU", "Peak memory", "Best is"]
 
 
 def test_trainings_stand_in_a_table_of_their_own() -> None:
-    tables = parity.trainings(ANALYSIS)
-    assert [table.model for table in tables] == ["mlp", "resnet50"]
-    assert [row.arm for row in tables[1].rows if row.parity is not None and not row.parity.equal] == ["tensorflow"]
-    assert parity.table(ANALYSIS).columns == (("mlp", "fp32"), ("resnet50", "fp32"))
-    only = analyse(make_run(models=("mlp",), scenarios=("training",)))
-    assert parity.table(only).columns == ()
-    assert html.render(make_run(models=("mlp",), scenarios=("training",)), only)
+    first, second = (training.errors for training in parity.trainings(ANALYSIS))
+    assert (first.title.partition(",")[0], second.title.partition(",")[0]) == (
+        "Training of MLP in fp32",
+        "Training of ResNet-50 in fp32",
+    )
+    assert [line.arm for line in second.lines if line.cells[0].mark] == ["tensorflow"]
+    assert [head.text for head in parity.table(RUN, ANALYSIS).heads] == ["Arm", "MLP", "ResNet-50"]
+    run = make_run(models=("mlp",), scenarios=("training",))
+    only = analyse(run)
+    assert [head.text for head in parity.table(run, only).heads] == ["Arm"]
+    assert html.render(run, only)
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,18 @@ def test_trainings_stand_in_a_table_of_their_own() -> None:
 )
 def test_a_question_has_a_name(name: str, expected: str) -> None:
     assert names.question(name) == expected
+
+
+def test_parity_is_a_table_of_arms_by_models() -> None:
+    crash = Failure(stage="load", kind="crashed", message="It ended.")
+    run = make_run(failures={("jax", "mlp"): crash}, unequal=[("torch", "bert")])
+    found = parity.table(run, analyse(run))
+    assert [(head.text, head.small) for head in found.heads[1:]] == [
+        ("MLP", "fp32"),
+        ("ResNet-50", "fp32"),
+        ("BERT-base", "fp32"),
+    ]
+    lines = {line.arm: line.cells[1:] for line in found.lines}
+    assert lines["jax"][0].text == "not compared"
+    assert (lines["torch"][2].mark, lines["torch"][2].tone) == ("not equal", "bad")
+    assert [cell.text for cell in found.foot] == ["Tolerance", *["1.0×10⁻⁵"] * 3]

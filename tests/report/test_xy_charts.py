@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from levelfield.analysis import analyse, precision, scaling
+from levelfield.analysis import analyse
 from levelfield.report import html, terminal, xy_charts
 from tests.compare.runs import with_parity
 from tests.records_builder import make_run
@@ -18,7 +18,7 @@ ANALYSIS = analyse(RUN)
 
 
 def test_speed_is_to_the_right_and_accuracy_down() -> None:
-    for found in precision.summarise(RUN, ANALYSIS):
+    for found in ANALYSIS.tradeoffs:
         chart = xy_charts.tradeoff(found)
         assert chart is not None
         assert len(chart.spots) == 7, "three in fp32, and two in each of the others"
@@ -37,7 +37,7 @@ def test_speed_is_to_the_right_and_accuracy_down() -> None:
 @pytest.mark.parametrize("error", [5e-324, 1e308, 1.7976931348623157e308])
 def test_errors_at_the_ends_of_what_a_float_holds_have_a_place(error: float) -> None:
     run = with_parity(RUN, "onnxruntime", lambda parity: msgspec.structs.replace(parity, relative_error=error))
-    charts = list(filter(None, map(xy_charts.tradeoff, precision.summarise(run, analyse(run)))))
+    charts = list(filter(None, map(xy_charts.tradeoff, analyse(run).tradeoffs)))
     assert charts
     for chart in charts:
         places = [*(spot.y for spot in chart.spots), *(tick.at for tick in chart.y_ticks)]
@@ -51,7 +51,7 @@ def test_a_speed_up_of_any_size_has_a_few_ticks(top: float) -> None:
 
 
 def test_speed_ups_lie_below_the_ideal_line_and_inside() -> None:
-    for found in scaling.summarise(RUN, ANALYSIS):
+    for found in ANALYSIS.scalings:
         chart = xy_charts.scaling(found)
         if found.case.precision == "fp32":
             assert chart is not None
@@ -71,9 +71,7 @@ def test_page_and_terminal_show_both() -> None:
     assert 'id="precision"' in page
     assert 'id="threads"' in page
     assert "ONNX Runtime&#39;s CPU provider has no bf16 kernels" in page
-    assert page.count('class="plane"') == len(precision.summarise(RUN, ANALYSIS)) + len(
-        scaling.summarise(RUN, ANALYSIS)
-    )
+    assert page.count('class="plane"') == len(ANALYSIS.tradeoffs) + len(ANALYSIS.scalings)
     written = io.StringIO()
     terminal.show(RUN, ANALYSIS, Console(width=160, file=written))
     text = " ".join(written.getvalue().split())
@@ -92,7 +90,7 @@ def test_processes_have_a_section_of_their_own() -> None:
         max_calls=20,
     )
     analysis = analyse(run)
-    (found,) = scaling.summarise(run, analysis)
+    (found,) = analysis.scalings
     chart = xy_charts.scaling(found)
     assert chart is not None
     assert chart.x_label == "processes"

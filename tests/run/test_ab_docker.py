@@ -9,8 +9,9 @@ from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.images import catalogue
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
-from levelfield.run.results import REPORT
+from tests.benches import cut_off
 from tests.commands import Command, one_clear_sentence, run
 from tests.engines import none_left
 
@@ -30,7 +31,7 @@ class Case:
 
     @property
     def record(self) -> Run:
-        (path,) = self.reports.glob("*/run.json")
+        (path,) = self.reports.glob("*/report.html")
         return files.read(path)
 
 
@@ -85,10 +86,7 @@ def test_a_run_is_gone_on_with_by_the_same_arms_only(case: Case) -> None:
     again = case.ab("onnxruntime@1.30.0", "onnxruntime", *words, "--resume", before.id)
     one_clear_sentence(again, "is finished")
     assert case.record == before
-    (journal,) = case.reports.glob("*/journal.jsonl")
-    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    last = max(number for number, line in enumerate(lines) if '"type":"generation"' in line)
-    journal.write_text("".join(lines[: last + 1]), encoding="utf-8")  # as if it was killed there
+    cut_off(case.reports / before.id)
     other = case.ab("onnxruntime@1.29.0", "onnxruntime", *words, "--resume", before.id)
     one_clear_sentence(other, "holds onnxruntime@1.30.0 against onnxruntime, not onnxruntime@1.29.0 against")
 

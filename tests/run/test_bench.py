@@ -10,10 +10,10 @@ from rich.console import Console
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan, Selection
 from levelfield.record import files, journal
+from levelfield.record.page import NAME as REPORT
 from levelfield.run import bench, first_ranking
 from levelfield.run.bench import INCONCLUSIVE, find, finish, run_bench
 from levelfield.run.options import Options
-from levelfield.run.results import REPORT
 from tests import canaries
 from tests.records_builder import make_run
 from tests.reported import check_run

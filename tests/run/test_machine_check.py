@@ -2,9 +2,9 @@
 
 import pytest
 
-from levelfield.analysis.states import levels
 from levelfield.launchers.host import HostLauncher
 from levelfield.record.schema import MachineLevels, MachineProbe, Run
+from levelfield.record.states import levels
 from levelfield.run.machine_check import DECIDED_S, conclude, in_words, measure
 from levelfield.schedule.listener import SilentListener
 from tests.analysis.probed import BUSY, CALM

@@ -7,8 +7,8 @@ import pytest
 
 from levelfield.analysis import processor
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Absent, Run
-from levelfield.run.results import REPORT
 from tests.commands import run
 
 pytestmark = pytest.mark.docker
@@ -22,7 +22,7 @@ def bench(folder: Path, *words: str, code: int = 0) -> tuple[Run, str, str]:
         "--reports", folder / "reports", *words, folder=folder,
     )  # fmt: skip
     assert command.code == code, command.err + command.out
-    (record,) = (folder / "reports").glob("*/run.json")
+    (record,) = (folder / "reports").glob("*/report.html")
     return files.read(record.parent), (record.parent / REPORT).read_text(encoding="utf-8"), command.out
 
 

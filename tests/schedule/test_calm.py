@@ -7,13 +7,13 @@ from typing import cast
 
 import pytest
 
-from levelfield.analysis.states import FEWEST_PROBES
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.machine.signals import Signals
 from levelfield.plan import CANARY
 from levelfield.record import journal
 from levelfield.record.journal import Journal, RoundDone, TurnTaken
 from levelfield.record.schema import Absent, Arm, Case, Launch, MachineProbe, Reason, Turn, Window
+from levelfield.record.states import FEWEST_PROBES
 from levelfield.schedule import calm, rounds
 from levelfield.schedule.calm import MachineStates
 from levelfield.schedule.listener import SilentListener

@@ -1,5 +1,6 @@
 """The schedule of one generation, and the pieces it is made of."""
 
+import itertools
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,15 @@ from hypothesis import strategies as st
 from levelfield.record.schema import Launch, Window
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.outcomes import end_workers
-from levelfield.schedule.rounds import INJECTION_CALLS, Pace, injected_ns, order, warm_up
+from levelfield.schedule.rounds import (
+    INJECTION_CALLS,
+    SAMPLES_KEPT,
+    Pace,
+    injected_ns,
+    keep_evenly,
+    order,
+    warm_up,
+)
 from tests import canaries
 
 
@@ -40,6 +49,16 @@ def test_an_injected_slowdown(inject: str, ns: int) -> None:
     warm = Launch(arm="a", started="", warmup=(window(9, 9, 9), window(100_000, 200_000, 300_000)))
     assert injected_ns(inject, warm) == ns
     assert injected_ns(inject, Launch(arm="a", started="")) == 0
+
+
+@given(st.integers(1, 5 * SAMPLES_KEPT))
+def test_of_many_calls_an_even_share_is_kept_and_all_are_counted(calls: int) -> None:
+    kept = keep_evenly(window(*range(calls)))
+    assert len(kept.samples_ns) == min(calls, SAMPLES_KEPT)
+    assert kept.calls == calls
+    steps = {after - before for before, after in itertools.pairwise(kept.samples_ns)}
+    assert not steps or max(steps) - min(steps) <= 1
+    assert statistics.median(kept.samples_ns) == pytest.approx((calls - 1) / 2, abs=calls / SAMPLES_KEPT)
 
 
 def test_a_slow_models_verification_is_its_warm_up() -> None:

@@ -1,5 +1,6 @@
 """A run as a card: an SVG picture and Markdown, with texts of strangers kept within their cells."""
 
+import dataclasses
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -74,7 +75,7 @@ def test_a_picture_is_as_high_as_its_rows_and_holds_eight_of_them_at_most() -> N
 
     def drawn(times: int) -> ET.Element:
         many = msgspec.structs.replace(block, rows=block.rows * times)
-        return ET.fromstring(card.svg(made, msgspec.structs.replace(found, blocks=(many,))))
+        return ET.fromstring(card.svg(made, dataclasses.replace(found, blocks=(many,))))
 
     roots = {3 * times: drawn(times) for times in (1, 2, 4)}
     assert [len(list(root.iter(f"{SVG}rect"))) - 1 for root in roots.values()] == [3, 6, 8]
@@ -115,8 +116,8 @@ def test_markdown_has_a_table_for_every_timed_case_and_a_row_for_every_arm() -> 
     assert [line[4:] for line in told.splitlines() if line.startswith("### ")] == [
         sentences.title(block.case) for block in found.timed
     ]
-    assert told.count("| arm | items/s (95 %") == 2
-    assert told.count("| arm | geometric mean (95 %") == 2
+    assert told.count("items/s (95 %) |") == 2
+    assert told.count("| geometric mean,") == 2
     assert told.count("| jax |") == told.count("| torch |") == 4
     assert f"Run {made.id}, {made.started[:10]}." in told
 

@@ -1,20 +1,119 @@
 """From a record to what follows from it: medians, intervals, ranks and reasons. Pure, and the same in ten years."""
 
+from dataclasses import dataclass, field
+from functools import cached_property
+
 from levelfield.analysis import (
+    accuracy,
     conditions,
     convergence,
     driven,
-    eligibility,
+    hardware,
     identical_arms,
     insights,
     machine,
+    money,
+    precision,
+    ranks,
+    scaling,
+    time_spent,
     timed_windows,
     whole_launch,
 )
-from levelfield.analysis.ending import ended_by
+from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.status import derive, summarise
-from levelfield.analysis.types import Analysis, BlockAnalysis, Status
-from levelfield.record.schema import Block, Parity, Run, Settings
+from levelfield.analysis.time_spent import TimeSpent
+from levelfield.analysis.types import (
+    BlockAnalysis,
+    BlockStates,
+    Canary,
+    ColdBlock,
+    ConvergenceBlock,
+    Insights,
+    LoadGenBlock,
+    MemoryBlock,
+    NoiseSummary,
+    PooledControls,
+    Status,
+    TimedBlock,
+)
+from levelfield.record.schema import Absent, Block, Parity, Run, Settings, Warning_
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that is shown of a run. What most readers do not ask for is computed when it is."""
+
+    run: Run = field(repr=False, compare=False)
+    status: Status
+    blocks: tuple[BlockAnalysis, ...]
+    canary: Canary | None
+    noise: NoiseSummary | None
+    warnings: tuple[Warning_, ...]
+    """The record's own and those that follow from it."""
+    exit_code: int
+    """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
+    identical: PooledControls | None = None
+    """None: neither this run nor one before it has a control."""
+    insights: Insights = field(default_factory=Insights)
+    states: BlockStates | Absent | None = None
+    """Of the block that was probed last; None: nothing was timed here in windows."""
+
+    @cached_property
+    def tradeoffs(self) -> tuple[precision.Tradeoff, ...]:
+        """Questions that were measured in several precisions."""
+        return precision.summarise(self.run, self.blocks)
+
+    @cached_property
+    def scalings(self) -> tuple[scaling.Scaling, ...]:
+        return scaling.summarise(self.run, self.blocks)
+
+    @cached_property
+    def devices(self) -> tuple[hardware.DeviceBlock, ...]:
+        return hardware.devices(self.run)
+
+    @cached_property
+    def energies(self) -> tuple[hardware.EnergyBlock, ...]:
+        return hardware.energies(self.run)
+
+    @cached_property
+    def all_reduces(self) -> tuple[scaling.AllReduceBlock, ...]:
+        return scaling.all_reduces(self.run)
+
+    @cached_property
+    def judgements(self) -> tuple[accuracy.Judgement, ...]:
+        """Of answers to data sets."""
+        return accuracy.summarise(self.run)
+
+    @cached_property
+    def costs(self) -> tuple[money.CostBlock, ...]:
+        """Empty where no price is known."""
+        return money.summarise(self.run, self.blocks)
+
+    @cached_property
+    def time_spent(self) -> TimeSpent | None:
+        """None: it was not measured."""
+        return time_spent.summarise(self.run)
+
+    @property
+    def timed(self) -> tuple[TimedBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, TimedBlock))
+
+    @property
+    def convergence(self) -> tuple[ConvergenceBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ConvergenceBlock))
+
+    @property
+    def loadgen(self) -> tuple[LoadGenBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, LoadGenBlock))
+
+    @property
+    def cold(self) -> tuple[ColdBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ColdBlock))
+
+    @property
+    def memory(self) -> tuple[MemoryBlock, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, MemoryBlock))
 
 
 def analyse(run: Run) -> Analysis:
@@ -23,6 +122,7 @@ def analyse(run: Run) -> Analysis:
     status = summarise(run, blocks)
     canary, noise = conditions.canary(run), conditions.noise(run)
     return Analysis(
+        run,
         status=status,
         blocks=blocks,
         canary=canary,
@@ -37,7 +137,7 @@ def analyse(run: Run) -> Analysis:
 
 def analyse_blocks(run: Run) -> tuple[BlockAnalysis, ...]:
     """Compute the results of a run alone, one entry per block, without what they tell of the run as a whole."""
-    known = eligibility.parities(run)
+    known = ranks.parities(run)
     return tuple(_block(block, known, run.settings) for block in run.blocks)
 
 

@@ -6,7 +6,6 @@ from typing import TypeGuard, TypeVar
 
 import numpy as np
 
-from levelfield.analysis.states import Judgement, State, judge, levels_of
 from levelfield.record.schema import (
     Absent,
     Arm,
@@ -20,6 +19,7 @@ from levelfield.record.schema import (
     Turn,
     Window,
 )
+from levelfield.record.states import Judgement, State, judge, levels_of
 from levelfield.statistics.arrays import Floats
 
 Value = TypeVar("Value")
@@ -211,7 +211,7 @@ def summarise_window(
         position=position,
         samples_ns=samples,
         median_ns=_median_of(samples),
-        calls=int(samples.size) * window.calls_per_sample,
+        calls=window.calls,
         window_ns=window.window_ns,
         cpu_ns=window.user_ns + window.system_ns,
         state=None if judged is None else judged.state,

@@ -1,4 +1,4 @@
-"""What the machine did meanwhile: the canary's course through the run, and the outside signals."""
+"""What the machine did meanwhile: the canary, signals from outside, and what disturbed rounds."""
 
 from collections.abc import Callable, Iterable
 
@@ -66,3 +66,20 @@ def _sum(values: Iterable[int | Absent]) -> int | Absent:
 def _share(readings: Iterable[Noise], signal: Callable[[Noise], int | Absent]) -> float | Absent:
     """Add a signal over the windows in which it was read, over those windows' time."""
     return collect.per_ns((signal(reading), reading.elapsed_ns) for reading in readings)
+
+
+def fate(disturbed: int, kept: int) -> str:
+    """Say what became of disturbed rounds, as the end of a sentence that begins with them.
+
+    Examples
+    --------
+    >>> fate(3, 3)
+    'count all the same, since their generations had no others'
+    >>> fate(3, 0)
+    'are left out'
+    >>> fate(3, 1)
+    'are left out, but for 1 whose generation had no others'
+    """
+    if kept == disturbed:
+        return "count all the same, since their generations had no others"
+    return f"are left out, but for {kept} whose generation had no others" if kept else "are left out"

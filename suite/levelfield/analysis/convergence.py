@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from levelfield.analysis import collect, eligibility, ranks
+from levelfield.analysis import collect, ranks
 from levelfield.analysis.collect import median
 from levelfield.analysis.estimates import level
 from levelfield.analysis.types import ConvergenceBlock, ConvergenceRow, Curve
@@ -17,7 +17,7 @@ from levelfield.record.schema import Block, Convergence, Evaluation
 from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 
 
-def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: EndedBy) -> ConvergenceBlock:
+def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) -> ConvergenceBlock:
     """Summarise and rank a block."""
     arms = collect.arms(block)
     rows = {each.arm.id: _row(block, each, known) for each in arms}
@@ -64,10 +64,10 @@ def _reached(trainings: Mapping[int, Convergence]) -> dict[int, Evaluation]:
     return {index: target for index, target in found.items() if target is not None}
 
 
-def _row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> ConvergenceRow:
+def _row(block: Block, summary: collect.ArmSummary, known: ranks.Known) -> ConvergenceRow:
     trainings = _trainings(summary)
     reached = _reached(trainings)
-    common = eligibility.arm_row(block, summary, known, measured=len(trainings), needed=MIN_LAUNCHES)
+    common = ranks.arm_row(block, summary, known, measured=len(trainings), needed=MIN_LAUNCHES)
     missed = _missed(trainings, reached)
     if missed and common.standing in {"ranked", "control", "shown"}:
         common = msgspec.structs.replace(common, standing="shown" if reached else "failed", reason=missed)

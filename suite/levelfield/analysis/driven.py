@@ -2,7 +2,7 @@
 
 import msgspec
 
-from levelfield.analysis import collect, eligibility, loadgen, ranks
+from levelfield.analysis import collect, loadgen, ranks
 from levelfield.analysis.estimates import level
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.types import LoadGenBlock, LoadGenRow, LoadPoint
@@ -10,7 +10,7 @@ from levelfield.record.schema import Absent, Block, LoadGenLaunch, LoadGenTest
 from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
 
 
-def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: EndedBy) -> LoadGenBlock:
+def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) -> LoadGenBlock:
     """Summarise and rank a block."""
     arms = collect.arms(block)
     levels = launch_levels(block)
@@ -32,10 +32,10 @@ def _launches(summary: collect.ArmSummary) -> dict[int, LoadGenLaunch]:
     return {each.generation: each.launch.loadgen for each in summary.launches if each.launch.loadgen is not None}
 
 
-def _row(block: Block, summary: collect.ArmSummary, known: eligibility.Known, levels: dict[int, float]) -> LoadGenRow:
+def _row(block: Block, summary: collect.ArmSummary, known: ranks.Known, levels: dict[int, float]) -> LoadGenRow:
     launches = _launches(summary)
     tests = [test for launch in launches.values() for test in loadgen.deciding(launch)]
-    common = eligibility.arm_row(block, summary, known, measured=len(launches), needed=MIN_LAUNCHES)
+    common = ranks.arm_row(block, summary, known, measured=len(launches), needed=MIN_LAUNCHES)
     beyond = _out_of_reach(launches)
     if common.standing == "ranked" and len(levels) < len(launches):
         common = msgspec.structs.replace(

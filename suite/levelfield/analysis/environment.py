@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from levelfield.analysis import collect, kernels, processor
+from levelfield.analysis import collect, processor
 from levelfield.errors import shortened
 from levelfield.record.references import suffix
 from levelfield.record.schema import Absent, Fact, Fingerprint, Image, Launch, Run, elsewhere, is_volatile
@@ -220,8 +220,8 @@ def _arm(launches: list[Launch]) -> dict[str, str]:
         facts = {"version": launch.framework_version} if launch.framework_version else {}
         facts |= {f"setting {name}": value for name, value in launch.settings.items()}
         facts |= {f"variable {name}": value for name, value in launch.environment.items()}
-        if in_words := kernels.in_words(launch, counted=False):
-            facts[kernels.NAME] = in_words
+        if in_words := processor.kernels_in_words(launch, counted=False):
+            facts[processor.PRODUCTS] = in_words
         for name, value in facts.items():
             seen.setdefault(name, set()).add(value)
         for library in launch.libraries:

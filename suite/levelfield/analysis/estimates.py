@@ -1,4 +1,4 @@
-"""From launches to estimates: ratios and levels of arms, with intervals from `statistics`."""
+"""From launches to estimates: ratios and levels of arms, with intervals from `statistics`, and what could end a run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from levelfield.analysis.types import Estimate
+from levelfield.record.schema import Case, Settings
 from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.ratios import level_interval, ratio_interval
 from levelfield.statistics.student import EndedBy
@@ -59,3 +60,15 @@ def matrix(arms: Mapping[str, LaunchLevels], generations: Sequence[int] | None =
             if generation in values:
                 found[row, column] = math.log(values[generation])
     return found
+
+
+def ended_by(settings: Settings, case: Case) -> EndedBy:
+    """Return what was allowed to decide how many launches a case has.
+
+    Neither a budget nor the clock depends on results, and neither counts. Earlier versions let arms leave that were
+    surely behind (`races`) until the lead of the others was precise: recomputed as ended by precision, their intervals
+    miss in 4.4 to 5.2 % where 5 % is stated.
+    """
+    if settings.precision_target is not None or (settings.races and case.timed):
+        return EndedBy.PRECISION
+    return EndedBy.VERDICT if settings.ends_on_verdict and case.timed else EndedBy.PLAN

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from levelfield import analysis
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis
 from levelfield.errors import LevelfieldError, clause
 from levelfield.record import bounds, files
 from levelfield.record.schema import Run

@@ -3,7 +3,7 @@
 The schedule decides by these values when to stop, a report ranks by them, `ab` judges by them, and the trials measure
 how often that is wrong. So all of them use the same numbers, and an interval that ended a run is the one reported.
 
-Where the machine was probed around windows, a launch has a level for each state (`analysis.states`): its calm one
+Where the machine was probed around windows, a launch has a level for each state (`record.states`): its calm one
 is formed of its calm windows. Ratios are of one state, since each state hits arms differently.
 """
 
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from levelfield.analysis import collect, convergence, loadgen
 from levelfield.analysis.collect import ArmSummary, LaunchSummary, WindowSummary
 from levelfield.analysis.estimates import Levels, matrix
-from levelfield.analysis.states import knowledge, levels_of
 from levelfield.analysis.whole_launch import total_ns
 from levelfield.record.schema import Block, Launch
+from levelfield.record.states import knowledge, levels_of
 from levelfield.statistics.arrays import Floats
 from levelfield.statistics.counting import Counting, count_windows
 from levelfield.statistics.levels import levels_of_windows

@@ -8,9 +8,9 @@ from levelfield.analysis import collect, estimates, ranks
 from levelfield.analysis.collect import ArmSummary
 from levelfield.analysis.estimates import LaunchLevels
 from levelfield.analysis.launch_levels import Reduction, States
-from levelfield.analysis.states import judge, knowledge, levels_of, probes_of
 from levelfield.analysis.types import BlockAnalysis, BlockStates, Estimate, Row, TimedBlock, WindowsOf
 from levelfield.record.schema import Absent, Block, Run
+from levelfield.record.states import judge, knowledge, levels_of, probes_of
 from levelfield.statistics.student import EndedBy
 
 FEWEST_CONTENDED = 2

@@ -5,9 +5,11 @@ arm that uses two of its cores costs as much as one that uses all. Cost to a tar
 DAWNBench (Coleman et al., 2017).
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
-from levelfield.analysis.types import Analysis, ArmRow, ConvergenceBlock, ConvergenceRow, Estimate, Row, TimedBlock
+from levelfield.analysis.types import ArmRow, BlockAnalysis, ConvergenceBlock, ConvergenceRow, Estimate, Row, TimedBlock
 from levelfield.record.schema import Absent, Case, Price, Run
 
 ITEMS = 1_000_000
@@ -33,7 +35,7 @@ class CostBlock(msgspec.Struct, frozen=True):
     rows: tuple[CostRow, ...]
 
 
-def summarise(run: Run, analysis: Analysis) -> tuple[CostBlock, ...]:
+def summarise(run: Run, blocks: Sequence[BlockAnalysis]) -> tuple[CostBlock, ...]:
     """Return the costs of every timed case and every training to a target; empty where no price was given.
 
     Single operators are left out: nobody pays for a million matrix products.
@@ -42,7 +44,7 @@ def summarise(run: Run, analysis: Analysis) -> tuple[CostBlock, ...]:
     if price is None:
         return ()
     found: list[CostBlock] = []
-    for block in analysis.blocks:
+    for block in blocks:
         if isinstance(block, TimedBlock) and not block.case.definition.operators:
             found.append(_timed(block, price))
         elif isinstance(block, ConvergenceBlock):

@@ -1,14 +1,11 @@
-"""The processor in a few words: model, family, model number, stepping, and the widest vectors it computes with.
-
-A vendor's marketing name alone is ambiguous: on virtual machines AMD's families 25 (Zen 3 and 4) and 26 (Zen 5) both
-call themselves `AMD EPYC`. Everything here is worked out from facts that records have always held.
-"""
+"""What identifies a processor beyond its name, what it can do, and what computes the products of an arm."""
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from levelfield.record.schema import Absent, Fingerprint
+from levelfield.analysis import collect
+from levelfield.record.schema import Absent, Fingerprint, Launch, Run
 
 _X86 = (
     ("AMX", r"amx_tile", (("bf16", r"amx_bf16"), ("fp16", r"amx_fp16"), ("int8", r"amx_int8"))),
@@ -108,3 +105,29 @@ def missing_instructions(machine: Fingerprint, precision: str) -> str:
     if native is None or not isinstance(flags, str):
         return ""
     return "" if set(native) & set(flags.split()) else f"This processor has none of {', '.join(native)}"
+
+
+PRODUCTS = "products computed by"
+
+
+def kernels_in_words(launch: Launch, *, counted: bool = True) -> str:
+    """Return what computes, or why that is not known; empty where it was not recorded."""
+    computed = launch.computed
+    if computed is None or not (computed.kernels or computed.kernels_source):
+        return ""
+    if not computed.kernels:
+        return computed.kernels_source
+    most_first = sorted(computed.kernels.items(), key=lambda each: (-each[1], each[0]))
+    return "; ".join(f"{name} ({count})" if counted else name for name, count in most_first)
+
+
+def with_most_by(library: str, run: Run) -> dict[str, Launch]:
+    """Return, by arm, the launch in which a library computes the most products; only of arms that it serves."""
+    most: dict[str, tuple[int, Launch]] = {}
+    for block in run.blocks:
+        for _, launch in collect.launches(block):
+            kernels = launch.computed.kernels if launch.computed is not None else {}
+            count = sum(each for name, each in kernels.items() if name.startswith(library))
+            if count > most.get(launch.arm, (0, launch))[0]:
+                most[launch.arm] = count, launch
+    return {arm: launch for arm, (_, launch) in most.items()}

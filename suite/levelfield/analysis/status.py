@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from levelfield.analysis import collect, device, disturbances, kernels, processor
+from levelfield.analysis import collect, conditions, hardware, processor
 from levelfield.analysis.types import (
     AnyRow,
     BlockAnalysis,
@@ -100,7 +100,7 @@ def _of_run(status: Status) -> Iterator[Warning_]:
     if not status.finished:
         yield notices.cut_off()
     if status.too_disturbed:
-        fate = disturbances.fate(status.rounds_disturbed, status.rounds_kept)
+        fate = conditions.fate(status.rounds_disturbed, status.rounds_kept)
         yield notices.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed, fate)
     share = status.supervisor_share
     if not isinstance(share, Absent) and share > notices.SUPERVISOR_LIMIT:
@@ -163,10 +163,10 @@ def _of_states(block: TimedBlock) -> Iterator[Warning_]:
 
 def _of_devices(run: Run) -> Iterator[Warning_]:
     for measured in run.blocks:
-        codes = device.xid_errors(measured)
+        codes = hardware.xid_errors(measured)
         if codes and not isinstance(codes, Absent):
             yield notices.gpu_xid(measured.case.id, codes)
-    for block in device.summarise(run):
+    for block in hardware.devices(run):
         windows = sum(row.windows for row in block.rows)
         throttled = sum(row.throttled_windows for row in block.rows)
         if throttled:
@@ -254,7 +254,7 @@ def _of_clock(run: Run, blocks: Iterable[BlockAnalysis]) -> Iterator[Warning_]:
 def _of_kernels(run: Run) -> Iterator[Warning_]:
     """Name the arms whose products Intel's library computes on a processor of another vendor."""
     arms = {arm.id: arm for block in run.blocks for arm in block.arms}
-    for arm, launch in kernels.with_most_by(notices.MKL, run).items():
+    for arm, launch in processor.with_most_by(notices.MKL, run).items():
         if arm not in arms:
             continue
         setting = registry.instead_of_mkl(arms[arm].backend)

@@ -13,9 +13,8 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import collect, conditions, environment, identical_arms, ranks
+from levelfield.analysis import Analysis, collect, conditions, environment, identical_arms, ranks
 from levelfield.analysis.types import (
-    Analysis,
     AnyRow,
     Canary,
     ColdRow,
@@ -249,7 +248,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     started: str
     finished: str | None
     sha256: str
-    """Of the file `run.json`."""
+    """Of the record as JSON."""
     labels: tuple[str, ...] = ()
 
 

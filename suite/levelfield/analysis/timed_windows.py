@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
-from levelfield.analysis import collect, eligibility, estimates, machine, ranks
+from levelfield.analysis import collect, estimates, machine, ranks
 from levelfield.analysis.launch_levels import States, by_state
 from levelfield.analysis.types import Control, Counts, Row, SlowStart, TimedBlock
 from levelfield.record.disturbance import summarise
@@ -16,7 +16,7 @@ from levelfield.statistics.student import EndedBy, fewest_launches
 from levelfield.statistics.windows import tails
 
 
-def analyse(block: Block, known: eligibility.Known, *, margin: float, ended: EndedBy) -> TimedBlock:
+def analyse(block: Block, known: ranks.Known, *, margin: float, ended: EndedBy) -> TimedBlock:
     """Summarise and rank a block.
 
     Every launch is reduced to one number, its windows' typical median with the rounds' common drift removed; the launch
@@ -91,7 +91,7 @@ def _controls(found: States, ended: EndedBy) -> tuple[Control, ...]:
     return ranks.controls(found.everything.block, found.compared.compared, ended=ended)
 
 
-def _row(states: States, number: int, known: eligibility.Known, ended: EndedBy) -> Row:
+def _row(states: States, number: int, known: ranks.Known, ended: EndedBy) -> Row:
     """Summarise the arm with this number from its windows that count."""
     found = states.compared
     summary, counting, block = found.arms[number], found.counting, found.block
@@ -108,7 +108,7 @@ def _row(states: States, number: int, known: eligibility.Known, ended: EndedBy) 
         windows += kept
         if len(kept) < len(undisturbed):
             warming.append((launch.generation, len(undisturbed) - len(kept)))
-    common = eligibility.arm_row(block, summary, known, measured=launches, needed=fewest_launches(ended))
+    common = ranks.arm_row(block, summary, known, measured=launches, needed=fewest_launches(ended))
     workers = summary.workers
     row = Row(
         **msgspec.structs.asdict(common),

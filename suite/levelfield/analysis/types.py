@@ -4,7 +4,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from levelfield.analysis.states import Knowledge
 from levelfield.record.schema import (
     Absent,
     Case,
@@ -14,9 +13,9 @@ from levelfield.record.schema import (
     Parity,
     Roofline,
     Startup,
-    Warning_,
     Work,
 )
+from levelfield.record.states import Knowledge
 from levelfield.statistics.proportions import Proportion
 from levelfield.statistics.verdicts import Verdict
 
@@ -658,39 +657,3 @@ class Insights(msgspec.Struct, frozen=True):
     waiting: tuple[Waiting, ...] = ()
     wrappers: tuple[WrapperCost, ...] = ()
     explained: tuple[Explained, ...] = ()
-
-
-class Analysis(msgspec.Struct, frozen=True):
-    status: Status
-    blocks: tuple[BlockAnalysis, ...]
-    canary: Canary | None
-    noise: NoiseSummary | None
-    warnings: tuple[Warning_, ...]
-    """The record's own and those that follow from it."""
-    exit_code: int
-    """0: fine; 1: some result failed or is not equal; 2: none could be measured here."""
-    identical: PooledControls | None = None
-    """None: neither this run nor one before it has a control."""
-    insights: Insights = Insights()
-    states: BlockStates | Absent | None = None
-    """Of the block that was probed last; None: nothing was timed here in windows."""
-
-    @property
-    def timed(self) -> tuple[TimedBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, TimedBlock))
-
-    @property
-    def convergence(self) -> tuple[ConvergenceBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, ConvergenceBlock))
-
-    @property
-    def loadgen(self) -> tuple[LoadGenBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, LoadGenBlock))
-
-    @property
-    def cold(self) -> tuple[ColdBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, ColdBlock))
-
-    @property
-    def memory(self) -> tuple[MemoryBlock, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, MemoryBlock))

@@ -1,15 +1,15 @@
-"""Scenarios in which a whole launch is the sample: cold start and peak memory."""
+"""Whole launches: cold start and peak memory as samples, and what one more generation would cost in time."""
 
 import msgspec
 
-from levelfield.analysis import collect, eligibility
+from levelfield.analysis import collect, ranks
 from levelfield.analysis.collect import median
 from levelfield.analysis.estimates import level
 from levelfield.analysis.types import ColdBlock, ColdRow, MemoryBlock, MemoryRow
 from levelfield.record.schema import Absent, Block, Startup
 
 
-def cold_start(block: Block, known: eligibility.Known) -> ColdBlock:
+def cold_start(block: Block, known: ranks.Known) -> ColdBlock:
     """Summarise how long each arm takes to its first answer.
 
     Making the seeded weights is our own work and counts in no phase. The total's interval is of the sum, launch by
@@ -18,7 +18,7 @@ def cold_start(block: Block, known: eligibility.Known) -> ColdBlock:
     return ColdBlock(case=block.case, rows=tuple(_cold_row(block, arm, known) for arm in collect.arms(block)))
 
 
-def memory(block: Block, known: eligibility.Known) -> MemoryBlock:
+def memory(block: Block, known: ranks.Known) -> MemoryBlock:
     """Summarise each arm's peak resident memory, with the range over its launches."""
     return MemoryBlock(case=block.case, rows=tuple(_memory_row(block, arm, known) for arm in collect.arms(block)))
 
@@ -33,9 +33,9 @@ def _first_call_ns(startup: Startup) -> int:
     return 0 if isinstance(startup.first_call_ns, Absent) else startup.first_call_ns
 
 
-def _cold_row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> ColdRow:
+def _cold_row(block: Block, summary: collect.ArmSummary, known: ranks.Known) -> ColdRow:
     startups = collect.startups(summary.workers)
-    common = eligibility.arm_row(block, summary, known, measured=len(startups), needed=None)
+    common = ranks.arm_row(block, summary, known, measured=len(startups), needed=None)
     return ColdRow(
         **msgspec.structs.asdict(common),
         launches=len(startups),
@@ -48,10 +48,10 @@ def _cold_row(block: Block, summary: collect.ArmSummary, known: eligibility.Know
     )
 
 
-def _memory_row(block: Block, summary: collect.ArmSummary, known: eligibility.Known) -> MemoryRow:
+def _memory_row(block: Block, summary: collect.ArmSummary, known: ranks.Known) -> MemoryRow:
     readings = tuple(launch.memory for launch in summary.workers if launch.memory is not None)
     peaks = collect.peaks_bytes(summary.workers)
-    common = eligibility.arm_row(block, summary, known, measured=len(peaks), needed=None)
+    common = ranks.arm_row(block, summary, known, measured=len(peaks), needed=None)
     unread = [reading.peak_rss_bytes for reading in readings if isinstance(reading.peak_rss_bytes, Absent)]
     if not peaks and not summary.failures and unread:
         common = msgspec.structs.replace(common, reason=unread[-1].reason)
@@ -64,3 +64,26 @@ def _memory_row(block: Block, summary: collect.ArmSummary, known: eligibility.Kn
         least_bytes=min(peaks, default=None),
         most_bytes=max(peaks, default=None),
     )
+
+
+def generation_seconds(block: Block) -> float:
+    """Return about how long one more generation of a block would take; zero where it has none yet.
+
+    It counts what the record holds: start-up, warm-up, and the turns. A turn lasts as long as the supervisor measured,
+    with the unrecorded calls before its window: these are not added up, since a page does not carry all of them.
+    """
+    if not block.generations:
+        return 0.0
+    spent_ns = 0
+    for generation in block.generations:
+        for launch in generation.launches:
+            if launch.startup is not None and launch.arm != block.canary:
+                spent_ns += total_ns(launch.startup) + launch.startup.weights_ns
+                spent_ns += sum(window.window_ns for window in launch.warmup)
+            if launch.convergence is not None and launch.convergence.points:
+                spent_ns += launch.convergence.points[-1].elapsed_ns
+        for turn in (turn for each in generation.rounds for turn in each.turns):
+            if turn.window is not None:
+                spent_ns += turn.noise.elapsed_ns if turn.noise is not None else turn.window.window_ns
+                spent_ns += sum(wait.waited_ns for wait in (turn.settling, turn.settled) if wait is not None)
+    return spent_ns / 1e9 / len(block.generations)

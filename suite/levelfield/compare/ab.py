@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import generation_time
-from levelfield.analysis.ending import ended_by
-from levelfield.analysis.estimates import matrix
+from levelfield.analysis import whole_launch
+from levelfield.analysis.estimates import ended_by, matrix
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.analysis.status import SMOKE
 from levelfield.analysis.summary import answer_of, reduce
@@ -226,7 +225,7 @@ def _draft(run: Run, block: Block, analysed: BlockAnalysis, arms: tuple[Arm, Arm
     effect = from_pairs(mean_of(second - first, ended)) if found is None else None
     verdict, outcome, reason = found or (Verdict.INCONCLUSIVE, "undecided", "")
     further = fewest - len(common) if verdict is Verdict.UNDECIDABLE else None
-    seconds = generation_time.generation_seconds(block)
+    seconds = whole_launch.generation_seconds(block)
     row = Row(
         case=block.case,
         metric=block.case.scenario,

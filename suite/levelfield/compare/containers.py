@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from levelfield.analysis import collect
-from levelfield.analysis.ending import ended_by
 from levelfield.analysis.environment import text
+from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.types import Estimate
 from levelfield.analysis.whole_launch import total_ns
 from levelfield.compare import phrases

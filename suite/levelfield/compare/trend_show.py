@@ -18,8 +18,8 @@ from levelfield.compare.trend import Change, Difference, Point, Series, Trend
 from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN
 from levelfield.report import units
-from levelfield.report.identifier import Identifier
 from levelfield.report.sentences import LABELS
+from levelfield.report.terminal_tables import Identifier
 
 _EIGHTHS = "▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"

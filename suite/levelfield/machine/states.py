@@ -1,7 +1,7 @@
 """The low modes that runs on this machine have seen, kept from one run to the next.
 
 A run may lie in one state from its beginning to its end, and cannot tell which. What is kept is what a run saw beside
-another mode, for a month: firmware, clocks and neighbours change. The rule itself is `analysis.states`.
+another mode, for a month: firmware, clocks and neighbours change. The rule itself is `record.states`.
 """
 
 import datetime as dt
@@ -10,11 +10,11 @@ import hashlib
 import msgspec
 import numpy as np
 
-from levelfield.analysis.states import CALM_ARITHMETIC, LEAST_SHARE, knowledge
 from levelfield.machine.fingerprint import SAME_MACHINE
 from levelfield.paths import cache_root, file_lock
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
+from levelfield.record.states import CALM_ARITHMETIC, LEAST_SHARE, knowledge
 from levelfield.safety import untrusted
 
 NAME = "machine-levels.json"

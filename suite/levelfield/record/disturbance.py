@@ -27,7 +27,7 @@ class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By which signal the machine was not calm in a window, or disturbed a round."""
 
     signal: str
-    """A part of a probe (`analysis.states`), or an outside signal (`CLAUSES`)."""
+    """A part of a probe (`record.states`), or an outside signal (`CLAUSES`)."""
     value: float
     """Of a probe: its time over that of the low mode. Of an outside signal: a share of the CPU time, or a count."""
     limit: float | None = None

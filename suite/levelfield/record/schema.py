@@ -467,7 +467,7 @@ class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MachineLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The low mode of each part of a probe (`analysis.states`), and how many probes lie in it."""
+    """The low mode of each part of a probe (`record.states`), and how many probes lie in it."""
 
     arithmetic_ns: int
     memory_ns: int

@@ -1,14 +1,14 @@
 """Tables of answers to data sets, for page and terminal: accuracy beside speed, disagreements, what was lost."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-import msgspec
-
-from levelfield.analysis import accuracy
+from levelfield.analysis import Analysis
 from levelfield.analysis.accuracy import Judgement, Loss, Row, Score, Split
-from levelfield.analysis.types import Analysis, TimedBlock
+from levelfield.analysis.types import TimedBlock
 from levelfield.record.schema import DataSet, Run
 from levelfield.report import names, sentences, units
+from levelfield.report.tables import Cell, Column, Table, make
 
 TITLE = "Accuracy"
 SHOWN = 12
@@ -17,31 +17,9 @@ _CORRELATIONS = ("Matthews correlation", "Pearson correlation", "Spearman correl
 _KINDS = {"imagenet": ("picture", "pictures"), "squad": ("question", "questions")}
 
 
-class Line(msgspec.Struct, frozen=True):
-    """One arm: a cell for each column, as value and interval."""
-
-    arm: str
-    backend: str
-    precision: str
-    cells: tuple[tuple[str, str], ...]
-
-
-class AccuracyTable(msgspec.Struct, frozen=True):
-    """One data set on one device."""
-
-    model: str
-    title: str
-    headings: tuple[str, ...]
-    lines: tuple[Line, ...]
-    loss_headings: tuple[str, ...]
-    losses: tuple[Line, ...]
-    """Empty: no arm answered in two precisions."""
-    notes: tuple[str, ...]
-
-
-def tables(run: Run, analysis: Analysis) -> tuple[AccuracyTable, ...]:
-    """Return a table for each data set and device; none where no data set was answered."""
-    return tuple(_table(run, analysis, found) for found in accuracy.summarise(run))
+def tables(run: Run, analysis: Analysis) -> tuple[Table, ...]:
+    """Return a table for each data set and device, and one of what lower precisions lose; none without a data set."""
+    return tuple(table for found in analysis.judgements for table in _tables(run, analysis, found))
 
 
 def lead(run: Run) -> str:
@@ -65,23 +43,39 @@ def _seeded(run: Run) -> bool:
     return any(each.model not in own for each in run.data_sets)
 
 
-def _table(run: Run, analysis: Analysis, found: Judgement) -> AccuracyTable:
+def _tables(run: Run, analysis: Analysis, found: Judgement) -> Iterator[Table]:
     known = found.data_set
-    speeds = _speeds(analysis, found)
-    arms = {arm.id: arm.backend for block in run.blocks for arm in block.arms}
+    backends = {arm.id: arm.backend for block in run.blocks for arm in block.arms}
     several = len({row.arm for row in found.rows}) > 1 and any(row.others is not None for row in found.rows)
-    headings = [*known.metrics, *(["other answers"] if several else []), *speeds]
-    lines = tuple(_line(row, arms, list(speeds.values()), several=several) for row in found.rows)
-    losses = tuple(_loss(each, arms) for each in found.losses)
-    return AccuracyTable(
-        model=known.model,
-        title=_title(known, found.device),
-        headings=tuple(_heading(each) for each in headings),
-        lines=lines,
-        loss_headings=("measure", "difference", "right in fp32 alone", "right here alone", "p", "other answers"),
-        losses=losses,
-        notes=tuple(_notes(found)),
+
+    def named(row: Row | Loss) -> Cell:
+        return Cell(row.arm, backend=backends.get(row.arm, ""))
+
+    def marks(row: Row | Loss) -> dict[str, str]:
+        return {"arm": row.arm, "backend": backends.get(row.arm, "")}
+
+    def score(number: int, metric: str) -> Column[Row]:
+        return Column(_heading(metric), lambda row: _score(row.scores[number]) if row.scores else None)
+
+    def speed(heading: str, blocks: Sequence[TimedBlock]) -> Column[Row]:
+        return Column(_heading(heading), lambda row: _speed(row, blocks))
+
+    who: tuple[Column[Any], ...] = (
+        Column("Arm", named, numeric=False),
+        Column("Precision", lambda row: row.precision, numeric=False),
     )
+    judged = (
+        *who,
+        *(score(number, metric) for number, metric in enumerate(known.metrics)),
+        *([Column("Other answers", lambda row: row.others)] if several else []),
+        *(speed(heading, blocks) for heading, blocks in _speeds(analysis, found).items()),
+    )
+    title, notes = _title(known, found.device), tuple(_notes(found))
+    of_losses = () if found.losses else notes
+    yield make(title, judged, found.rows, marks=marks, look="compact", notes=of_losses)
+    if found.losses:
+        title = f"{title}: each lower precision, less the same arm in fp32"
+        yield make(title, (*who, *_LOSSES), found.losses, marks=marks, look="compact", notes=notes)
 
 
 def _heading(name: str) -> str:
@@ -110,14 +104,6 @@ def _speeds(analysis: Analysis, found: Judgement) -> dict[str, list[TimedBlock]]
     return timed
 
 
-def _line(row: Row, arms: dict[str, str], speeds: Sequence[Sequence[TimedBlock]], *, several: bool) -> Line:
-    cells = [_score(each) for each in row.scores] or [(units.NO_VALUE, "")] * row.measures
-    if several:
-        cells.append((units.NO_VALUE if row.others is None else units.count(row.others), ""))
-    cells += [(_speed(row, blocks), "") for blocks in speeds]
-    return Line(row.arm, arms.get(row.arm, ""), row.precision, tuple(cells))
-
-
 def _speed(row: Row, blocks: Sequence[TimedBlock]) -> str:
     """Return what an arm's calls took, or how many items it answered a second, in the precision of a row."""
     for block in blocks:
@@ -127,13 +113,13 @@ def _speed(row: Row, blocks: Sequence[TimedBlock]) -> str:
     return units.NO_VALUE
 
 
-def _score(score: Score) -> tuple[str, str]:
+def _score(score: Score) -> Cell | None:
     if score.value is None:
-        return units.NO_VALUE, ""
+        return None
     write = _number if score.metric in _CORRELATIONS else _percent
     interval = "" if score.low is None or score.high is None else f"{write(score.low)}–{write(score.high)}"
     unit = "" if score.metric in _CORRELATIONS else f"{units.NBSP}%"
-    return f"{write(score.value)}{unit}", interval
+    return Cell(f"{write(score.value)}{unit}", interval)
 
 
 def _percent(share: float) -> str:
@@ -144,17 +130,26 @@ def _number(value: float) -> str:
     return units.fixed(value, 3)
 
 
-def _loss(found: Loss, arms: dict[str, str]) -> Line:
-    correlation = found.metric in _CORRELATIONS
+def _difference(loss: Loss) -> Cell:
+    correlation = loss.metric in _CORRELATIONS
     write = _number if correlation else _percent
-    sign = "+" if found.difference > 0 else ""
-    interval = "" if found.low is None or found.high is None else f"{write(found.low)} to {write(found.high)}"
-    value = f"{sign}{write(found.difference)}" + ("" if correlation else f"{units.NBSP}points")
-    counts = ((units.NO_VALUE if each is None else units.count(each), "") for each in (found.lost, found.gained))
-    p = units.NO_VALUE if found.p is None else units.digits(found.p, 2) if found.p >= 0.001 else "< 0.001"
-    changed = units.NO_VALUE if found.changed is None else units.count(found.changed)
-    cells = ((found.metric, ""), (value, interval), *counts, (p, ""), (changed, ""))
-    return Line(found.arm, arms.get(found.arm, ""), found.precision, cells)
+    sign = "+" if loss.difference > 0 else ""
+    interval = "" if loss.low is None or loss.high is None else f"{write(loss.low)} to {write(loss.high)}"
+    return Cell(f"{sign}{write(loss.difference)}{'' if correlation else f'{units.NBSP}points'}", interval)
+
+
+def _p(loss: Loss) -> str | None:
+    return None if loss.p is None else units.digits(loss.p, 2) if loss.p >= 0.001 else "< 0.001"
+
+
+_LOSSES: tuple[Column[Loss], ...] = (
+    Column("Measure", lambda loss: loss.metric),
+    Column("Difference", _difference),
+    Column("Right in fp32 alone", lambda loss: loss.lost),
+    Column("Right here alone", lambda loss: loss.gained),
+    Column("P", _p),
+    Column("Other answers", lambda loss: loss.changed),
+)
 
 
 def _notes(found: Judgement) -> Iterable[str]:

@@ -1,39 +1,18 @@
 """Tables of what times cost, for the page and the terminal."""
 
-import msgspec
-
-from levelfield.analysis import money
-from levelfield.analysis.money import CostBlock
-from levelfield.analysis.types import Analysis, Estimate
-from levelfield.record.schema import Absent, Case, Run
+from levelfield.analysis import Analysis
+from levelfield.analysis.money import CostBlock, CostRow
+from levelfield.record.schema import Absent, Run
 from levelfield.report import names, sentences, units
 from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report.tables import ARM, Column, Table, make
 
 TITLE = "Cost"
-_ONE = units.Scale("", 1.0)
 
 
-class Line(msgspec.Struct, frozen=True):
-    arm: str
-    backend: str
-    value: str
-    bounds: str
-
-
-class CostTable(msgspec.Struct, frozen=True):
-    """One case."""
-
-    case: Case
-    title: str
-    heading: str
-    lines: tuple[Line, ...]
-    notes: tuple[str, ...]
-    """Why there are no numbers, each reason once."""
-
-
-def tables(run: Run, analysis: Analysis) -> tuple[CostTable, ...]:
+def tables(run: Run, analysis: Analysis) -> tuple[Table, ...]:
     """Return a table for each case; none where the run has no price."""
-    return tuple(_table(run, block) for block in money.summarise(run, analysis))
+    return tuple(_table(run, block) for block in analysis.costs)
 
 
 def lead(run: Run) -> str:
@@ -47,12 +26,15 @@ def lead(run: Run) -> str:
     )
 
 
-def _table(run: Run, block: CostBlock) -> CostTable:
+def _table(run: Run, block: CostBlock) -> Table:
     price = run.settings.price
     currency = price.currency if price is not None else ""
     heading = f"{currency or 'Cost'} {'a million items' if block.target is None else 'a training'}"
-    lines = tuple(Line(row.arm, row.backend, *_cell(row.cost)) for row in block.rows)
-    return CostTable(block.case, _title(block), heading, lines, _notes(block))
+    cost: Column[CostRow] = Column(
+        heading, lambda row: None if isinstance(row.cost, Absent) else row.cost, interval="95 %"
+    )
+    label, notes = f"cost of {block.case.id}", _notes(block)
+    return make(_title(block), (ARM, cost), block.rows, label=label, notes=notes, case=block.case, look="compact")
 
 
 def _title(block: CostBlock) -> str:
@@ -64,10 +46,6 @@ def _title(block: CostBlock) -> str:
     about = [case.precision, units.plural(case.threads, "thread"), case.device]
     about += [units.plural(case.processes, "process", "processes")] if case.processes > 1 else []
     return f"{what}, {', '.join(about)}"
-
-
-def _cell(value: Estimate | Absent) -> tuple[str, str]:
-    return (units.NO_VALUE, "") if isinstance(value, Absent) else units.spread(value, _ONE)
 
 
 def _notes(block: CostBlock) -> tuple[str, ...]:

@@ -8,42 +8,31 @@ import functools
 import shlex
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 import jinja2
 import markupsafe
 import msgspec
 from markupsafe import Markup
 
-from levelfield.analysis import all_reduce, device, disturbances, energy, precision, processor, scaling, time_spent
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis, processor
 from levelfield.options import rerun
+from levelfield.record import files, page
 from levelfield.record.cpu_lists import as_text
+from levelfield.record.page import Evidence
 from levelfield.record.schema import Absent, Run
 from levelfield.report import (
-    accuracy,
     charts,
-    costs,
-    curves,
-    embedded_record,
-    insights,
-    loadgen,
-    machine,
+    environment,
+    hardware,
     names,
-    operators,
     overview,
-    page_script,
     pages,
-    parity,
-    saturation,
+    sections,
     sentences,
-    separation,
-    settings_table,
-    shared_images,
     states,
     units,
-    xy_charts,
 )
-from levelfield.report.embedded_record import Evidence
 from levelfield.report.pages import TEMPLATES
 
 
@@ -60,22 +49,22 @@ def render(
 ) -> str:
     """Render a run as one self-contained HTML page.
 
-    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what travels inside
-    the page, where that was made before; None: the record, and no statement.
+    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what the page carries;
+    None: the record as it is written today, and no statement.
     """
     if evidence is None:
-        evidence = Evidence(embedded_record.carry(run, analysis))
+        evidence = page.pack(files.encode(run))
     return pages.render(
         _environment().get_template("page.html.j2"),
         style=style(),
-        script=page_script.script(),
+        script=pages.script(),
         run=run,
         analysis=analysis,
         comparison=comparison,
-        anchors=names.anchors(_case_ids(analysis)),
-        inside=evidence.inside.embedded,
-        embedded=pages.data_block(embedded_record.pack(evidence.inside)),
-        attested=pages.data_block(embedded_record.attest(evidence)),
+        record_sha256=evidence.sha256,
+        **_shown(run, analysis),
+        embedded=pages.data_block(evidence.block.encode()),
+        attested=pages.data_block(page.attest(evidence)),
     )
 
 
@@ -86,41 +75,49 @@ def style() -> str:
 
 @functools.cache
 def _environment() -> jinja2.Environment:
-    environment = pages.templates(TEMPLATES)
-    environment.globals |= {
-        "accuracy": accuracy,
-        "charts": charts,
-        "costs": costs,
-        "curves": curves,
-        "device": device,
-        "disturbances": disturbances,
-        "all_reduce": all_reduce,
-        "energy": energy,
-        "insights": insights,
-        "loadgen": loadgen,
-        "machine": machine,
-        "names": names,
-        "parity": parity,
-        "operators": operators,
-        "overview": overview,
-        "planes": xy_charts,
-        "precision": precision,
-        "processor": processor,
-        "rerun": rerun,
-        "as_typed": shlex.join,
-        "saturation": saturation,
-        "scaling": scaling,
-        "sentences": sentences,
-        "separation": separation,
-        "states": states,
-        "settings_table": settings_table,
-        "shared_images": shared_images,
-        "spending": time_spent,
-        "units": units,
+    found = pages.templates(TEMPLATES)
+    found.globals |= {"names": names, "sentences": sentences, "units": units}
+    found.filters |= {"code": code, "cpu_list": as_text}
+    found.tests["absent"] = lambda value: isinstance(value, Absent)
+    return found
+
+
+def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
+    """Return what the templates show, by the name that they give it; they compute nothing."""
+    anchors = names.anchors(_case_ids(analysis))
+    cases = [block.case for block in analysis.blocks]
+    gpu = "" if run.settings.gpu is None else run.machine.get("gpu", {}).get(f"device {run.settings.gpu} name")
+    cores = run.machine.get("cpu", {}).get("cores")
+    machine = processor.title(run.machine) + (f", {units.plural(cores, 'core')}" if isinstance(cores, int) else "")
+    common = environment.shared(run.images)
+    spent, own = analysis.time_spent, run.settings.own
+    return {
+        "sections": sections.sections(run, analysis, anchors),
+        "overviews": overview.tables(analysis, anchors),
+        "shown_tables": overview.SHOWN_TABLES,
+        "image_set": sentences.images(run) if run.settings.own_images else "scikit-learn’s handwritten digits",
+        "state": states.sentence(analysis),
+        "took": elapsed(run.started, run.finished or ""),
+        "machine_line": " · ".join(filter(None, (machine, gpu if isinstance(gpu, str) else ""))),
+        "models": dict.fromkeys(
+            case.model for case in cases if not (case.converges or case.definition.operators or case.definition.driven)
+        ),
+        "scenarios": dict.fromkeys(case.scenario for case in cases),
+        "backends": dict.fromkeys(row.backend for block in analysis.blocks for row in block.rows),
+        "settings": environment.settings(run),
+        "variables": environment.environment(run),
+        "libraries": environment.libraries(run),
+        "own_inputs": environment.inputs(own) if own is not None else None,
+        "canary": charts.canary(analysis.canary) if analysis.canary is not None else None,
+        "time_spent": hardware.time_spent(spent) if spent is not None else None,
+        "essentials": environment.essentials(run.machine, run.settings.gpu),
+        "machine_groups": environment.groups(run.machine),
+        "image_facts": {"common": common, "each": [(each, environment.own_facts(each, common)) for each in run.images]},
+        "artifacts": environment.artifacts(run.artifacts),
+        "plan": list(environment.plan(run)),
+        "command": rerun(run),
+        "typed": shlex.join(run.command),
     }
-    environment.filters |= {"elapsed": elapsed, "code": code, "cpu_list": as_text}
-    environment.tests["absent"] = lambda value: isinstance(value, Absent)
-    return environment
 
 
 def elapsed(start: str, end: str) -> str:

@@ -1,305 +1,229 @@
-"""Insights in words, the same in the terminal and on the page: each a sentence with the numbers that it rests on."""
+"""Insights by kind: sentences for the terminal, and on the page tables where arms and batches are many."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
-
-import msgspec
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from levelfield.analysis.types import (
-    Bound,
+    ArmSaturation,
     CaseUse,
-    Ceiling,
-    Ceilings,
     Estimate,
-    Explained,
     Headroom,
     Insights,
     Payback,
     PaybackVerdict,
     Saturation,
     Use,
-    Waiting,
-    WrapperCost,
 )
-from levelfield.record.disturbance import sentence
-from levelfield.report import names, saturation, units
+from levelfield.record.schema import Case
+from levelfield.report import insight_words as words
+from levelfield.report import names, tables, units
 from levelfield.report.sentences import join, title
+from levelfield.report.tables import ARM, NONE, Cell, Column, Table
+from levelfield.report.units import Scale
 
-RANGE_SAID = 0.05
-"""Samples of a ceiling that spread by more than this share of it are reported."""
-FEWER_SAID = 0.01
-"""A smaller share of the arithmetic than this explains nothing."""
-WAIT_SAID = 0.05
-"""Share of waiting below which data are said to come fast enough."""
-NEAR_ALL = 0.5
-"""Share of waiting from which the pipeline sets the pace."""
-_YARDSTICK = "OpenBLAS"
-"""What NumPy multiplies with."""
-_MULTIPLIERS = frozenset({"BLIS", "Eigen", "MKL", "MLAS", "XLA", "oneDNN"})
-"""Kinds of libraries, other than the yardstick's, that multiply matrices."""
 _PAYBACKS: tuple[PaybackVerdict, ...] = ("at once", "after", "maybe", "never")
 """In the order of the table."""
-BOUNDS: dict[Bound, str] = {
-    "compute": "compute-bound",
-    "memory": "memory-bound",
-    "overhead": "overhead-bound",
-    "neither": "bound by neither ceiling",
-}
+FEW = 3
+"""Sentences that the page does not fold away."""
+LEAD = (
+    f"A batch is enough for an arm that reaches 95{units.NBSP}% of its highest throughput there; that rate is set in "
+    "bold. Small below it stands what the intervals of the rates allow besides."
+)
+RISING = f"still{units.NBSP}rising"
+"""At the largest batch that was measured."""
 
 
-class Section(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Part:
+    """What the page shows of a kind, folded away where it has a summary."""
+
+    tables: tuple[Table, ...] = ()
+    listed: tuple[str, ...] = ()
+    summary: str = ""
+    case: Case | None = None
+
+
+@dataclass(frozen=True)
+class Section:
     """Insights of one kind."""
 
     title: str
     lead: str
     sentences: tuple[str, ...]
-    sweeps: tuple[Saturation, ...] = ()
-    """What the page shows as tables, in place of the sentences."""
-    paybacks: tuple[Payback, ...] = ()
-    """The same of compiling: one table."""
-    uses: tuple[CaseUse, ...] = ()
-    """The same of what bounds each case: one table."""
-    headrooms: tuple[Headroom, ...] = ()
-    """The same of memory: one table."""
-    notes: tuple[str, ...] = ()
-    """Sentences that the page shows below the table."""
+    parts: tuple[Part, ...] = ()
+    """What the page shows in place of the sentences; empty: the sentences."""
+
+    @property
+    def shown(self) -> tuple[Part, ...]:
+        """What the page shows."""
+        folded = units.plural(len(self.sentences), "sentence") if len(self.sentences) > FEW else ""
+        return self.parts or (Part(listed=self.sentences, summary=folded),)
 
 
 def sections(insights: Insights) -> tuple[Section, ...]:
     """Return all insights, kind by kind; kinds without any are left out."""
-    notes = (*above(insights.resources), *unsaid(insights.ceilings))
+    notes = (*words.above(insights.resources), *words.unsaid(insights.ceilings))
+    uses, headrooms = insights.resources, insights.headroom
     found = (
         Section(
             "What bounds each case",
-            " ".join(map(yardstick, insights.ceilings)),
-            (
-                # Single operators have a table of their own.
-                *(resource(use) for use in insights.resources if not use.case.definition.operators),
-                *notes,
-            ),
-            uses=insights.resources,
-            notes=notes,
+            " ".join(map(words.yardstick, insights.ceilings)),
+            # Single operators have a table of their own.
+            (*(words.resource(use) for use in uses if not use.case.definition.operators), *notes),
+            (Part((_uses(uses),) if uses else (), notes),) if uses or notes else (),
         ),
         Section(
             "When compiling pays back",
             "Cold start and typical call, against the same framework without its compiler, or else the fastest "
             "arm that does not compile.",
             (
-                *(payback(each) for each in insights.payback if each.verdict != "never"),
-                *never(insights.payback),
+                *(words.payback(each) for each in insights.payback if each.verdict != "never"),
+                *words.never(insights.payback),
             ),
-            paybacks=tuple(sorted(insights.payback, key=lambda each: _PAYBACKS.index(each.verdict))),
+            _paybacks(insights.payback),
         ),
         Section(
             "Where a larger batch gains nothing",
-            "" if all(map(saturation.all_rise, insights.saturation)) else saturation.LEAD,  # nothing is bold then
-            tuple(map(saturation.sentence, insights.saturation)),
-            insights.saturation,
+            "" if all(map(all_rise, insights.saturation)) else LEAD,  # nothing is bold then
+            tuple(map(sentence, insights.saturation)),
+            tuple(map(_sweep, insights.saturation)),
         ),
         Section(
             "Memory headroom",
             "Peak resident memory of a launch of its own.",
-            tuple(map(headroom, insights.headroom)),
-            headrooms=insights.headroom,
+            tuple(map(words.headroom, headrooms)),
+            (Part((_headrooms(headrooms),), summary=units.plural(len(headrooms), "case")),) if headrooms else (),
         ),
         Section(
             "Waiting for data",
             "Of each step, the time until its batch was there; the median over launches, and their range.",
-            tuple(map(waiting, insights.waiting)),
+            tuple(map(words.waiting, insights.waiting)),
         ),
         Section(
             "What a wrapper costs",
             "Time of a call over that of the framework's own definition, measured in turns; 95 % intervals.",
-            tuple(wrappers(insights.wrappers)),
+            tuple(words.wrappers(insights.wrappers)),
         ),
         Section(
             "What the operators explain",
             "Times of a network's operators, each measured alone, summed as often as one call has them, over the time "
             "of a call; 95 % intervals. The rest is element-wise work, normalisations and the framework's own; above 1 "
             "they take longer alone.",
-            tuple(map(explained, insights.explained)),
+            tuple(map(words.explained, insights.explained)),
         ),
     )
     return tuple(section for section in found if section.sentences)
 
 
-def yardstick(ceilings: Ceilings) -> str:
-    """Say what NumPy reached, and that it is a lower bound."""
-    roofline = ceilings.roofline
-    return (
-        f"Before the first block NumPy, on {units.plural(roofline.threads, 'thread')}, multiplied matrices of "
-        f"{roofline.gemm_size} × {roofline.gemm_size} at {_ceiling(ceilings.flops, 'FLOP/s')} in float32, and moved "
-        f"arrays of {units.size(roofline.array_bytes)} at {_ceiling(ceilings.bytes, 'B/s')}: lower bounds of what this "
-        "machine can do, and the reference here."
+def _uses(uses: Sequence[CaseUse]) -> Table:
+    """Return what bounds each case, arm by arm."""
+    arms = dict.fromkeys(each.arm for use in uses for each in use.uses)
+
+    def column(arm: str) -> Column[CaseUse]:
+        def cell(use: CaseUse) -> Cell:
+            own = next((each for each in use.uses if each.arm == arm), None)
+            if own is None:
+                return NONE
+            return Cell(own.bound, under=f"{units.share_with_interval(own.compute_share)}\n{others(own)}")
+
+        return Column(lambda _: arm, cell, numeric=False)
+
+    case: Column[CaseUse] = Column("Case", lambda use: Cell(title(use.case), under=asked(use)), numeric=False)
+    return tables.make(
+        "What bounds each arm: compute, memory, overhead, or neither ceiling. Below it its share of the measured rate "
+        "of arithmetic (95 %); its share of the bandwidth · cores busy",
+        (case, *map(column, arms)),
+        uses,
+        label="what bounds each case",
+        look="uses",
+        marks=lambda use: {"case": use.case},
     )
 
 
-def _ceiling(ceiling: Ceiling, unit: str) -> str:
-    text = units.amount(ceiling.per_s, unit)
-    span = f"{units.amount(ceiling.lowest, unit)} to {units.amount(ceiling.highest, unit)}"
-    return f"{text} (median of {ceiling.samples}, {span})"
-
-
-def resource(use: CaseUse) -> str:
-    """Return the work of a case, and what bounds which arms."""
-    groups = []
-    for kind in BOUNDS:
-        arms = [arm for arm in use.uses if arm.bound == kind]
-        if arms:
-            groups.append(_overhead(arms, use) if kind == "overhead" else _near_or_not(kind, arms))
-    bounds = "; ".join(groups)
-    return f"{title(use.case)}: {_asks(use)}. {bounds[:1].upper()}{bounds[1:]}."
-
-
-def _asks(use: CaseUse) -> str:
-    arithmetic = f"a call computes {units.amount(2 * use.work.macs, 'FLOP')}"
-    if use.fits_cache and use.ceilings.cache_bytes is not None:
-        return (
-            f"{arithmetic}, and its {units.size(use.footprint_bytes)} of weights and activations fit into the last "
-            f"cache of {units.size(use.ceilings.cache_bytes)}"
-        )
-    moved = use.work.weight_bytes + use.work.activation_bytes
-    return f"{arithmetic} and moves about {units.size(moved)} ({units.size(use.work.weight_bytes)} of weights)"
-
-
-def _near_or_not(kind: Bound, arms: Sequence[Use]) -> str:
-    """`compute-bound, by share of the measured rate: openvino 104 % (102–106 %)`."""
-    if kind == "memory":
-        return f"{BOUNDS[kind]}, by share of the measured bandwidth: " + join(
-            [f"{arm.arm} {units.share_with_interval(arm.memory_share)}" for arm in arms]
-        )
-    clauses = []
-    for arm in arms:
-        text = f"{arm.arm} {units.share_with_interval(arm.compute_share)}"
-        if kind == "neither":
-            details = [f"{units.percent(arm.memory_share.value)} of the bandwidth"] if arm.memory_share else []
-            details += [f"{arm.cpu_cores:.1f} cores busy"] if arm.cpu_cores is not None else []
-            text += f", {', '.join(details)}" if details else ""
-        clauses.append(text)
-    return f"{BOUNDS[kind]}, by share of the measured rate: {'; '.join(clauses)}"
-
-
-def _overhead(arms: Sequence[Use], use: CaseUse) -> str:
-    """`overhead-bound: the ceilings explain 234 ns of 9.20 µs (onnxruntime) to 95.0 µs (tensorflow)`."""
-    ordered = sorted(arms, key=lambda arm: arm.call_ns.value)
-    calls = " to ".join(
-        f"{units.time(arm.call_ns.value)} ({arm.arm})" for arm in dict.fromkeys((ordered[0], ordered[-1]))
+def _headrooms(found: Sequence[Headroom]) -> Table:
+    chosen: tuple[Column[Headroom], ...] = (
+        Column("Case", lambda each: f"{names.model(each.case.model)}{names.batch(each.case)}", numeric=False),
+        Column("Least", lambda each: Cell(units.size(each.least_bytes), each.least_arm), numeric=False),
+        Column("Most", lambda each: Cell(units.size(each.most_bytes), each.most_arm), numeric=False),
+        Column("Weights alone", lambda each: units.size(each.weight_bytes)),
+        Column("A worker has left", kept_free),
+        Column("Processes at most", held_at_most),
     )
-    return f"{BOUNDS['overhead']}: the ceilings explain {units.time(use.floor_ns)} of the {calls} that a call takes"
-
-
-def unsaid(ceilings: Sequence[Ceilings]) -> Iterator[str]:
-    """Return which ceilings are not used, and why."""
-    for each in (ceiling.roofline for ceiling in ceilings):
-        if each.disturbed:
-            yield (
-                f"Bottlenecks on {units.plural(each.threads, 'thread')} unavailable: the reference measurement was "
-                f"disturbed ({sentence(each.disturbed)})."
-            )
-
-
-def above(uses: Sequence[CaseUse]) -> Iterator[str]:
-    """Say which shares are above 100 %, and what in the record explains it; nothing where none is."""
-    computing = [(use, arm) for use in uses for arm in use.uses if arm.compute_share.value > 1]
-    if computing:
-        yield _above_compute(computing)
-    moving = [(use, arm) for use in uses for arm in use.uses if arm.memory_share and arm.memory_share.value > 1]
-    if moving:
-        who = _who(moving, lambda arm: arm.memory_share)
-        yield (
-            f"More than 100 % of the bandwidth ({who}) means that a part of what is counted never left the caches, or "
-            "that memory is faster than NumPy's copies: traffic is counted as if nothing stayed in a cache."
-        )
-
-
-_Found: TypeAlias = Sequence[tuple[CaseUse, Use]]
-
-
-def _above_compute(found: _Found) -> str:
-    reasons: list[str] = []
-    libraries = sorted({kind for _, arm in found for kind in arm.libraries} & _MULTIPLIERS)
-    if libraries:
-        reasons.append(f"these arms multiply with {join(libraries)}, and NumPy with {_YARDSTICK}")
-    fewer = [use.fewer_products for use, _ in found if use.fewer_products > FEWER_SAID]
-    if fewer:
-        reasons.append(
-            f"up to {units.percent(max(fewer))} of the arithmetic is in 3×3 convolutions, which can be done with fewer "
-            "multiplications than are counted (Winograd)"
-        )
-    ceilings = {use.ceilings.roofline.threads: use.ceilings for use, _ in found}.values()
-    reasons += [
-        f"the reference measurement's own samples reach up to {units.amount(each.flops.highest, 'FLOP/s')}"
-        for each in ceilings
-        if each.flops.highest / each.flops.lowest - 1 > RANGE_SAID
-    ]
-    because = f" In this record: {'; '.join(reasons)}." if reasons else ""
-    return (
-        f"More than 100 % of the measured rate ({_who(found, lambda arm: arm.compute_share)}) is no mistake: the "
-        f"reference measurement is a lower bound of the peak.{because}"
+    heading = (
+        "Peak of the arms that take the least and the most; what is left, and how many such processes fit, by the most"
     )
+    return tables.make(heading, chosen, found, label="memory headroom", marks=lambda each: {"case": each.case})
 
 
-def _who(found: _Found, requested: Callable[[Use], Estimate | None]) -> str:
-    """`openvino up to 123 %, jax up to 112 %`: every arm once, with its highest share."""
-    highest: dict[str, float] = {}
-    for _, arm in found:
-        span = requested(arm)
-        highest[arm.arm] = max(highest.get(arm.arm, 0.0), span.value if span is not None else 0.0)
-    return ", ".join(f"{arm} up to {units.percent(value)}" for arm, value in highest.items())
+def _paybacks(found: Sequence[Payback]) -> tuple[Part, ...]:
+    several = len({each.batch for each in found}) > 1
+    ordered = sorted(found, key=lambda each: _PAYBACKS.index(each.verdict))
+
+    def made(heading: str, rows: Sequence[Payback], *, never: bool) -> Table:
+        when: Column[Payback] = Column("Pays back", pays_back, numeric=False)
+        chosen: tuple[Column[Payback], ...] = (
+            Column(
+                "Case",
+                lambda each: f"{names.model(each.model)}{f', batch {each.batch}' if several else ''}",
+                numeric=False,
+            ),
+            Column("Arm", lambda each: each.arm, numeric=False),
+            Column("Against", lambda each: each.against, numeric=False),
+            *(() if never else (when,)),
+            Column("Call, ratio", lambda each: each.ratio, interval="95 %"),
+            Column("Cold start", lambda each: units.time(each.cold_ns.value)),
+            Column("Other’s cold start", lambda each: units.time(each.against_cold_ns.value)),
+        )
+        return tables.make(heading, chosen, rows, label=heading.lower(), marks=lambda _: {})
+
+    never = [each for each in ordered if each.verdict == "never"]
+    rest = [each for each in ordered if each.verdict != "never"]
+    parts = []
+    if rest:
+        parts.append(Part((made("Each arm that compiles, against one that does not", rest, never=False),)))
+    if never:
+        summary = f"{units.plural(len(never), 'comparison')} in which compiling never pays back"
+        parts.append(Part((made("Compiling never pays back", never, never=True),), summary=summary))
+    return tuple(parts)
 
 
-def payback(found: Payback) -> str:
-    """Say what compiling costs, and when it is ahead."""
-    start = (
-        f"{names.model(found.model)}, batch {found.batch}, {found.arm} ({found.mode}) against {_against(found)}: cold "
-        f"start {units.time_with_interval(found.cold_ns)} against "
-        f"{units.time_with_interval(found.against_cold_ns)}, call {units.time(found.call_ns)} "
-        f"against {units.time(found.against_call_ns)} (ratio {_ratio(found.ratio)})"
+def _sweep(found: Saturation) -> Part:
+    """Return throughput by batch; folded away where nothing is to be seen in it."""
+    unit, name = scale(found), where(found)
+
+    def column(batch: int) -> Column[ArmSaturation]:
+        def cell(arm: ArmSaturation) -> Cell:
+            made = tables.cell(rate(arm, batch), "rate", unit)
+            return Cell(made.text, made.interval, tone="enough" if batch == arm.saturates_at else made.tone)
+
+        return Column(f"Batch {units.count(batch)}", cell, interval="95 %")
+
+    chosen: tuple[Column[ArmSaturation], ...] = (
+        ARM,
+        Column("Enough from batch", lambda arm: Cell(enough(arm), under=besides(arm)), numeric=False),
+        Column("Gain", gain),
+        *map(column, found.batches),
     )
+    heading = f"{name}: {f'{unit.unit} ' if unit.unit else ''}items/s by batch"
+    table = tables.make(heading, chosen, found.arms, label=f"batches of {name}", case=found.case)
+    summary = f"{name}: every arm still gains at batch {units.count(max(found.batches))}" if all_rise(found) else ""
+    return Part((table,), summary=summary, case=found.case if summary else None)
+
+
+def pays_back(found: Payback) -> Cell:
+    """Return when compiling is ahead: `after 1 200 calls`, and how long so many calls take."""
     match found.verdict:
         case "at once":
-            return f"{start}. It is ahead from the first call."
-        case "after" if found.calls is not None:
-            seconds = units.time(found.calls.value * found.call_ns)
-            calls = units.rate_with_interval(Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high))
-            return f"{start}. It pays back after {calls} calls, {seconds} of calling."
-        case _:
-            return f"{start}. Whether it ever pays back is not decided{_perhaps(found.calls)}."
-
-
-def never(found: Sequence[Payback]) -> Iterator[str]:
-    """Name, case by case, the arms whose calls are not faster, so that compiling never pays back."""
-    groups: dict[tuple[str, str, int, str], list[Payback]] = {}
-    for each in found:
-        if each.verdict == "never":
-            groups.setdefault((each.model, each.precision, each.batch, each.against), []).append(each)
-    for group in groups.values():
-        first = group[0]
-        arms = join(
-            [
-                f"{each.arm} (a call takes {_ratio(each.ratio)} times as long, and {units.time(each.compile_ns)} went "
-                "into loading, compiling and the first call)"
-                for each in group
-            ]
-        )
-        yield (
-            f"{names.model(first.model)}, batch {first.batch}, against {_against(first)} at "
-            f"{units.time(first.against_call_ns)} a call: compiling never pays back for {arms}."
-        )
-
-
-def pays_back(found: Payback) -> tuple[str, str]:
-    """Return when compiling is ahead, for a cell: `after 1 200 calls`, and how long so many calls take."""
-    match found.verdict:
-        case "at once":
-            return "from the first call", ""
+            return Cell("from the first call", tone="said")
         case "after" if found.calls is not None:
             calls = units.rate_with_interval(Estimate(max(found.calls.value, 1.0), found.calls.low, found.calls.high))
-            return f"after {calls} calls", f"{units.time(found.calls.value * found.call_ns)} of calling"
+            spent = units.time(found.calls.value * found.call_ns)
+            return Cell(f"after {calls} calls", under=f"{spent} of calling", tone="said")
         case "never":
-            return "never", ""
+            return Cell("never", tone="said")
         case _:
-            return "not decided", _perhaps(found.calls).removeprefix(": ")
+            return Cell("not decided", under=words.perhaps(found.calls).removeprefix(": "), tone="said")
 
 
 def asked(use: CaseUse) -> str:
@@ -331,91 +255,62 @@ def held_at_most(found: Headroom) -> str:
     return f"{int(found.machine_bytes // found.most_bytes)} in {units.size(found.machine_bytes)}"
 
 
-def _against(found: Payback) -> str:
-    same = "the same framework without its compiler" if found.same_framework else "the fastest that does not compile"
-    return f"{found.against} ({same})"
-
-
-def _perhaps(calls: Estimate | None) -> str:
-    if calls is None:
-        return ""
-    least = f", not before {units.rate(calls.low)}" if calls.low else ""
-    return f": at these estimates after {units.rate(calls.value)} calls{least}"
-
-
-def _ratio(span: Estimate) -> str:
-    text = f"{span.value:.3g}"
-    return text if span.low is None or span.high is None else f"{text}, {span.low:.3g}–{span.high:.3g}"
-
-
-def waiting(found: Waiting) -> str:
-    """Say what part of each arm's time went into waiting for data, and what would be gained without."""
-    arms = []
+def sentence(found: Saturation) -> str:
+    """Say from which batch on arms gain nothing, and which still gain at the largest."""
+    groups: dict[int | None, list[str]] = {}
     for arm in found.arms:
-        text = f"{arm.arm} {units.share_with_interval(arm.share)}"
-        text += f", by {arm.feed} with {arm.workers}" if arm.feed else ""
-        if arm.share.value >= WAIT_SAID:
-            gain = arm.step_items_per_s / arm.items_per_s
-            text += (
-                f": {units.rate(arm.items_per_s)} items/s, and up to {units.rate(arm.step_items_per_s)} "
-                f"({gain:.3g} times) if data came as fast as they are used"
-            )
-        arms.append(text)
-    slowest = max(found.arms, key=lambda arm: arm.share.value)
-    if slowest.share.value < WAIT_SAID:
-        advice = "Data come fast enough: a faster pipeline would gain less than "
-        advice += f"{units.percent(slowest.share.value / (1 - slowest.share.value))}."
-    else:
-        starved = [arm.arm for arm in found.arms if arm.share.value >= NEAR_ALL]
-        advice = (
-            f"The pipeline, not the model, sets the pace of {join(starved)}: whole batches decoded at once, more "
-            "workers or a ready-made format come before a faster framework."
-            if starved
-            else "More workers or cheaper decoding gain at most the factor above."
-        )
-    return f"{title(found.case)}, waited: {'; '.join(arms)}. {advice}"
+        groups.setdefault(arm.saturates_at, []).append(arm.arm if arm.saturates_at else f"{arm.arm} {gain(arm)}")
+    clauses = [
+        f"batch {batch} is enough for {join(groups[batch])}"
+        for batch in sorted(batch for batch in groups if batch is not None)
+    ]
+    if None in groups:
+        clauses.append(f"{RISING} at {units.count(max(found.batches))}: {join(groups[None])}")
+    return f"{where(found)}: {'; '.join(clauses)}."
 
 
-def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
-    """Say, case by case, what each wrapper takes over the framework that it computes by; training comes last."""
-    cases = dict.fromkeys(each.case for each in found)
-    for case in sorted(cases, key=lambda case: case.trains):
-        costs = (
-            f"{each.arm} takes {_times(each.ratio)} as long as {each.against}" for each in found if each.case == case
-        )
-        yield f"{title(case)}: {'; '.join(costs)}."
+def all_rise(found: Saturation) -> bool:
+    """Return whether every arm still gains at the largest batch, whatever the intervals allow."""
+    return all(arm.saturates_at is None and not besides(arm) for arm in found.arms)
 
 
-def explained(found: Explained) -> str:
-    """Say what share of a call's time the operators take in each arm."""
-    arms = (f"{each.arm} {_share(each.share)}" for each in found.arms)
-    held = f"{units.plural(found.operators, 'operator')} with {units.percent(found.macs_share)} of the arithmetic"
-    return f"{title(found.case)}, {held}: {', '.join(arms)}."
+def where(found: Saturation) -> str:
+    """`ResNet-50, fp32, 2 threads`, and the device where it is not the CPU."""
+    case = found.case
+    text = f"{names.model(case.model)}, {case.precision}, {units.plural(case.threads, 'thread')}"
+    return text if case.device == "cpu" else f"{text}, {case.device}"
 
 
-def _share(span: Estimate) -> str:
-    """`0.91 (0.88–0.94)`."""
-    text = f"{span.value:.3g}"
-    return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"
+def scale(found: Saturation) -> Scale:
+    """Return the one scale in which all rates of a table are written: that of the middle of the least and the most."""
+    rates = [rate.items_per_s.value for arm in found.arms for rate in arm.rates]
+    return units.scale_count(math.sqrt(min(rates)) * math.sqrt(max(rates)))
 
 
-def _times(span: Estimate) -> str:
-    """`4.61 times (4.4–4.8)`."""
-    text = f"{span.value:.3g} times"
-    return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"
+def rate(arm: ArmSaturation, batch: int) -> Estimate | None:
+    """Return an arm's items per second in a batch, with its interval.
+
+    Returns none where the arm was not measured in that batch.
+    """
+    return next((each.items_per_s for each in arm.rates if each.batch == batch), None)
 
 
-def headroom(found: Headroom) -> str:
-    """Say how much of what a worker may take its peak takes, and how many of them the machine holds."""
-    text = f"{title(found.case)}: {found.most_arm} takes the most, {units.size(found.most_bytes)}"
-    if found.least_arm != found.most_arm:
-        text += f", {found.least_arm} the least, {units.size(found.least_bytes)}"
-    if found.weight_bytes:
-        text += f" (the weights alone are {units.size(found.weight_bytes)})"
-    if found.limit_bytes is not None:
-        left = 1 - found.most_bytes / found.limit_bytes
-        text += f"; of the {units.size(found.limit_bytes)} that a worker may take, {units.percent(left)} is left"
-    if found.machine_bytes is not None:
-        held = int(found.machine_bytes // found.most_bytes)
-        text += f"; {units.size(found.machine_bytes)} of memory hold {held} such processes at the most"
-    return f"{text}."
+def gain(arm: ArmSaturation) -> str:
+    """`1.34×`: the highest rate over that of the smallest batch."""
+    return f"{units.digits(arm.gain)}×"
+
+
+def enough(arm: ArmSaturation) -> str:
+    """Return the smallest batch that is enough, or that throughput still rises."""
+    return _named(arm, arm.saturates_at or arm.rates[-1].batch)
+
+
+def besides(arm: ArmSaturation) -> str:
+    """Say what else the intervals allow: `or 1`, `or still rising`, `4 to still rising`, or nothing."""
+    if len(arm.allowed) > 2:
+        return f"{_named(arm, arm.allowed[0])} to {_named(arm, arm.allowed[-1])}"
+    return "".join(f"or {_named(arm, batch)}" for batch in arm.allowed if _named(arm, batch) != enough(arm))
+
+
+def _named(arm: ArmSaturation, batch: int) -> str:
+    return RISING if batch == arm.rates[-1].batch else units.count(batch)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from levelfield.report import units
+from levelfield.report.tables import Table, lowered
+from levelfield.safety.terminals import markdown_text as text
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -17,6 +19,16 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     yield f"|{'|'.join('---:' if heading.endswith(':') else '---' for heading in headings)}|"
     for row in rows:
         yield f"| {' | '.join(row)} |"
+
+
+def of(found: Table) -> Iterator[str]:
+    """Yield the lines of a table of results, without the columns that need much room; texts of records stay texts."""
+    found = found.shown("text", narrow=True)
+    headings = [
+        f"{text(lowered(head.text))}{f' ({head.interval})' if head.interval else ''}{':' if head.numeric else ''}"
+        for head in found.heads
+    ]
+    yield from table(headings, (tuple(text(each.line) for each in line.cells) for line in found.lines))
 
 
 def interval(

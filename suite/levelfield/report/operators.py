@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from levelfield.analysis.types import Analysis, CaseUse, Row, TimedBlock, Use
+from levelfield.analysis import Analysis
+from levelfield.analysis.types import CaseUse, Row, TimedBlock, Use
 from levelfield.record.schema import Absent
 from levelfield.report import names, units, xy_charts
+from levelfield.report.tables import Cell, Column, Table, make
 from levelfield.report.xy_charts import Plane
 
 TITLE = "Operators"
@@ -42,6 +44,32 @@ class OperatorTable(msgspec.Struct, frozen=True):
     rooflines: tuple[tuple[int, Plane], ...]
     """Number of threads, and the chart of what was measured with so many."""
     lines: tuple[Line, ...]
+
+    @property
+    def table(self) -> Table:
+        """One line for each operator: all times where there is room, else the arms of the first rank."""
+
+        def time(number: int, arm: str) -> Column[Line]:
+            def cell(line: Line) -> Cell:
+                return Cell(line.times[number] or units.NO_VALUE, tone="enough" if line.first[number] else "")
+
+            return Column(lambda _: arm, cell, wide=True)
+
+        name: Column[Line] = Column("Operator", lambda line: line.name.replace(" × ", "\u00a0×\u00a0"), numeric=False)
+        fastest: Column[Line] = Column("Fastest", lambda line: line.fastest, numeric=False, only="narrow")
+        reached: Column[Line] = Column(
+            "Fastest reaches", lambda line: line.reached or units.NO_VALUE, numeric=False, only="page"
+        )
+        error: Column[Line] = Column("Largest error", lambda line: line.error or units.NO_VALUE, only="page")
+        times = (time(number, arm) for number, (arm, _) in enumerate(self.arms))
+        title = "Time of a call, operator by operator"
+        return make(
+            title,
+            (name, fastest, *times, reached, error),
+            self.lines,
+            label="operators",
+            marks=lambda line: {"case": line.block.case},
+        )
 
 
 def is_one(block: TimedBlock) -> bool:

@@ -10,10 +10,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from levelfield.analysis.types import Analysis, ConvergenceBlock, Estimate, RankedRow, TimedBlock
+from levelfield.analysis import Analysis
+from levelfield.analysis.types import ConvergenceBlock, Estimate, RankedRow, TimedBlock
 from levelfield.record.schema import Case
 from levelfield.report import names, operators, sentences, separation, units
-from levelfield.report.reach import reach
+from levelfield.report.axes import reach
 from levelfield.report.separation import Relation
 
 MOST_COLUMNS = 7

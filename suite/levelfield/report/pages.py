@@ -46,6 +46,19 @@ def style(*further: Path) -> str:
     return "\n".join((names.colour_styles(), *sheets))
 
 
+SCRIPT_PARTS = ("elements", "numbers", "sorting", "scales", "choosing", "record", "pictures", "closer", "downloads")
+"""In the order in which they use one another."""
+
+
+def script() -> str:
+    """Return the report's own script: light interaction on top of what can be read without it.
+
+    It builds elements and sets their text, and never makes markup out of a string: texts of a record stay text.
+    """
+    parts = [(TEMPLATES / "script" / f"{name}.js").read_text(encoding="utf-8").strip() for name in SCRIPT_PARTS]
+    return '"use strict";\n(() => {\n' + "\n\n".join(parts) + "\n})();"
+
+
 def policy(style: str, *, script: str = "", images: str = "data:") -> str:
     """Return a page's Content-Security-Policy: its own style sheet and script, named by their hashes, and no other.
 

@@ -1,41 +1,48 @@
 """The tables of errors against the reference: arms by models, and arms by models that are trained."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import msgspec
-
-from levelfield.analysis.types import Analysis, ArmRow
-from levelfield.record.schema import Parity
+from levelfield.analysis import Analysis
+from levelfield.analysis.types import ArmRow
+from levelfield.record.schema import Absent, Parity, Run, TrainingParity
+from levelfield.report import names, tables, units
+from levelfield.report.tables import ARM, Cell, Column, Line, Table
 
 _Key = TypeVar("_Key", bound=Hashable)
 
 
-class ParityLine(msgspec.Struct, frozen=True):
-    arm: str
-    backend: str
-    parities: tuple[Parity | None, ...]
-
-
-class ParityTable(msgspec.Struct, frozen=True):
-    columns: tuple[tuple[str, str], ...]
-    """Question (`Case.question`) and precision."""
-    lines: tuple[ParityLine, ...]
-    tolerances: tuple[float | None, ...]
-
-
-class TrainingTable(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Training:
     """One model's training, arm by arm."""
 
-    model: str
-    precision: str
-    processes: int
-    """That trained together."""
-    rows: tuple[ArmRow, ...]
-    """Each with a parity of its training."""
+    errors: Table
+    losses: Table
 
 
-def table(analysis: Analysis) -> ParityTable:
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of errors against the reference."""
+
+    errors: Table | None
+    """Arms by models; None: there are single operators alone."""
+    trainings: tuple[Training, ...]
+    operators: bool
+
+
+def shown(run: Run, analysis: Analysis, *, operators: bool) -> Shown:
+    """Return the tables of a run; `operators`: whether it has single operators, which have a table of their own."""
+    found = table(run, analysis)
+    return Shown(None if operators and len(found.columns) == 1 else found, trainings(analysis), operators)
+
+
+def off_by(parity: Parity | None) -> Cell | None:
+    """Return the cell of an error with its tolerance below it."""
+    return None if parity is None else tables.error(parity.relative_error, units.error(parity.tolerance))
+
+
+def table(run: Run, analysis: Analysis) -> Table:
     """Return a table of every arm's parity by model and precision; single operators have one of their own."""
     rows = [
         ((block.case.question, block.case.precision), row)
@@ -43,23 +50,50 @@ def table(analysis: Analysis) -> ParityTable:
         if not (block.case.trains or block.case.converges or block.case.definition.operators)
         for row in block.rows
     ]
-    columns = tuple(dict.fromkeys(column for column, _ in rows))
-    arms = {row.arm: row.backend for _, row in reversed(rows)}
-    found = _decisive(((column, row.arm), row) for column, row in rows)
-    return ParityTable(
-        columns=columns,
-        lines=tuple(
-            ParityLine(arm, backend, tuple(_parity(found.get((column, arm))) for column in columns))
-            for arm, backend in sorted(arms.items())
-        ),
-        tolerances=tuple(
-            next((row.parity.tolerance for (of, _), row in found.items() if of == column and row.parity), None)
-            for column in columns
+    asked = tuple(dict.fromkeys(question for question, _ in rows))
+    arms = {row.arm: row for _, row in reversed(rows)}
+    found = _decisive(((question, row.arm), row) for question, row in rows)
+
+    def column(question: tuple[str, str]) -> Column[ArmRow]:
+        return Column(
+            lambda _: names.question(question[0]), lambda row: _cell(found.get((question, row.arm))), small=question[1]
+        )
+
+    def tolerance(question: tuple[str, str]) -> Cell:
+        known = (row.parity for (of, _), row in found.items() if of == question and row.parity)
+        first = next(known, None)
+        return Cell(units.error(first.tolerance) if first is not None else units.NO_VALUE)
+
+    reference = "the float64 reference"
+    if run.settings.own is not None:
+        reference = "the first arm" if run.settings.own.function else "ONNX Runtime without its optimisations"
+    arms_by_name = [arms[name] for name in sorted(arms)]
+    return tables.make(
+        f"Relative error against {reference}, ‖out − ref‖ ÷ ‖ref‖; below it the same after subtracting the mean over "
+        "the inputs",
+        (ARM, *map(column, asked)),
+        arms_by_name,
+        label="errors against the reference",
+        look="compact",
+        marks=lambda row: {"arm": row.arm, "backend": row.backend},
+        foot=(Cell("Tolerance"), *map(tolerance, asked)) if asked else (),
+        notes=tuple(
+            f"{row.arm}, {names.question(question[0])}: {known.reason}"
+            for row in arms_by_name
+            for question in asked
+            if (known := _parity(found.get((question, row.arm)))) is not None and known.reason
         ),
     )
 
 
-def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
+def _cell(row: ArmRow | None) -> Cell:
+    known = _parity(row)
+    if known is None:
+        return Cell("not compared", tone="muted")
+    return tables.error(known.relative_error, tables.error(known.centred_error).text, equal=known.equal)
+
+
+def trainings(analysis: Analysis) -> tuple[Training, ...]:
     """Return each arm's distance of training from the reference, by model and precision.
 
     Empty where nothing was trained. A training in several processes has a table of its own.
@@ -71,10 +105,77 @@ def trainings(analysis: Analysis) -> tuple[TrainingTable, ...]:
         for row in block.rows
         if row.parity is not None and row.parity.training is not None
     )
-    tables: dict[tuple[str, str, int], list[ArmRow]] = {}
+    groups: dict[tuple[str, str, int], list[Trained]] = {}
     for (model, precision, processes, _), row in found.items():
-        tables.setdefault((model, precision, processes), []).append(row)
-    return tuple(TrainingTable(*key, tuple(rows)) for key, rows in tables.items())
+        assert row.parity is not None
+        assert row.parity.training is not None
+        groups.setdefault((model, precision, processes), []).append(
+            Trained(row.arm, row.backend, row.parity, row.parity.training)
+        )
+    return tuple(_training(*key, rows) for key, rows in groups.items())
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One arm's training, compared."""
+
+    arm: str
+    backend: str
+    parity: Parity
+    training: TrainingParity
+
+
+def _training(model: str, precision: str, processes: int, rows: Sequence[Trained]) -> Training:
+    first = rows[0].training
+    where = f"{names.model(model)} in {precision}"
+    together = f", in {units.plural(processes, 'process', 'processes')}" if processes > 1 else ""
+    judged = (first.tolerances, *(row.training.errors for row in rows))
+    statistics = any(not isinstance(each.statistics, Absent) for each in judged)
+    known = [each for each in _TRAINED if each[0] != "statistics" or statistics]
+
+    def column(name: str, heading: str) -> Column[Trained]:
+        return Column(heading, lambda row: tables.error(getattr(row.training.errors, name)))
+
+    def loss(number: int) -> Column[Trained]:
+        return Column(
+            str(number + 1),
+            lambda row: f"{row.training.losses[number]:.7g}" if number < len(row.training.losses) else "",
+        )
+
+    arm: Column[Trained] = Column(
+        "Arm",
+        lambda row: Cell(row.arm, mark="" if row.parity.equal else "not equal", backend=row.backend),
+        numeric=False,
+    )
+    errors = tables.make(
+        f"Training of {where}{together}, batch {first.batch}: relative errors against the float64 reference over its "
+        f"first {len(first.reference)} steps",
+        (arm, *(column(name, heading) for name, heading in known)),
+        rows,
+        label=f"training of {where}{together} against the reference",
+        look="compact",
+        foot=(Cell("Tolerance"), *(tables.error(getattr(first.tolerances, name)) for name, _ in known)),
+        notes=tuple(f"{row.arm}: {row.parity.reason}" for row in rows if row.parity.reason),
+    )
+    losses = tables.make(
+        f"Losses of {where}, each before its step",
+        (ARM, *map(loss, range(len(first.reference)))),
+        rows,
+        label=f"losses of {where}",
+        look="compact",
+    )
+    reference = Line((Cell("float64 reference"), *(Cell(f"{each:.7g}") for each in first.reference)))
+    return Training(errors, replace(losses, lines=(reference, *losses.lines)))
+
+
+_TRAINED = (
+    ("update", "Update rule, given gradients"),
+    ("losses", "Losses, largest"),
+    ("gradients", "Gradient norms, first step"),
+    ("weights", "Weights, after the last"),
+    ("statistics", "Running statistics"),
+)
+"""Field of the errors, and its heading."""
 
 
 def _decisive(rows: Iterable[tuple[_Key, ArmRow]]) -> dict[_Key, ArmRow]:

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from levelfield.analysis import disturbances
+from levelfield.analysis import Analysis, conditions
 from levelfield.analysis.time_spent import COUNTED, TimeSpent
 from levelfield.analysis.types import (
-    Analysis,
     BlockAnalysis,
     ConvergenceBlock,
     Counts,
@@ -272,6 +271,14 @@ def title(case: Case) -> str:
     return f"{names.model(case.model)}, {names.scenario_title(case).lower()}{names.batch(case)}"
 
 
+def workers(case: Case) -> str:
+    """`2 threads`, or `2 processes with 1 thread each`."""
+    threads = units.plural(case.threads, "thread")
+    if case.processes == 1:
+        return threads
+    return f"{units.plural(case.processes, 'process', 'processes')} with {threads} each"
+
+
 def goal(block: ConvergenceBlock) -> str:
     """`97.0 %`: the accuracy that a block is trained to."""
     return units.accuracy(block.target) if block.target is not None else "the target"
@@ -300,6 +307,11 @@ def join(parts: Sequence[str]) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def capitalised(text: str) -> str:
+    """Return a text as it begins a sentence; the rest stays as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def where_measured(run: Run) -> str:
@@ -383,7 +395,7 @@ def disturbed(analysis: Analysis) -> str:
     if not status.rounds_disturbed:
         return ""
     total = status.rounds + status.rounds_disturbed
-    fate = disturbances.fate(status.rounds_disturbed, status.rounds_kept)
+    fate = conditions.fate(status.rounds_disturbed, status.rounds_kept)
     return f"{status.rounds_disturbed} of {total} rounds were disturbed from outside and {fate}."
 
 

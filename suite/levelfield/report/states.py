@@ -1,6 +1,7 @@
 """In which state of the machine a run measured, and what contention would do, in words."""
 
-from levelfield.analysis.types import Analysis, BlockStates, Estimate, RankedRow, Row, TimedBlock
+from levelfield.analysis import Analysis
+from levelfield.analysis.types import BlockStates, Estimate, RankedRow, Row, TimedBlock
 from levelfield.record.schema import Absent
 from levelfield.report import names, sentences, units
 

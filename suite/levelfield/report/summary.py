@@ -8,8 +8,8 @@ from typing import TypeAlias
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from levelfield.analysis import Analysis
 from levelfield.analysis.types import (
-    Analysis,
     BlockAnalysis,
     ConvergenceBlock,
     ConvergenceRow,
@@ -22,7 +22,7 @@ from levelfield.analysis.types import (
 )
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import loadgen, names, operators, sentences, separation, terminal, units
-from levelfield.report.terminal import text
+from levelfield.report.terminal_tables import plain_table, text
 
 Ranked: TypeAlias = TimedBlock | ConvergenceBlock | LoadGenBlock
 
@@ -82,7 +82,7 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
     if all(block.best is None for block in blocks) and len(reasons) == 1:
         yield text(f"None of {len(blocks)} cases is ranked: {reasons.pop()}.", "dim")
         return
-    table = terminal.plain_table(f"Fastest in each case, 95 % {separation.IN_THESE_MINUTES}")
+    table = plain_table(f"Fastest in each case, 95 % {separation.IN_THESE_MINUTES}")
     for heading in ("case", "fastest", "next"):
         table.add_column(heading, overflow="fold")
     for block in blocks:

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 
 from levelfield.analysis import estimates, launch_levels
-from levelfield.analysis.states import CALM_ARITHMETIC, LEAST_SHARE, Knowledge, excess, knowledge
 from levelfield.analysis.types import Estimate
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.protocol import READY_TIMEOUT_S, Launcher, LaunchSpec
@@ -29,6 +28,7 @@ from levelfield.plan.profiles import STANDARD
 from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.schema import Absent, Arm, Block, Launch, MachineLevels, MachineProbe, Run
+from levelfield.record.states import CALM_ARITHMETIC, LEAST_SHARE, Knowledge, excess, knowledge
 from levelfield.report import units
 from levelfield.run.options import Options
 from levelfield.run.start import start_run

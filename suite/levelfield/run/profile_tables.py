@@ -10,7 +10,7 @@ from rich.table import Table
 
 from levelfield.backends.profiling.operators import Operator
 from levelfield.errors import printable
-from levelfield.report.export.tables import Value
+from levelfield.report.tables import Value
 from levelfield.run.explain import Explained
 from levelfield.worker.messages import Profiled
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterable
 from typing import TypeVar
 
-from levelfield.analysis.states import Judgement, excess, is_calm, judge, knowledge, levels
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import WorkerError
 from levelfield.machine import states
 from levelfield.record.schema import Absent, MachineLevels, MachineProbe, Turn
+from levelfield.record.states import Judgement, excess, is_calm, judge, knowledge, levels
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.worker.messages import Polled, PollMachine, ProbeMachine
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from levelfield.analysis.states import probes_of
 from levelfield.machine import states as machine_states
 from levelfield.machine.cpu import last_cache_bytes
 from levelfield.machine.device_use import Device
@@ -26,6 +25,7 @@ from levelfield.record.journal import (
     TimeSpent,
 )
 from levelfield.record.schema import Absent, Arm, Block, Case, Failure, Launch, Run, Warning_
+from levelfield.record.states import probes_of
 from levelfield.schedule import pacing
 from levelfield.schedule.calm import ON_A_GPU, MachineStates
 from levelfield.schedule.gpu_sharing import MemoryGroup, sharing_of

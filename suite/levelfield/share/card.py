@@ -7,16 +7,18 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.analysis import Analysis
 from levelfield.analysis.environment import machine_title
-from levelfield.analysis.types import Analysis, Estimate, RankedBlock, RankedRow
+from levelfield.analysis.types import Estimate, RankedBlock
 from levelfield.compare import ab as pairs
 from levelfield.compare import phrases
 from levelfield.compare.formats import html
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError, printable, shortened
 from levelfield.record.schema import Run
-from levelfield.report import axes, loadgen, names, pages, sentences, separation, units
-from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report import axes, loadgen, names, pages, results, sentences, units
+from levelfield.report import markdown as tables
+from levelfield.report.tables import Table
 from levelfield.safety.terminals import markdown_text as cell
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -40,36 +42,20 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
     yield ""
     yield cell(f"{sentences.parity(analysis)} {sentences.where_measured(run)} Run {run.id}, {run.started[:10]}.")
     for block in analysis.timed:
-        yield from ("", f"### {cell(sentences.title(block.case))}", "")
-        value = block.case.rate_unit if block.case.per_item else "geometric mean"
-        yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is |"
-        yield "|---:|---|---:|---:|---|"
-        yield from (_table_row(row, block, sentences.cost(row, block.case)) for row in block.rows)
+        yield from _table(results.timed(block, analysis.timed))
         if block.case.one_by_one:
             yield from ("", sentences.ONE_BY_ONE)
     for trained in analysis.convergence:
-        title = f"{names.network(trained.case)}, training to {sentences.goal(trained)} on {sentences.images(run)}"
-        yield from ("", f"### {cell(title)}", "")
-        yield f"| | arm | time (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | steps (95 %) |"
-        yield "|---:|---|---:|---:|---|---:|"
-        for result in trained.rows:
-            time, steps = units.time_with_interval(result.time_ns), units.rate_with_interval(result.steps)
-            yield _table_row(result, trained, time, steps)
+        yield from _table(results.trained(trained, analysis.convergence, sentences.images(run)))
     for driven in analysis.loadgen:
-        title = f"{names.network(driven.case)}, LoadGen {driven.scenario}: {loadgen.what(driven)}"
-        yield from ("", f"### {cell(title)}", "")
-        value = driven.case.rate_unit if driven.case.per_item else "percentile"
-        yield f"| | arm | {value} (95 % {IN_THESE_MINUTES}) | behind the best (95 %) | best is | LoadGen says |"
-        yield "|---:|---|---:|---:|---|---|"
-        yield from (_table_row(row, driven, loadgen.cost(row), loadgen.validity(row)) for row in driven.rows)
+        yield from _table(results.driven(driven, analysis.loadgen))
     if analysis.loadgen:
         yield from ("", cell(loadgen.NOT_A_RESULT))
 
 
-def _table_row(row: RankedRow, block: RankedBlock, cost: str, *more: str) -> str:
-    rank = "" if row.rank is None else str(row.rank)
-    cells = (rank, row.arm, cost, separation.behind(row, block), separation.best_is(row, block), *more)
-    return f"| {' | '.join(map(cell, cells))} |"
+def _table(found: Table) -> Iterator[str]:
+    yield from ("", f"### {cell(found.title)}", "")
+    yield from tables.of(found)
 
 
 def svg(run: Run, analysis: Analysis) -> str:

@@ -118,3 +118,19 @@ def test_without_counts_an_equal_answer_or_fp32_nothing_is_said_of_resources() -
     assert "jax" not in {arm.arm for arm in derived(wrong).resources[0].uses}
     half = msgspec.structs.replace(run.blocks[0], case=msgspec.structs.replace(run.blocks[0].case, precision="bf16"))
     assert derived(msgspec.structs.replace(run, blocks=(half,))).resources == ()
+
+
+def test_headroom_is_what_the_peak_leaves() -> None:
+    run = make_run(models=("bert",), scenarios=("memory",), noise_scale=0.0)
+    (found,) = derived(run).headroom
+    assert (found.least_arm, found.most_arm) == ("onnxruntime", "tensorflow-xla")
+    assert found.most_bytes == int(1.2 * 2**30)
+    assert found.limit_bytes == 12 * 2**30
+    assert found.machine_bytes == 25_769_803_776
+    assert found.weight_bytes == 4 * (12 * (12 * 768**2 + 9 * 768) + 130 * 768)
+    unknown = msgspec.structs.replace(
+        run, machine={}, settings=msgspec.structs.replace(run.settings, worker_memory_bytes=None)
+    )
+    (found,) = derived(unknown).headroom
+    assert found.limit_bytes is None
+    assert found.machine_bytes is None

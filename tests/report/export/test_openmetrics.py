@@ -1,12 +1,17 @@
 """OpenMetrics text, read by the reference implementation's own parser."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from levelfield import analysis
 from levelfield.report.export import openmetrics
-from levelfield.report.export.tables import Value, rows
+from levelfield.report.export.tables import rows
 from tests.records_builder import make_run
+
+if TYPE_CHECKING:
+    from levelfield.report.tables import Value
 
 HOSTILE = 'a"b\\c\nd}# EOF'
 

@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.report.export.columns import COLUMNS
+from levelfield.report.export.tables import RUN, TABLES, columns_of
 from tests.report.export.written import record, table
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", TABLES)
 def test_every_table_names_what_each_row_is_of(name: str) -> None:
     made = record()
     found = table(name, made)
@@ -65,3 +65,9 @@ def test_a_launch_says_whether_it_found_something_compiled() -> None:
     made = record()
     launches = [launch for block in made.blocks for each in block.generations for launch in each.launches]
     assert [row["cache_warm"] for row in table("launches", made)] == [str(launch.cache_warm) for launch in launches]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_begins_with_what_names_the_run_and_the_arm(table: str) -> None:
+    assert columns_of(table)[: len(RUN)] == RUN
+    assert len(set(columns_of(table))) == len(columns_of(table))

@@ -11,9 +11,9 @@ import pytest
 
 from levelfield import analysis
 from levelfield.errors import LevelfieldError
-from levelfield.report.export.columns import COLUMNS
-from levelfield.report.export.tables import Value, rows
+from levelfield.report.export.tables import TABLES, columns_of, rows
 from levelfield.report.export.writing import write_csv, write_parquet
+from levelfield.report.tables import Value
 from tests.report.export.written import record, table
 from tests.report.hostile import make_hostile
 
@@ -34,20 +34,20 @@ def test_a_stranger_s_text_is_no_formula() -> None:
 def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
     with pytest.raises(LevelfieldError, match="Parquet files need pyarrow"):
-        write_parquet(tmp_path / "x.parquet", COLUMNS["results"], [])
+        write_parquet(tmp_path / "x.parquet", columns_of("results"), [])
     assert not (tmp_path / "x.parquet").exists()
 
 
 @needs_pyarrow
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", TABLES)
 def test_parquet_holds_what_csv_holds(tmp_path: Path, name: str) -> None:
     from pyarrow import parquet
 
     made = record()
-    count = write_parquet(tmp_path / "x.parquet", COLUMNS[name], rows(name, made, analysis.analyse(made)))
+    count = write_parquet(tmp_path / "x.parquet", columns_of(name), rows(name, made, analysis.analyse(made)))
     read = parquet.read_table(tmp_path / "x.parquet")
     assert read.num_rows == count == len(table(name, made))
-    assert tuple(read.column_names) == COLUMNS[name]
+    assert tuple(read.column_names) == columns_of(name)
 
 
 def written(rows: list[dict[str, Value]], *columns: str) -> str:
@@ -84,14 +84,14 @@ def test_commas_quotes_and_line_breaks_stay_within_their_cell(tmp_path: Path, na
 
 
 @needs_pyarrow
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", TABLES)
 def test_types_of_parquet_follow_from_names_also_where_a_table_is_empty(tmp_path: Path, name: str) -> None:
     """A file of one run and that of another are read as one table: their types must not follow from what they hold."""
     from pyarrow import parquet
 
     made = record()
-    write_parquet(tmp_path / "full.parquet", COLUMNS[name], rows(name, made, analysis.analyse(made)))
-    assert write_parquet(tmp_path / "empty.parquet", COLUMNS[name], []) == 0
+    write_parquet(tmp_path / "full.parquet", columns_of(name), rows(name, made, analysis.analyse(made)))
+    assert write_parquet(tmp_path / "empty.parquet", columns_of(name), []) == 0
     full, empty = (parquet.read_schema(tmp_path / f"{which}.parquet") for which in ("full", "empty"))
     assert full.equals(empty)
     types = {field.name: str(field.type) for field in full}

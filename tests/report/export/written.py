@@ -5,8 +5,7 @@ import io
 
 from levelfield import analysis
 from levelfield.record.schema import Run
-from levelfield.report.export.columns import COLUMNS
-from levelfield.report.export.tables import rows
+from levelfield.report.export.tables import columns_of, rows
 from levelfield.report.export.writing import write_csv
 from tests.records_builder import make_run
 
@@ -17,5 +16,5 @@ def record() -> Run:
 
 def table(name: str, made: Run) -> list[dict[str, str]]:
     stream = io.StringIO()
-    write_csv(stream, COLUMNS[name], rows(name, made, analysis.analyse(made)))
+    write_csv(stream, columns_of(name), rows(name, made, analysis.analyse(made)))
     return list(csv.DictReader(io.StringIO(stream.getvalue())))

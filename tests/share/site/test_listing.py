@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield.analysis.types import Analysis
+from levelfield.analysis import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run

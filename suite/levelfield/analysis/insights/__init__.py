@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from levelfield.analysis.insights import explained, headroom, payback, resources, saturation, waiting, wrappers
+from levelfield.analysis.insights import explained, payback, resources, saturation, waiting
 from levelfield.analysis.types import BlockAnalysis, Insights
 from levelfield.record.schema import Run
 
@@ -15,8 +15,8 @@ def derive(run: Run, blocks: Sequence[BlockAnalysis]) -> Insights:
         resources=resources.derive(run, blocks, ceilings),
         payback=payback.derive(run, blocks),
         saturation=saturation.derive(blocks),
-        headroom=headroom.derive(run, blocks),
+        headroom=resources.headroom(run, blocks),
         waiting=waiting.derive(run, blocks),
-        wrappers=wrappers.derive(run, blocks),
+        wrappers=payback.wrappers(run, blocks),
         explained=explained.derive(run, blocks),
     )

@@ -8,8 +8,7 @@ cache, pays for being called, or is fused with what follows it in the network.
 from collections.abc import Iterable, Mapping, Sequence
 
 from levelfield.analysis import estimates
-from levelfield.analysis.ending import ended_by
-from levelfield.analysis.estimates import Levels
+from levelfield.analysis.estimates import Levels, ended_by
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.types import ArmParts, BlockAnalysis, Explained, TimedBlock
 from levelfield.record.schema import Block, Case, Run, Work

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from levelfield.analysis import estimates
-from levelfield.analysis.ending import ended_by
+from levelfield.analysis.estimates import ended_by
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.types import (
     BlockAnalysis,
@@ -21,6 +21,7 @@ from levelfield.analysis.types import (
     PaybackVerdict,
     Row,
     TimedBlock,
+    WrapperCost,
 )
 from levelfield.record.schema import Arm, Block, Case, Run
 
@@ -153,3 +154,27 @@ def _bounds(span: Estimate) -> tuple[float, float]:
 
 def _difference(left: float | None, right: float | None) -> float | None:
     return None if left is None or right is None else left - right
+
+
+ENGINE = "engine"
+"""Setting that names the framework which computes, and its version."""
+
+
+def wrappers(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[WrapperCost, ...]:
+    """Return the cost of every wrapper, in every timed case that has its engine too."""
+    pairs = zip(run.blocks, blocks, strict=True)
+    timed = ((recorded, block) for recorded, block in pairs if isinstance(block, TimedBlock))
+    return tuple(cost for recorded, block in timed for cost in _wrapper(run, recorded, block))
+
+
+def _wrapper(run: Run, recorded: Block, block: TimedBlock) -> Iterator[WrapperCost]:
+    engines = {row.arm: row.settings.get(ENGINE, "").partition(" ")[0] for row in block.rows if row.is_equal}
+    if not any(engines.values()):
+        return
+    levels = launch_levels(recorded)
+    arms = [arm for arm in recorded.arms if arm.id in engines]
+    for arm in (each for each in arms if engines[each.id]):
+        for other in (each for each in arms if each.image == engines[arm.id]):
+            ratio = estimates.ratio(levels[arm.id], levels[other.id], ended=ended_by(run.settings, recorded.case))
+            if ratio is not None:
+                yield WrapperCost(block.case, arm.id, other.id, ratio)

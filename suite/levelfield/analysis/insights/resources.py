@@ -11,7 +11,19 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from levelfield.analysis import collect
-from levelfield.analysis.types import BlockAnalysis, Bound, CaseUse, Ceiling, Ceilings, Estimate, Row, TimedBlock, Use
+from levelfield.analysis.types import (
+    BlockAnalysis,
+    Bound,
+    CaseUse,
+    Ceiling,
+    Ceilings,
+    Estimate,
+    Headroom,
+    MemoryBlock,
+    Row,
+    TimedBlock,
+    Use,
+)
 from levelfield.record.schema import Absent, Block, Roofline, Run, Work
 
 NEAR = 0.5
@@ -155,3 +167,36 @@ def _libraries(block: Block, arm: str) -> tuple[str, ...]:
     """Return the kinds of libraries in the arm's first launch that recorded them."""
     first = next((launch.libraries for _, launch in collect.launches(block, arm) if launch.libraries), ())
     return tuple(sorted({library.kind for library in first}))
+
+
+def headroom(run: Run, blocks: Iterable[BlockAnalysis]) -> tuple[Headroom, ...]:
+    """Return the smallest and the largest peak of every memory case, with the known limits."""
+    machine = run.machine.get("memory", {}).get("total bytes")
+    limit = run.settings.worker_memory_bytes
+    works = {(work.model, work.batch): work for work in run.work if not work.question}
+    found: list[Headroom] = []
+    for block in blocks:
+        if not isinstance(block, MemoryBlock):
+            continue
+        peaks = {
+            row.arm: row.peak_bytes
+            for row in block.rows
+            if row.peak_bytes is not None and row.peak_bytes > 0 and row.standing == "shown"
+        }
+        if not peaks:
+            continue
+        least, most = min(peaks, key=peaks.__getitem__), max(peaks, key=peaks.__getitem__)
+        work = works.get((block.case.model, block.case.batch))
+        found.append(
+            Headroom(
+                case=block.case,
+                least_arm=least,
+                least_bytes=peaks[least],
+                most_arm=most,
+                most_bytes=peaks[most],
+                limit_bytes=limit if limit is not None and limit > 0 else None,
+                machine_bytes=machine if isinstance(machine, int) and machine > 0 else None,
+                weight_bytes=work.weight_bytes if work is not None else None,
+            )
+        )
+    return tuple(found)

@@ -7,7 +7,7 @@ https://prometheus.io/docs/specs/om/open_metrics_spec/ : names, units, escaping 
 
 from collections.abc import Iterable, Iterator
 
-from levelfield.report.export.tables import Value
+from levelfield.report.tables import Value
 
 _LABELS = ("run", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm", "version")
 _FAMILIES = {

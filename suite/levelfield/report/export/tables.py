@@ -3,34 +3,51 @@
 Every row repeats what names it (run, case, arm), so that rows of many runs can stand in one table.
 """
 
-import math
 import statistics
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
 
-from levelfield.analysis import collect
-from levelfield.analysis.states import State, judge, levels_of
-from levelfield.analysis.types import (
-    Analysis,
-    AnyRow,
-    ColdRow,
-    ConvergenceRow,
-    Estimate,
-    LoadGenRow,
-    MemoryRow,
-    RankedBlock,
-    RankedRow,
-    Row,
-)
+from levelfield.analysis import Analysis, collect
+from levelfield.analysis.types import AnyRow, ColdRow, ConvergenceRow, Estimate, LoadGenRow, MemoryRow, Row
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
-from levelfield.report import separation
-from levelfield.report.export.columns import COLUMNS
+from levelfield.record.states import State, judge, levels_of
+from levelfield.report import columns
+from levelfield.report.tables import Value
 from levelfield.statistics.windows import quantiles_absent
 
-Value: TypeAlias = str | int | float | bool | None
 Rows: TypeAlias = Iterator[dict[str, Value]]
+
+RUN = ("run", "started", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm", "backend")
+"""Columns that every table begins with."""
+_FIRST: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "results": (
+            *RUN, "version", "standing", "rank", "metric", "unit", "value", "low", "high", "p90_ns", "p99_ns",
+            "cpu_cores", "launches", "calls", "relative_error", "equal", "behind_best", "behind_low", "behind_high",
+            "behind_half_width", "best_is", "quantiles_absent", "windows_of", "contended_behind", "contended_low",
+            "contended_high",
+        ),
+        "launches": (
+            *RUN, "generation", "version", "started_launch", "start_ns", "import_ns", "load_ns", "first_call_ns",
+            "peak_rss_bytes", "environment_padding_bytes", "relative_error", "equal", "failure", "cache_warm",
+        ),
+        "windows": (
+            *RUN, "generation", "round", "turn", "disturbed", "state", "calls", "median_ns", "window_ns", "user_ns",
+            "system_ns", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults",
+        ),
+        "calls": (*RUN, "generation", "round", "turn", "disturbed", "call", "call_ns"),
+    }
+)  # fmt: skip
+"""Table to its columns, in the order in which files have always had them."""
+TABLES = tuple(_FIRST)
+
+
+def columns_of(table: str) -> tuple[str, ...]:
+    """Return the columns of a table, in order: to results those of `report/columns.py` are added."""
+    return tuple(dict.fromkeys((*_FIRST[table], *(columns.in_files() if table == "results" else ()))))
 
 
 def rows(table: str, run: Run, analysis: Analysis) -> Rows:
@@ -51,7 +68,8 @@ def _cells(table: str, *parts: Mapping[str, Any] | msgspec.Struct | None) -> dic
     found: dict[str, Any] = {}
     for part in parts:
         found |= msgspec.structs.asdict(part) if isinstance(part, msgspec.Struct) else part or {}
-    return {name: None if isinstance(found[name], Absent) else found[name] for name in COLUMNS[table] if name in found}
+    named = (name for name in columns_of(table) if name in found)
+    return {name: None if isinstance(found[name], Absent) else found[name] for name in named}
 
 
 def _named(run: Run, case: Case, arm: Arm) -> dict[str, Value]:
@@ -75,37 +93,10 @@ def _results(run: Run, analysis: Analysis) -> Rows:
                 derived |= {
                     "calls": row.counts.calls,
                     "quantiles_absent": quantiles_absent(row.counts.calls) if row.call_ns is not None else "",
-                    "windows_of": row.windows_of,
-                    **_contended(row.contended),
                 }
-            if isinstance(found, RankedBlock) and isinstance(row, RankedRow):
-                derived |= _behind(row, found)
+            for column in columns.of_row(row):
+                derived |= column.plain(columns.Result(row, found))
             yield _cells("results", row.parity, row, estimate, derived, _named(run, block.case, arms[row.arm]))
-
-
-def _behind(row: RankedRow, block: RankedBlock) -> dict[str, Value]:
-    """Return the ratio to the best, less one, with its interval, and how that is called; nothing where not ranked."""
-    ratio = row.ratio
-    if ratio is None:
-        return {}
-    return {
-        "behind_best": ratio.value - 1,
-        "behind_low": None if ratio.low is None else ratio.low - 1,
-        "behind_high": None if ratio.high is None else ratio.high - 1,
-        "behind_half_width": None if row.half_width is None else math.expm1(row.half_width),
-        "best_is": separation.best_is(row, block),
-    }
-
-
-def _contended(ratio: Estimate | None) -> dict[str, Value]:
-    """Return the ratio to the best when the machine was contended, less one, with its interval; nothing where none."""
-    if ratio is None:
-        return {}
-    return {
-        "contended_behind": ratio.value - 1,
-        "contended_low": None if ratio.low is None else ratio.low - 1,
-        "contended_high": None if ratio.high is None else ratio.high - 1,
-    }
 
 
 def _estimate(row: AnyRow, case: Case) -> tuple[str, str, Estimate | None]:
@@ -147,7 +138,7 @@ def _windows(run: Run) -> Rows:
             derived = {
                 "turn": number,
                 "state": state,
-                "calls": len(window.samples_ns) * window.calls_per_sample,
+                "calls": window.calls,
                 "median_ns": statistics.median(window.samples_ns) / window.calls_per_sample,
             }
             yield _cells("windows", window, derived, named)
@@ -166,11 +157,7 @@ def _turns(run: Run) -> Iterator[tuple[int, Window, State | None, dict[str, Valu
         levels = levels_of(block)
         for generation in block.generations:
             for round_ in generation.rounds:
-                where = {
-                    "generation": generation.index,
-                    "round": round_.index,
-                    "disturbed": bool(round_.disturbed),
-                }
+                where = {"generation": generation.index, "round": round_.index, "disturbed": bool(round_.disturbed)}
                 for number, turn in enumerate(round_.turns, start=1):
                     if turn.window is not None and turn.arm in arms:
                         judged = judge(turn, levels)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelfield.errors import LevelfieldError
-from levelfield.report.export.tables import Value
+from levelfield.report.tables import Value
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

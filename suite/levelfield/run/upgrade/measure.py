@@ -19,6 +19,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.launchers.needs import choose
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.reading import ROOT, text
+from levelfield.paths import tool_sha256
 from levelfield.plan import Plan, Selection
 from levelfield.plan.placement import AUTO
 from levelfield.prepare.own_model import store as own_files
@@ -29,7 +30,6 @@ from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Absent, Image
 from levelfield.run import bench
 from levelfield.run.options import Options
-from levelfield.run.start import tool_sha256
 from levelfield.run.upgrade import progress, store
 from levelfield.run.upgrade.progress import (
     FORMAT,
@@ -232,8 +232,10 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a run measured all it should; its record may still be missing."""
+    """Return whether a run measured all it should; its page may still be missing."""
     try:
+        if not (folder / files.JOURNAL).is_file():
+            return files.read(folder).finished is not None
         return journal.fold(journal.read(folder / files.JOURNAL)).finished is not None
     except LevelfieldError:
         return False  # deleted or damaged: it is left
@@ -241,8 +243,9 @@ def _is_complete(folder: Path) -> bool:
 
 def _count(run: str, reports: Path, written: AppendOnly[Event], console: Console) -> None:
     """Write the record and the report of a complete run, and count it."""
-    bench.finish(reports / run, console)
-    written.write(MeasurementDone(utc_now(), run, store.digest(reports / run / files.NAME)))
+    if (reports / run / files.JOURNAL).is_file():  # killed after that: the page is there
+        bench.finish(reports / run, console)
+    written.write(MeasurementDone(utc_now(), run, store.digest(reports / run)))
 
 
 def _options(begun: Begun, reports: Path) -> Options:

@@ -1,0 +1,107 @@
+"""Tables of the machine at work: GPU, energy, sums over processes, and what the run's time went into."""
+
+from collections.abc import Callable
+from typing import Any
+
+from levelfield.analysis.hardware import DeviceBlock, DeviceRow, EnergyBlock, EnergyRow
+from levelfield.analysis.scaling import AllReduceBlock, AllReduceRow
+from levelfield.analysis.time_spent import Part, TimeSpent, largest
+from levelfield.record.schema import Absent, Case
+from levelfield.report import names, sentences, tables, units
+from levelfield.report.tables import ARM, Cell, Column, Table
+
+
+def _title(case: Case) -> str:
+    return f"{names.model(case.model)}, {names.scenario_title(case).lower()}{names.batch(case)}"
+
+
+def _whole(value: float | Absent) -> Absent | str:
+    return value if isinstance(value, Absent) else units.fixed(value, 0)
+
+
+def _joules(value: float | Absent) -> Absent | str:
+    return value if isinstance(value, Absent) else units.digits(value)
+
+
+def _with_under(value: float | Absent, under: float | Absent, write: Callable[[Any], Absent | str] = _whole) -> Cell:
+    first, second = (tables.cell(write(each)) for each in (value, under))
+    return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
+
+
+def _size(value: float | Absent) -> Absent | str:
+    return value if isinstance(value, Absent) else units.size(value)
+
+
+def _errors(row: DeviceRow) -> Cell:
+    codes = row.xid_errors
+    written = codes if isinstance(codes, Absent) else ", ".join(map(str, dict.fromkeys(codes))) or "none"
+    first, second = tables.cell(_whole(row.ecc_errors)), tables.cell(written)
+    return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
+
+
+def _throttled(row: DeviceRow) -> str:
+    if not row.throttled:
+        return units.NO_VALUE
+    return f"{', '.join(row.throttled)} ({row.throttled_windows} of {units.plural(row.windows, 'window')})"
+
+
+GPU: tuple[Column[DeviceRow], ...] = (
+    ARM,
+    Column("J an item", lambda row: _joules(row.energy_per_item_j)),
+    Column("Items a joule", lambda row: _joules(row.items_per_joule)),
+    Column("W, mean", lambda row: _whole(row.power_w)),
+    Column(
+        "Busy, %",
+        lambda row: row.utilisation if isinstance(row.utilisation, Absent) else units.fixed(100 * row.utilisation, 0),
+    ),
+    Column("SM clock, MHz", lambda row: _with_under(row.sm_clock_mhz, row.sm_clock_lowest_mhz), small="lowest"),
+    Column("Memory clock, MHz", lambda row: _whole(row.memory_clock_mhz)),
+    Column("°C, highest", lambda row: _whole(row.temperature_c)),
+    Column("Memory held", lambda row: _with_under(row.memory_bytes, row.allocated_bytes, _size), small="allocated"),
+    Column("Clock held down by", _throttled, numeric=False),
+    Column("ECC errors", _errors, small="XID"),
+)
+ENERGY: tuple[Column[EnergyRow], ...] = (
+    ARM,
+    Column("J an item", lambda row: _joules(row.per_item_j)),
+    Column("Items a joule", lambda row: _joules(row.items_per_joule)),
+    Column("W, mean", lambda row: _joules(row.power_w)),
+    Column("Windows", lambda row: str(row.windows)),
+)
+ALL_REDUCE: tuple[Column[AllReduceRow], ...] = (
+    ARM,
+    Column("Time, median", lambda row: units.time(row.median_ns)),
+    Column("Of single launches", lambda row: f"{units.time(row.lowest_ns)} – {units.time(row.highest_ns)}"),
+    Column("Bus bandwidth", lambda row: f"{units.size(row.bus_bytes_per_s)}/s"),
+    Column("Launches", lambda row: str(row.launches)),
+)
+
+
+def gpu(block: DeviceBlock) -> Table:
+    """Return what the GPU did while each arm of a case computed."""
+    case = block.case
+    return tables.make(_title(case), GPU, block.rows, label=f"the GPU in {case.id}", case=case, look="compact")
+
+
+def energy(block: EnergyBlock) -> Table:
+    """Return what the processor took while each arm of a case computed."""
+    case = block.case
+    return tables.make(_title(case), ENERGY, block.rows, label=f"CPU energy in {case.id}", case=case, look="compact")
+
+
+def all_reduce(block: AllReduceBlock) -> Table:
+    """Return time and bandwidth of a sum over all processes of a training."""
+    case = block.case
+    title = f"{names.model(case.model)}, {units.size(block.vector_bytes)}, {sentences.workers(case)}"
+    return tables.make(title, ALL_REDUCE, block.rows, label=f"all-reduce in {case.id}", case=case, look="compact")
+
+
+def time_spent(spent: TimeSpent) -> Table:
+    """Return what the run's wall-clock time went into."""
+    chosen: tuple[Column[Part], ...] = (
+        Column("What", lambda part: part.what, numeric=False),
+        Column("Time", lambda part: units.time(part.seconds * 1e9)),
+        Column("Share", lambda part: units.percent(part.share)),
+    )
+    title = "Wall-clock time, from the beginning of preparation to the end of the last window"
+    return tables.make(title, chosen, largest(spent), label="what the run’s time was spent on")
