@@ -22,10 +22,10 @@ from pathlib import Path
 
 import click
 import msgspec
-from levelfield.cli.options import NAMES
 
 from levelfield.backends import registry
 from levelfield.backends.protocol import Options, ResidentBackend, Source, Unsupported
+from levelfield.options.values import NAMES
 from levelfield.statistics.ratios import ratio_interval
 from levelfield.statistics.student import MIN_LAUNCHES
 from levelfield.worker.messages import Measure
