@@ -45,8 +45,7 @@ class Engine(docker.DockerClient):
     def info(self) -> dict[str, Any]:
         return self._info
 
-    def version(self, api_version: bool = True) -> dict[str, Any]:
-        del api_version
+    def version(self, api_version: bool = True) -> dict[str, Any]:  # noqa: ARG002  (the SDK's)
         return {"Version": "29.1.0", "ApiVersion": "1.52"}
 
 
