@@ -123,9 +123,9 @@ def test_the_page_alone_is_reproduced(engine: docker.DockerClient, case: Case, t
     command = run("reproduce", page, "--reports", tmp_path / "mine", "--allowed", "90%", "--json", folder=tmp_path)
     assert command.code in {0, 3}, command.err + command.out
     found = json.loads(command.out)
-    assert len(found["results"]) == len(BACKENDS)
-    assert all(result["ours"] for result in found["results"])
-    assert "2 of 2 answers are the same to the last bit" in str(found["numerics"])
+    assert len(found["rows"]) == len(BACKENDS)
+    assert all(row["new"] for row in found["rows"])
+    assert "2 of 2 answers are the same to the last bit" in command.out
     assert none_left(engine, command.pid)
 
 

@@ -43,6 +43,7 @@ def test_it_carries_only_the_code_that_runs_inside(made: environments.Environmen
         "version.py",
         "py.typed",
         "backends",
+        "record",
         "worker",
         "zoo",
     }
