@@ -15,7 +15,7 @@ import msgspec
 from levelfield.analysis import Analysis, guarded
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Run
-from levelfield.report.export.tables import TABLES, columns_of, rows
+from levelfield.report.export import TABLES, columns_of, rows
 from levelfield.report.tables import Value
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def load(path: str | Path) -> Report:
         It cannot be read, or is no report. Nothing in it is executed.
     """
     from levelfield import analysis
-    from levelfield.report import restoring
+    from levelfield.report import embedded_record
     from levelfield.share.inputs import open_input
     from levelfield.share.reading import read
 
@@ -133,8 +133,8 @@ def load(path: str | Path) -> Report:
             return Report(found.full_record, analysis.analyse(found.full_record))
         if found.inside is None:
             raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
-        run = restoring.restored(found.inside.embedded)
-        whole = restoring.with_tails(analysis.analyse(run), found.inside.embedded)
+        run = embedded_record.restored(found.inside.embedded)
+        whole = embedded_record.with_tails(analysis.analyse(run), found.inside.embedded)
         return Report(run, whole, thinned=bool(found.inside.embedded.thinned))
 
 

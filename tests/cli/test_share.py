@@ -13,7 +13,7 @@ from levelfield.cli.share import _at_most
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run
-from levelfield.report.export.tables import TABLES, columns_of
+from levelfield.report.export import TABLES, columns_of
 from levelfield.run.results import REPORT
 from levelfield.run.start import tool_sha256
 from tests.analysis.many import small_run, write_run

@@ -151,12 +151,12 @@ def analysed_report(source: "Read") -> tuple["Run", "Reduced"]:
     """Return the run of a report and its summary; of a page alone, with the medians of all samples restored."""
     from levelfield import analysis
     from levelfield.analysis.summary import reduce
-    from levelfield.report import restoring
+    from levelfield.report import embedded_record
 
     if source.full_record is not None and source.inputs.record is not None:
         return source.full_record, reduce(source.full_record, hashlib.sha256(source.inputs.record).hexdigest())
     if source.inside is None:
         raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
     embedded = source.inside.embedded
-    run = restoring.restored(embedded)
-    return run, reduce(run, embedded.record_sha256, restoring.with_tails(analysis.analyse(run), embedded))
+    run = embedded_record.restored(embedded)
+    return run, reduce(run, embedded.record_sha256, embedded_record.with_tails(analysis.analyse(run), embedded))

@@ -1,16 +1,70 @@
-"""Fewer samples, evenly taken, so that a record fits into the page that shows it."""
+"""Fewer samples, evenly taken, so that a record fits into the page that shows it.
+
+Projections of outputs inside a page: each once, and put back beside every launch with the same output.
+
+Every launch of an arm computes the same answer, and the record keeps 64 numbers of it each time. Their digits hardly
+compress, so that repeating them took half of the record inside a page.
+"""
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TypeAlias
 
 import msgspec
 
 from levelfield.analysis import collect
-from levelfield.record.schema import Block, Generation, Launch, Round, Run, Turn, Window
-from levelfield.report import projections
+from levelfield.record.schema import Block, Generation, Launch, Parity, Round, Run, Turn, Window
+
+
+def without_repeats(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Leave out the projections that an earlier launch with the same output has."""
+    first: dict[str, tuple[float, ...]] = {}
+
+    def kept(parity: Parity) -> tuple[float, ...]:
+        if parity.output_sha256 not in first:
+            first[parity.output_sha256] = parity.projection
+            return parity.projection
+        return () if parity.projection == first[parity.output_sha256] else parity.projection
+
+    return _with_projections(blocks, kept)
+
+
+def with_repeats(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Put the projections back that `once` left out."""
+    first: dict[str, tuple[float, ...]] = {}
+
+    def full(parity: Parity) -> tuple[float, ...]:
+        known = first.setdefault(parity.output_sha256, parity.projection)
+        return parity.projection or known
+
+    return _with_projections(blocks, full)
+
+
+def _with_projections(blocks: Iterable[Block], chosen: Callable[[Parity], tuple[float, ...]]) -> tuple[Block, ...]:
+    """Return blocks whose launches have the projections that are chosen, from the first launch to the last."""
+    return tuple(
+        msgspec.structs.replace(
+            block,
+            generations=tuple(
+                msgspec.structs.replace(
+                    generation,
+                    launches=tuple(
+                        launch
+                        if launch.parity is None
+                        else msgspec.structs.replace(
+                            launch, parity=msgspec.structs.replace(launch.parity, projection=chosen(launch.parity))
+                        )
+                        for launch in generation.launches
+                    ),
+                )
+                for generation in block.generations
+            ),
+        )
+        for block in blocks
+    )
+
 
 SAMPLES_PER_RESULT = 5_000
 """Most samples of one result that travel inside a page; all of them are in the record beside it."""
@@ -145,7 +199,7 @@ def thin(
     return Embedded(
         record_sha256=record_sha256,
         cap=cap,
-        record=msgspec.structs.replace(run, blocks=projections.once(blocks) if once else tuple(blocks)),
+        record=msgspec.structs.replace(run, blocks=without_repeats(blocks) if once else tuple(blocks)),
         thinned=tuple(notes),
         projections_once=once,
     )

@@ -12,7 +12,7 @@ from levelfield.compare.formats.html import within
 from levelfield.compare.types import Comparison
 from levelfield.record import files
 from levelfield.record.schema import Run
-from levelfield.report import html, summary, terminal
+from levelfield.report import html, terminal
 from levelfield.safety import terminals
 from levelfield.share import run_evidence
 
@@ -44,7 +44,7 @@ def show_result(
     if comparison is not None:
         comparison_terminal.show(comparison, console)
     else:
-        (summary if measured else terminal).show(run, result, console)
+        (terminal.show_summary if measured else terminal.show)(run, result, console)
     console.print(f"\nReport: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
     missing = [unproven]
     if measured:

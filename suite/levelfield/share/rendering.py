@@ -9,7 +9,7 @@ from levelfield.compare.formats.html import within
 from levelfield.compare.types import Gate
 from levelfield.options.values import parse_share
 from levelfield.record.schema import Run
-from levelfield.report import embedded_record, html, restoring
+from levelfield.report import embedded_record, html
 from levelfield.report.embedded_record import Evidence, PageRecord
 from levelfield.report.thinning import thin
 from levelfield.share.page import Difference, Tables, differences, parse_page, tables
@@ -35,8 +35,8 @@ def from_inside(evidence: Evidence, given: str) -> RenderedPage:
     Medians of windows that were thinned are those that travel beside them, and so are their results' upper quantiles.
     """
     embedded = evidence.inside.embedded
-    run = restoring.restored(embedded)
-    found = restoring.with_tails(analysis.analyse(run), embedded)
+    run = embedded_record.restored(embedded)
+    found = embedded_record.with_tails(analysis.analyse(run), embedded)
     return _compare(run, found, evidence, given)
 
 

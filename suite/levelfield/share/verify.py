@@ -13,7 +13,7 @@ import msgspec
 
 from levelfield.analysis import guarded
 from levelfield.record.schema import Run
-from levelfield.report import restoring
+from levelfield.report import embedded_record
 from levelfield.report.embedded_record import Evidence
 from levelfield.report.units import plural
 from levelfield.share import attestation, rendering
@@ -96,7 +96,7 @@ def _records(read: Read, tool_sha256: str) -> list[Check]:
         same = rendering.same_inside(read.full_record, read.inside)
         says = "It is the record of run.json." if same else "It is not the record of run.json."
         return [*checks, Check("record inside the page", "holds" if same else "broken", says)]
-    doubtful = tuple(restoring.unsupported(embedded))
+    doubtful = tuple(embedded_record.unsupported(embedded))
     if doubtful:
         return [Check("record inside the page", "broken", "Samples inside cannot be of the windows stated.", doubtful)]
     if embedded.thinned:

@@ -6,8 +6,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from levelfield import analysis
-from levelfield.report.export import openmetrics
-from levelfield.report.export.tables import rows
+from levelfield.report import export
+from levelfield.report.export import rows
 from tests.records_builder import make_run
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ HOSTILE = 'a"b\\c\nd}# EOF'
 def test_a_parser_of_the_format_reads_every_value_and_label() -> None:
     run = make_run(models=("mlp",), backends=("jax", "openvino"), generations=5, rounds=2, control="jax")
     results = list(rows("results", run, analysis.analyse(run)))
-    text = "".join(f"{line}\n" for line in openmetrics.write(results))
+    text = "".join(f"{line}\n" for line in export.write(results))
     found = {family.name: family for family in text_string_to_metric_families(text)}  # type: ignore[no-untyped-call]
     calls = [row for row in results if row["metric"] == "geometric mean call"]
     family = found["levelfield_call_seconds"]
@@ -42,7 +42,7 @@ def test_what_a_stranger_named_stays_within_its_label() -> None:
         "arm": HOSTILE,
         "equal": True,
     }
-    text = "".join(f"{line}\n" for line in openmetrics.write([row]))
+    text = "".join(f"{line}\n" for line in export.write([row]))
     families = list(text_string_to_metric_families(text))  # type: ignore[no-untyped-call]
     assert [(each.name, len(each.samples)) for each in families] == [
         ("levelfield_peak_memory_bytes", 1),
@@ -54,4 +54,4 @@ def test_what_a_stranger_named_stays_within_its_label() -> None:
 
 def test_a_result_without_a_value_has_no_sample() -> None:
     row: dict[str, Value] = {"metric": "geometric mean call", "value": None, "arm": "jax", "equal": None}
-    assert list(openmetrics.write([row])) == ["# EOF"]
+    assert list(export.write([row])) == ["# EOF"]

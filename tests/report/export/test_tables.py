@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.report.export.tables import RUN, TABLES, columns_of
+from levelfield.report.export import RUN, TABLES, columns_of
 from tests.report.export.written import record, table
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from levelfield import analysis
 from levelfield.errors import LevelfieldError
-from levelfield.report.export.tables import TABLES, columns_of, rows
-from levelfield.report.export.writing import write_csv, write_parquet
+from levelfield.report.export import TABLES, columns_of, rows, write_csv, write_parquet
 from levelfield.report.tables import Value
 from tests.report.export.written import record, table
 from tests.report.hostile import make_hostile

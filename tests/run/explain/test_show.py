@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.backends.profiling.operators import Operator
-from levelfield.report.export.writing import write_csv
+from levelfield.report.export import write_csv
 from levelfield.run.explain.show import COLUMNS, as_rows, show
 from tests.run.explain.profiles import ID, explained
 
