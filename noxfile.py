@@ -178,7 +178,7 @@ def docs(session: nox.Session) -> None:
 def pages(session: nox.Session) -> None:
     """Render every published report anew, as this version writes it, and verify it; their records stay as they are."""
     install(session)
-    for record in sorted((HERE / "reports").glob("*/run.json")):
+    for record in sorted((HERE / "reports").glob("*/report.html")):
         session.run("levelfield", "report", str(record.parent), silent=True)
         session.run("levelfield", "verify", str(record.parent), silent=True)
 

@@ -4,9 +4,8 @@
 #     recipes/fleet-ssh.sh FOLDER HOST... [-- options of `levelfield bench`]
 #
 # Every host has Levelfield and a container engine. Where $BUNDLE names a file that `levelfield images bundle` wrote, it is sent
-# first, so that no host builds an image of its own. All hosts measure at once. Of a host only run.json and report.html
-# are fetched, as bytes. It ends as `levelfield fleet gather` does; a host that cannot be reached is a node without a
-# record.
+# first, so that no host builds an image of its own. All hosts measure at once. Of a host only the reports are fetched, as
+# bytes. It ends as `levelfield fleet gather` does; a host that cannot be reached is a node without a record.
 set -euf
 
 if [ "$#" -lt 2 ]; then
@@ -50,10 +49,8 @@ measure() { # HOST
     for run in $runs; do
         case $run in *[!A-Za-z0-9-]*) continue ;; esac
         mkdir -p "$folder/$1/$run"
-        for file in run.json report.html; do
-            on "$1" "cat $remote/reports/$run/$file" >"$folder/$1/$run/$file" 2>/dev/null </dev/null ||
-                rm -f "$folder/$1/$run/$file"
-        done
+        on "$1" "cat $remote/reports/$run/report.html" >"$folder/$1/$run/report.html" 2>/dev/null </dev/null ||
+            rm -f "$folder/$1/$run/report.html"
         rmdir "$folder/$1/$run" 2>/dev/null || true # no run: a baseline
     done
     return "$code"

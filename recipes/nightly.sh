@@ -21,7 +21,7 @@ worst() { # of the exit codes so far and this one: 1 worse, 2 could not run, 3 n
 }
 
 last() { # so many runs, the oldest first
-    find "$reports" -mindepth 2 -maxdepth 2 -name run.json | sort | tail -n "$1" | sed 's,/run\.json$,,'
+    find "$reports" -mindepth 2 -maxdepth 2 -name report.html | sort | tail -n "$1" | sed 's,/report\.html$,,'
 }
 
 compared() { # the name of the comparison's files, and what `levelfield compare` takes

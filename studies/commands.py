@@ -14,21 +14,21 @@ import msgspec
 from rich.markdown import Markdown
 from rich.markup import escape
 
+from levelfield.backends.protocol import Unsupported
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher, connect
-from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.host import HostLauncher, VenvLauncher
 from levelfield.launchers.protocol import Launcher
-from levelfield.launchers.venv import VenvLauncher
+from levelfield.launchers.worker import WorkerError
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.plan import Plan, Selection, make
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, Fingerprint, Image, Warning_
 from levelfield.safety import terminals
-from levelfield.schedule import scratch
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import RunResources
+from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.version import __version__
 
 FOLDER = Path("reports/trials")
@@ -87,14 +87,8 @@ _M = TypeVar("_M", bound=Measurement)
 def begin(kind: type[_M], resources: RunResources, **fields: Any) -> _M:  # noqa: ANN401  (fields of any type)
     """Return the record of a measurement that begins now."""
     now, load = utc_now(), os.getloadavg()
-    common: dict[str, Any] = {
-        "schema": kind.SCHEMA,
-        "started": now,
-        "finished": now,
-        "load_before": load,
-        "load_after": load,
-    }
-    return kind(**common, **site_facts(resources), **fields)
+    times: dict[str, Any] = {"started": now, "finished": now, "load_before": load, "load_after": load}
+    return kind(schema=kind.SCHEMA, **times, **site_facts(resources), **fields)
 
 
 _R = TypeVar("_R", bound=Record)
@@ -118,7 +112,7 @@ def read(path: Path, kind: type[_R]) -> _R:
     return record
 
 
-def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) -> None:
+def write(record: object, path: Path, markdown: str = "", *, indent: int = 1) -> None:
     """Write a record and its tables, each file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, msgspec.json.format(msgspec.json.encode(record), indent=indent) + b"\n")
@@ -128,6 +122,8 @@ def write(record: Record, path: Path, markdown: str = "", *, indent: int = 1) ->
 
 COULD_NOT_RUN = 2
 """Exit code."""
+REFUSED = (LevelfieldError, WorkerError, Unsupported)
+"""What ends a measurement, and is no mistake of ours."""
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 """Of every command."""
 
@@ -183,7 +179,7 @@ def terminal() -> Iterator[Terminal]:
     opened = Terminal()
     try:
         yield opened
-    except (LevelfieldError, OSError) as error:
+    except (*REFUSED, OSError) as error:
         opened.fail(str(error))
         sys.exit(COULD_NOT_RUN)
 
@@ -241,4 +237,4 @@ def prepared(
     try:
         yield plan, resources
     finally:
-        scratch.remove(resources.caches)
+        remove_caches(resources.caches)

@@ -17,6 +17,7 @@ from levelfield.record import files
 from levelfield.record.schema import Absent, Run
 from levelfield.report import sentences, separation
 from levelfield.report.separation import Relation
+from studies import commands
 
 RECORD = Path(__file__).resolve().parents[1] / "reports" / "trials" / "default-runs.json"
 
@@ -117,7 +118,7 @@ def main(folders: tuple[Path, ...]) -> None:
     """Add runs to the record, each by its folder."""
     runs = {run.id: run for run in [*read(), *(seen(files.read(folder)) for folder in folders)]}
     ordered = sorted(runs.values(), key=lambda run: run.started)
-    RECORD.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
+    commands.write(ordered, RECORD)
     print(f"{len(ordered)} runs; {RECORD.name} has them.")
 
 

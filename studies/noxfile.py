@@ -30,58 +30,28 @@ def study(session: nox.Session, *words: str) -> None:
     session.run("python", "-m", *words, env={"PYTHONPATH": f"{ROOT / 'suite'}:{ROOT}"})
 
 
-@nox.session
-def rigor(session: nox.Session) -> None:
-    """Measure false alarms and power beside the rules of other tools: a quiet machine for three quarters of an hour."""
-    study(session, "studies.rigor.command", *session.posargs)
+STUDIES = {
+    "studies.rigor.command": "Measure false alarms and power beside the rules of other tools: 45 minutes, quiet.",
+    "studies.harness.command": "Compare Levelfield's worker and four other tools with bare loops: 1 to 2 hours, quiet.",
+    "studies.regressions.trial": "Try `ab` on released versions that are known to differ, or not to: hours, quiet.",
+    "studies.published_comparison.command": "Run a well-known comparison of five frameworks as published, and fairly.",
+    "studies.reboots.command": "Try `upgrade` on a QEMU machine that reboots into another kernel: as root, 35 minutes.",
+    "studies.simulation.command": "Simulate how often the rules err on a machine with two states: some minutes.",
+    "studies.default_runs": "Add default runs, by their folders, to the record of runs at different hours.",
+    "studies.streams": "Measure how often `ab` errs, on many pairs of arms at once: twenty minutes, quiet.",
+}
 
 
-@nox.session
-def harness(session: nox.Session) -> None:
-    """Compare Levelfield's worker and four other tools with bare loops: a quiet machine for an hour or two."""
-    study(session, "studies.harness.command", *session.posargs)
+def _session(module: str, purpose: str) -> None:
+    def run(session: nox.Session) -> None:
+        study(session, module, *session.posargs)
+
+    run.__doc__ = purpose
+    nox.session(name=module.split(".")[1])(run)
 
 
-@nox.session
-def regressions(session: nox.Session) -> None:
-    """Try `levelfield ab` on released versions that are known to differ, or not to: hours, quiet."""
-    study(session, "studies.regressions.trial", *session.posargs)
-
-
-@nox.session
-def published_comparison(session: nox.Session) -> None:
-    """Run a well-known comparison of five frameworks as it was published, and fairly: two tables, in some minutes."""
-    study(session, "studies.published_comparison.command", *session.posargs)
-
-
-@nox.session
-def reboots(session: nox.Session) -> None:
-    """Try `levelfield upgrade` on a machine in QEMU that reboots into another kernel: as root, in 35 minutes."""
-    study(session, "studies.reboots.command", *session.posargs)
-
-
-@nox.session
-def probe(session: nox.Session) -> None:
-    """Measure how steady the machine's probe is, in NumPy and in C: needs gcc and a machine that is left alone."""
-    study(session, "studies.probe", *session.posargs)
-
-
-@nox.session
-def simulation(session: nox.Session) -> None:
-    """Simulate how often the rules err on a machine with two states: some minutes, and any machine."""
-    study(session, "studies.simulation.command", *session.posargs)
-
-
-@nox.session
-def default_runs(session: nox.Session) -> None:
-    """Add default runs, by their folders, to the record of runs at different hours."""
-    study(session, "studies.default_runs", *session.posargs)
-
-
-@nox.session
-def streams(session: nox.Session) -> None:
-    """Measure how often `ab` errs, on many pairs of arms at once: twenty minutes, a quiet machine."""
-    study(session, "studies.streams.command", *session.posargs)
+for _module, _purpose in STUDIES.items():
+    _session(_module, _purpose)
 
 
 @nox.session

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import WorkerError
-from levelfield.machine.idle_wait import wait_until_idle
+from levelfield.machine.quiet import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.record.schema import Arm, Case, IdleWait, Noise, Window
 from levelfield.schedule.launches import bring_up

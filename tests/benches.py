@@ -8,11 +8,11 @@ import msgspec
 from rich.console import Console
 
 from levelfield import plan
-from levelfield.record import files
+from levelfield.record import files, journal
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from levelfield.run.bench import conduct, finish
 from levelfield.run.options import Options
-from levelfield.run.results import REPORT
 from tests.reported import check_run
 
 
@@ -36,3 +36,14 @@ def once(selection: plan.Selection, reports: Path, launcher: str, **more: Any) -
     code = finish(folder, console)
     check_run(folder)
     return BenchResult(files.read(folder), folder / REPORT, out.getvalue(), code)
+
+
+def cut_off(folder: Path) -> None:
+    """Let a run that has ended be as if it was killed before its first launch, after the first data set."""
+    run = files.read(folder)
+    blocks = tuple(msgspec.structs.replace(block, generations=()) for block in run.blocks)
+    with journal.Journal(folder / files.JOURNAL) as written:
+        written.write(journal.Started(msgspec.structs.replace(run, blocks=blocks, accuracies=(), finished=None)))
+        for accuracy in run.accuracies[:1]:
+            written.write(journal.AccuracyKnown(accuracy))
+    (folder / REPORT).unlink()

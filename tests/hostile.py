@@ -110,10 +110,10 @@ def lies(changed):
     """Make a backend whose worker changes what it reports."""
 
     def lying(step):
-        from levelfield.worker import replies
+        from levelfield.worker import server
 
-        write = replies.ReplyWriter.write
-        replies.ReplyWriter.write = lambda self, reply: write(self, changed(reply))
+        write = server.ReplyWriter.write
+        server.ReplyWriter.write = lambda self, reply: write(self, changed(reply))
         return step
 
     return lying

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-from levelfield.run.results import REPORT
-from levelfield.run.start import tool_sha256
-from levelfield.share.inputs import open_input
+from levelfield.record.page import NAME
+from levelfield.share.inputs import read
 from levelfield.share.verify import verify
 
 _TOLD = re.compile(r"^Report: (.+)$", re.MULTILINE)
@@ -31,12 +30,12 @@ def check_run(folder: Path) -> None:
     Raises
     ------
     AssertionError
-        Something in it is wrong, or its figures could not be computed again.
+        Something in it is wrong, or its page is not the one that follows from its record.
     """
-    for path in (folder, folder / REPORT):
-        found = verify(open_input(path), tool_sha256=tool_sha256())
+    for path in (folder, folder / NAME):
+        found = verify(read(path))
         wrong = [
             f"{each.topic}: {each.says} {'; '.join(each.named)}" for each in found.checks if each.state == "broken"
         ]
         assert not wrong, f"{path} does not verify: {' / '.join(wrong)}"
-        assert {each.state for each in found.checks if each.topic == "figures"} == {"holds"}, path
+        assert {each.state for each in found.checks if each.topic == "page"} == {"holds"}, path

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from tests.commands import ROOT
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -117,7 +116,7 @@ def test_they_are_listed(tree: Path) -> None:
 def test_they_are_measured_compared_and_shown(tree: Path) -> None:
     words = "--profile smoke --launcher host --models linear --backends numpy --scenarios latency,burst --threads 1"
     levelfield(tree, "bench", *words.split(), "--reports", str(tree / "reports"))
-    (record,) = (tree / "reports").glob(f"*/{files.NAME}")
+    (record,) = (tree / "reports").glob("*/report.html")
     # As plain JSON: the reader of this tree does not know the scenario.
     blocks = json.loads(record.read_bytes())["blocks"]
     assert [(block["case"]["model"], block["case"]["scenario"], block["case"]["batch"]) for block in blocks] == [

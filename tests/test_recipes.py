@@ -12,7 +12,8 @@ import msgspec
 import pytest
 import yaml
 
-from levelfield.record import files
+from levelfield.analysis import analyse
+from levelfield.report import html
 from tests.commands import PATIENCE_S, ROOT, run
 from tests.records_builder import make_run
 
@@ -205,7 +206,7 @@ def nights(folder: Path, *, last: float = 1.0, bench: int = 0) -> str:
         )
         made = msgspec.structs.replace(made, id=f"2026010{number}-night", started=f"2026-01-0{number}T02:00:00Z")
         (folder / "reports" / made.id).mkdir(parents=True)
-        files.write(made, folder / "reports" / made.id)
+        (folder / "reports" / made.id / "report.html").write_text(html.render(made, analyse(made)), encoding="utf-8")
     earlier = [f"2026010{number}-night" for number in (1, 2, 3)]
     assert run("baseline", "set", "good", *earlier, folder=folder).code == 0
     tool = folder / "tool"
@@ -269,7 +270,7 @@ def test_a_night(engine: docker.DockerClient, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Runs so far: 1." in done.stdout
     assert (tmp_path / "site" / "index.html").is_file()
-    assert len(list((tmp_path / "reports").glob("*/run.json"))) == 1
+    assert len(list((tmp_path / "reports").glob("*/report.html"))) == 1
 
 
 def test_an_audit_asks_about_the_releases_of_all_locks_and_is_as_bad_as_the_worst(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from selenium import webdriver
 
 from levelfield.record import files, journal
 from levelfield.record.journal import RoundDone
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
-from levelfield.run.results import REPORT
 from tests.axe import violations
 from tests.browsers import log, open_details, requests, show
 from tests.commands import Command, eventually, one_clear_sentence, run
@@ -99,7 +99,7 @@ def test_images_are_named_by_what_is_in_them(case: Case) -> None:
 
 def test_the_report_is_made_again_to_the_byte(case: Case) -> None:
     page = (case.report / REPORT).read_bytes()
-    assert str(case.folder).encode() not in page + (case.report / "run.json").read_bytes()
+    assert str(case.folder).encode() not in page + files.content_of(case.report)
     again = run("report", case.report, folder=case.folder)
     assert again.code == 0, again.err
     assert (case.report / REPORT).read_bytes() == page

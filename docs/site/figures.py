@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import re
 import statistics
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -21,8 +20,7 @@ from levelfield.report import loadgen, sentences, terminal, units
 from levelfield.run import ab
 from studies import commands, default_runs
 from studies.default_runs import Seen
-from studies.gpu import calm
-from studies.gpu.states import States
+from studies.gpu import states
 
 REPORTS = Path(__file__).resolve().parents[2] / "reports"
 TRIALS = REPORTS / "trials"
@@ -114,11 +112,6 @@ def table(
     rows = [row for row in found if all(row[column] in values for column, values in only.items())]
     head = [column for column in rows[0] if column not in drop]
     show(head, ([row[column] for column in head] for row in rows))
-
-
-def paragraph(name: str, place: int = 1) -> None:
-    """Print one paragraph of a study's rendered record; the heading is the first."""
-    print(_section(name, "").split("\n\n")[place].strip())
 
 
 def items(name: str) -> None:
@@ -300,13 +293,6 @@ def explained() -> None:
     print(f"\nOperators take {units.digits(total)} µs of a call: {share} of the plain median ({plain} µs).")
 
 
-def gate(lines: int = 10) -> None:
-    """Print the beginning of a case of the gate that was derived for real."""
-    text = (TRIALS / "gate-2026-11-25.toml").read_text(encoding="utf-8")
-    (case,) = re.findall(r'\[\[case\]\]\nid = "onnxruntime/mlp/latency.*?(?=\n\n|\Z)', text, re.DOTALL)
-    print("\n".join(["```toml", *case.splitlines()[:lines], "```"]))
-
-
 def attacks() -> None:
     """Print what came of the last run of the fuzzer, and of the faults."""
     fuzz, faults = _trial("fuzz"), _trial("faults")["results"]
@@ -438,18 +424,18 @@ def _ab_on_gpu(path: Path) -> str:
 
 
 def _states_on_gpu(path: Path) -> str:
-    record = commands.read(path, States)
+    record = commands.read(path, states.States)
     texts = []
     for case in record.cases:
-        chosen = calm.calm(case.windows)
+        chosen = states.calm(case.windows)
         spreads = [
             f"windows {100 * found.window_sd:.2f} %, launches {100 * found.launch_sd:.2f} %"
-            for found in (calm.spread(case.windows), calm.spread(chosen))
+            for found in (states.spread(case.windows), states.spread(chosen))
             if found is not None
         ]
-        counted = f"{len(chosen)} of {len(case.windows)} windows within {calm.CALM:.2f}"
+        counted = f"{len(chosen)} of {len(case.windows)} windows within {states.CALM:.2f}"
         texts.append(
-            f"{case.model}: {counted}, correlation {calm.correlation(case.windows):.2f}; {'; those: '.join(spreads)}"
+            f"{case.model}: {counted}, correlation {states.correlation(case.windows):.2f}; {'; those: '.join(spreads)}"
         )
     return ". ".join(texts)
 

@@ -21,8 +21,8 @@ def pages() -> Iterator[tuple[str, str]]:
     lines = [
         "# The record of a run",
         "",
-        "`run.json` in a run's folder, and the same inside its report. `levelfield schema` prints its",
-        "[JSON Schema](run.schema.json), from which programs can check it. Times are integers in nanoseconds.",
+        "It is inside the page of a run; `levelfield export RUN --record FILE` writes it as JSON. `levelfield schema`",
+        "prints its [JSON Schema](run.schema.json), from which programs can check it. Times are integers, in ns.",
     ]
     for struct in _structs():
         lines += ["", *_struct(struct)]

@@ -10,18 +10,16 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
 
-from levelfield.backends.protocol import Unsupported
-from levelfield.errors import LevelfieldError
-from levelfield.launchers.worker import WorkerError
 from levelfield.machine.device_use import Device
 from levelfield.machine.signals import Signals
-from levelfield.record.files import write_atomically
 from levelfield.record.schema import Absent, Arm, Block, DeviceUse
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.resources import RunResources
@@ -37,6 +35,68 @@ LONG_WINDOW_NS = 4_000_000_000
 REWARM_NS = 5_000_000
 PACE = Pace(rounds=1, window_ns=WINDOW_NS, min_calls=3, repeats=0)
 ALONE, BESIDE, AGAIN = "alone", "taking turns", "alone again"
+
+
+class Place(NamedTuple):
+    """Where workers take turns on one GPU."""
+
+    resources: RunResources
+    block: Block
+    device: Device
+    signals: Signals
+
+    def launch(self, arms: Sequence[Arm]) -> list[Outcome]:
+        """Launch workers and warm them up, or end them all."""
+        outcomes = launch(self.resources, self.block.case, arms, launch_measured=False)
+        try:
+            rotate(self.resources, self.block.case, outcomes)
+            for outcome in outcomes:
+                warm_up(outcome, PACE)
+        except BaseException:
+            end_workers(outcomes)
+            raise
+        return outcomes
+
+    def window(
+        self, outcome: Outcome, alive: Sequence[Outcome], length_ns: int = WINDOW_NS
+    ) -> tuple[Sequence[int], DeviceUse]:
+        """Take a window of one of the living workers; return the times of its calls, and what NVML said."""
+        pids = process_ids(alive)
+        before = self.device.read()
+        request = Measure(window_ns=length_ns, min_calls=3, rewarm_ns=REWARM_NS)
+        samples = take_turn(outcome, request, self.signals, pids).window.samples_ns
+        return samples, self.device.use(before, pids, outcome.launch.arm)
+
+
+@contextmanager
+def prepared(
+    model: str,
+    batch: int,
+    backends: Sequence[str],
+    terminal: commands.Terminal,
+    *,
+    variant: str = "auto",
+    control: str = "none",
+) -> Iterator[Place]:
+    """Prepare workers of a model whose inputs stay on the GPU; variant `cpu` tries a study without one."""
+    there = variant != "cpu"
+    scenario = "throughput" if batch > 1 else "latency"
+    chosen = commands.selection(
+        (model,),
+        backends,
+        control=control,
+        scenarios=(f"{scenario}-device" if there else scenario,),
+        batches=(batch,) if batch > 1 else (),
+        variant=variant,
+        gpu="0" if there else None,
+        locked=False,
+    )
+    with (
+        commands.prepared(chosen, terminal, "host") as (plan, resources),
+        Device(plan.gpu or 0) as device,
+        Signals(resources.cpus) as signals,
+    ):
+        yield Place(resources, plan.blocks[0], device, signals)
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -81,81 +141,45 @@ class Turns(msgspec.Struct, frozen=True):
 
 def measure(model: str, batch: int, launches: int, windows: int, terminal: commands.Terminal) -> Turns:
     """Take all launches."""
-    scenario = "throughput-device" if batch > 1 else "latency-device"
-    batches = (batch,) if batch > 1 else ()
-    chosen = commands.selection(
-        (model,), (FIRST, SECOND), scenarios=(scenario,), batches=batches, variant="auto", gpu="0", locked=False
-    )
     found: list[Launch] = []
-    with commands.prepared(chosen, terminal, "host") as (plan, resources):
-        block = plan.blocks[0]
-        gpu = plan.gpu if plan.gpu is not None else 0
-        with Device(gpu) as device, Signals(resources.cpus) as signals:
-            for number in range(launches):
-                terminal.say(f"{model}: launch {number + 1} of {launches}")
-                one, energy = _launch(resources, block, device, signals, windows, number, long=number + 1 == launches)
-                found.append(one)
+    energy = Energy(None, None)
+    with prepared(model, batch, (FIRST, SECOND), terminal) as place:
+        for number in range(launches):
+            terminal.say(f"{model}: launch {number + 1} of {launches}")
+            one, energy = _launch(place, windows, number, long=number + 1 == launches)
+            found.append(one)
     return Turns(
-        model=model,
-        batch=batch,
-        launches=tuple(found),
-        energy=energy,
-        clocks_mhz=_by_phase(found, "sm_clock_mhz"),
-        temperatures_c=_by_phase(found, "temperature_c"),
+        model, batch, tuple(found), energy, _by_phase(found, "sm_clock_mhz"), _by_phase(found, "temperature_c")
     )
 
 
-def _launch(
-    resources: RunResources, block: Block, device: Device, signals: Signals, windows: int, seed: int, *, long: bool
-) -> tuple[Launch, Energy]:
-    first, second = (_arm(block, name) for name in (FIRST, SECOND))
+def _launch(place: Place, windows: int, seed: int, *, long: bool) -> tuple[Launch, Energy]:
+    arms = {arm.backend: arm for arm in place.block.arms}
     taken: list[Window] = []
-    outcomes = _ready(resources, block, first)
+    outcomes = place.launch([arms[FIRST]])
     try:
-        taken += [_window(outcomes[0], outcomes, device, signals, ALONE) for _ in range(windows)]
-        outcomes += _ready(resources, block, second)
+        taken += [_window(place, outcomes[0], outcomes, ALONE) for _ in range(windows)]
+        outcomes += place.launch([arms[SECOND]])
         order = random.Random(seed)  # noqa: S311  (a schedule, not a secret)
         for _ in range(windows):
             for outcome in order.sample(outcomes, 2):
-                window = _window(outcome, outcomes, device, signals, BESIDE)
-                if outcome is outcomes[0]:
-                    taken.append(window)
+                window = _window(place, outcome, outcomes, BESIDE)
+                taken += [window] if outcome is outcomes[0] else []
         end_workers(outcomes[1:])
         outcomes = outcomes[:1]
         time.sleep(0.5)
-        taken += [_window(outcomes[0], outcomes, device, signals, AGAIN) for _ in range(windows)]
-        energy = _energy(taken, outcomes, device, signals) if long else Energy(None, None)
+        taken += [_window(place, outcomes[0], outcomes, AGAIN) for _ in range(windows)]
+        energy = Energy(None, None)
+        if long:
+            energy = Energy(_joules(taken), _joules([_window(place, outcomes[0], outcomes, AGAIN, LONG_WINDOW_NS)]))
     finally:
         end_workers(outcomes)
     return Launch(tuple(taken), _ratio(taken, (BESIDE,), (ALONE, AGAIN)), _ratio(taken, (AGAIN,), (ALONE,))), energy
 
 
-def _arm(block: Block, backend: str) -> Arm:
-    return next(arm for arm in block.arms if arm.backend == backend)
-
-
-def _ready(resources: RunResources, block: Block, arm: Arm) -> list[Outcome]:
-    outcomes = launch(resources, block.case, [arm], launch_measured=False)
-    rotate(resources, block.case, outcomes)
-    for outcome in outcomes:
-        warm_up(outcome, PACE)
-    return outcomes
-
-
-def _window(
-    outcome: Outcome, alive: Sequence[Outcome], device: Device, signals: Signals, phase: str, length_ns: int = WINDOW_NS
-) -> Window:
-    pids = process_ids(alive)
-    request = Measure(window_ns=length_ns, min_calls=3, rewarm_ns=REWARM_NS)
-    before = device.read()
-    turn = take_turn(outcome, request, signals, pids)
-    samples = turn.window.samples_ns
-    return Window(phase, statistics.median(samples), len(samples), device.use(before, pids, outcome.launch.arm))
-
-
-def _energy(taken: Sequence[Window], outcomes: Sequence[Outcome], device: Device, signals: Signals) -> Energy:
-    one = _window(outcomes[0], outcomes, device, signals, AGAIN, LONG_WINDOW_NS)
-    return Energy(_joules(taken), _joules([one]))
+def _window(place: Place, outcome: Outcome, alive: Sequence[Outcome], phase: str, length_ns: int = WINDOW_NS) -> Window:
+    samples, use = place.window(outcome, alive, length_ns)
+    return Window(phase, statistics.median(samples), len(samples), use)
 
 
 def _joules(windows: Sequence[Window]) -> float | None:
@@ -188,11 +212,7 @@ def _by_phase(launches: Sequence[Launch], reading: str) -> dict[str, tuple[int, 
 def main(model: str, batch: int, launches: int, windows: int, out: Path) -> None:
     """Compare an arm alone on the GPU with the same worker while another arm takes turns with it."""
     with commands.terminal() as terminal:
-        try:
-            record = measure(model, batch, launches, windows, terminal)
-        except (WorkerError, Unsupported) as error:
-            raise LevelfieldError(str(error)) from error
-        write_atomically(out, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+        commands.write(measure(model, batch, launches, windows, terminal), out)
         terminal.say(f"Record: {out}")
 
 

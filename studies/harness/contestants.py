@@ -150,15 +150,6 @@ def run_program(
     return str(output)
 
 
-def last_answer(output: str, mark: str, kind: type[_R], name: str) -> _R:
-    """Read the last answer in what a program printed."""
-    lines = [line.removeprefix(mark) for line in output.splitlines() if line.startswith(mark)]
-    try:
-        return msgspec.json.decode(lines[-1], type=kind)
-    except (IndexError, msgspec.MsgspecError) as error:
-        raise LevelfieldError(f"{name} gave no answer.", fix=f"Its last words: {output[-800:]}") from error
-
-
 class InlineProcess:
     """A plain container of an image, on the CPUs of the worker, that runs the text of `studies.harness.form_worker`.
 
@@ -169,11 +160,7 @@ class InlineProcess:
     """As in `Contestant`."""
 
     def __init__(
-        self,
-        target: Target,
-        name: str,
-        cache: Path | None = None,
-        folders: Mapping[str, tuple[Path, str]] = {},
+        self, target: Target, name: str, cache: Path | None = None, folders: Mapping[str, tuple[Path, str]] = {}
     ) -> None:
         self._name = name
         folders = {"/artifacts": (target.resources.artifacts.root, "ro"), **folders}
@@ -195,10 +182,22 @@ class InlineProcess:
             words = self._channel.stderr_tail().strip() or "it said nothing"
             raise LevelfieldError(f"The {self._name} gave no answer.", fix=f"Its last words: {words[-800:]}") from error
 
+    def load(self, request: form_worker.FormsRequest) -> list[form_worker.Answer]:
+        """Load forms, and return what they answer."""
+        try:
+            return self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
+        except BaseException:
+            self.close()
+            raise
+
     def verify(self, target: Target, request: form_worker.FormsRequest) -> None:
         """Load one form, and refuse it if it does not compute what the reference does."""
-        (answer,) = self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
-        require_equal(target, f"The {self._name}", Verified(answer.shape, answer.output))
+        (answer,) = self.load(request)
+        reference = target.resources.artifacts.reference(target.case.model, form_worker.VERIFIED)
+        parity = compare_outputs(Verified(answer.shape, answer.output), reference, target.case.precision)
+        if not parity.equal:
+            self.close()
+            raise LevelfieldError(f"The {self._name} is not equal to the reference: {parity.reason}.")
 
     def windows(self, turns: Sequence[tuple[str, str]], pace: Pace, rewarm_ns: int) -> list[Reading]:
         """Take windows one after the other; raises as `ask` does."""
@@ -221,20 +220,7 @@ class BareProcess(InlineProcess):
         if os.getuid() == 0:
             os.chown(cache, NOBODY, NOBODY)
         super().__init__(target, name, cache)
-        try:
-            self.verify(target, form_worker.FormsRequest(self.task))
-        except BaseException:
-            self.close()
-            raise
-
-
-def require_equal(target: Target, name: str, answered: Verified) -> None:
-    """Refuse what does not compute the same thing."""
-    case = target.case
-    reference = target.resources.artifacts.reference(case.model, form_worker.VERIFIED)
-    parity = compare_outputs(answered, reference, case.precision)
-    if not parity.equal:
-        raise LevelfieldError(f"{name} is not equal to the reference: {parity.reason}.")
+        self.verify(target, form_worker.FormsRequest(self.task))
 
 
 class Loop:
@@ -244,11 +230,8 @@ class Loop:
 
     def __init__(self, process: InlineProcess, loop: str, form: str = form_worker.FAIRLY) -> None:
         self.notes: dict[str, str] = {}
-        self.inside = process
-        self.loop = loop
-        self.form = form
-        self.process = process.process
-        self.pid = process.pid
+        self.inside, self.loop, self.form = process, loop, form
+        self.process, self.pid = process.process, process.pid
 
     def window(self, pace: Pace) -> Reading:
         (taken,) = self.inside.windows([(self.form, self.loop)], pace, REWARM_NS)

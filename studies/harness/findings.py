@@ -9,16 +9,130 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
 
+import msgspec
 import numpy as np
 import scipy
 
+from levelfield.record.schema import Case
 from levelfield.report.markdown import interval, table
 from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.levels import levels_of_windows
 from levelfield.statistics.medians import median_interval
 from levelfield.statistics.student import MIN_LAUNCHES, spread_of
-from studies.harness.record import Cell, Contrast, Finding, Generation, Interval, Limit, Trial, Verdict
+from studies.commands import Measurement
+
+Verdict = Literal["within", "not shown", "outside", "no limit"]
+
+
+class Window(msgspec.Struct, frozen=True):
+    """One arm's turn."""
+
+    arm: str
+    median_ns: float
+    calls: int
+    supervisor_share: float | None = None
+    """CPU time of a tool's own supervisor while its worker lives, as a share of one core; None: it has no supervisor,
+    or it was not asked for."""
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One turn of every arm, in the order they were taken."""
+
+    windows: tuple[Window, ...]
+    disturbed: str = ""
+    """By which outside signal; empty: it was not, or that could not be known (the trial leaves no round out)."""
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """Every arm launched anew, and measured against the others."""
+
+    rounds: tuple[Round, ...]
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """How far two arms may be apart."""
+
+    share: float | None = None
+    """Of the second arm's time."""
+    ns: float | None = None
+
+    def __str__(self) -> str:
+        if self.share is not None:
+            return f"{self.share:.0%}"
+        return "none" if self.ns is None else f"{self.ns / 1000:g} µs"
+
+
+class Contrast(msgspec.Struct, frozen=True):
+    """Two arms to be compared."""
+
+    first: str
+    second: str
+    limit: Limit
+    says: str
+    """What is compared, in words."""
+    one_process: bool = False
+    """Both are loops of one process, which take many short turns: what is particular to a launch is in both."""
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """An estimate with its 95 % interval; no interval where launches are too few."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    def map(self, convert: Callable[[float], float]) -> "Interval":
+        """Return the value and both bounds, converted."""
+        low, high = (None if bound is None else convert(bound) for bound in (self.low, self.high))
+        return Interval(convert(self.value), low, high)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The result of a contrast."""
+
+    contrast: Contrast
+    launches: int
+    first_ns: float
+    second_ns: float
+    ratio: Interval
+    """The first arm's time over the second's: the median over launches."""
+    mean_ratio: Interval
+    """The same as a geometric mean with its t interval; shown, and not judged by."""
+    difference_ns: Interval
+    """The median over launches."""
+    verdict: Verdict
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One model on one backend."""
+
+    backend: str
+    case: Case
+    arms: tuple[str, ...]
+    generations: tuple[Generation, ...]
+    findings: tuple[Finding, ...]
+    notes: dict[str, str] = {}
+    """Commands and settings of the other side."""
+    failure: str = ""
+    seconds: float = 0.0
+    """That it took, launches and all; 0: not kept."""
+
+
+class Trial(Measurement, frozen=True, kw_only=True):
+    """The whole record."""
+
+    TRIAL: ClassVar = "harness"
+    SCHEMA: ClassVar = 2
+
+    settings: dict[str, float]
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+    """Of the tools and what they compute with."""
+    cells: tuple[Cell, ...] = ()
+    pooled: dict[str, tuple[Finding, ...]] = msgspec.field(default_factory=dict)
+    """By model: what all its backends say together."""
+
 
 CONFIDENCE = 0.95
 
@@ -80,13 +194,7 @@ def pooled(contrast: Contrast, cells: Sequence[Cell]) -> Finding:
     return _finding(contrast, first, second, typical=_median)
 
 
-def _finding(
-    contrast: Contrast,
-    first: Floats,
-    second: Floats,
-    *,
-    typical: Callable[..., Interval],
-) -> Finding:
+def _finding(contrast: Contrast, first: Floats, second: Floats, *, typical: Callable[..., Interval]) -> Finding:
     ratio = typical(first - second).map(math.exp)
     difference = typical(np.exp(first) - np.exp(second))
     return Finding(
@@ -129,12 +237,13 @@ _COLUMNS = ("model", "backend", "first", "second", "first takes", "second takes"
 
 def summary(trial: Trial) -> str:
     """Say how many contrasts of each kind are within their limits, and which is the worst."""
-    return " ".join(
-        f"{title}: {', '.join(f'{count} {verdict}' for verdict, count in counts(found).items())}; farthest from the "
-        f"other {_worst(found)}."
-        for title, inside in (("In one process", True), ("Between two processes", False))
-        if (found := _with_bare_loop(trial, one_process=inside))
-    )
+    said = []
+    for title, inside in (("In one process", True), ("Between two processes", False)):
+        if found := _with_bare_loop(trial, one_process=inside):
+            counts = Counter(finding.verdict for finding in found.values())
+            text = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            said.append(f"{title}: {text}; farthest from the other {_worst(found)}.")
+    return " ".join(said)
 
 
 def _with_bare_loop(trial: Trial, *, one_process: bool) -> dict[tuple[str, str], Finding]:
@@ -146,11 +255,6 @@ def _with_bare_loop(trial: Trial, *, one_process: bool) -> dict[tuple[str, str],
         if finding.contrast.second == "bare loop" and finding.verdict != "no limit"
         if finding.contrast.one_process is one_process
     }
-
-
-def counts(found: Mapping[tuple[str, str], Finding]) -> dict[str, int]:
-    """Count verdicts."""
-    return dict(Counter(finding.verdict for finding in found.values()))
 
 
 def _worst(found: Mapping[tuple[str, str], Finding]) -> str:

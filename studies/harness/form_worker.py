@@ -179,8 +179,7 @@ def _tensorflow_published(_: FormsRequest, parameters: Arrays) -> dict[str, _For
             tf.keras.layers.Input(shape=(parameters["layers.0.weight"].shape[1],)),
             *(
                 tf.keras.layers.Dense(
-                    len(parameters[f"layers.{number}.bias"]),
-                    activation="relu" if number < layers - 1 else "sigmoid",
+                    len(parameters[f"layers.{number}.bias"]), activation="relu" if number < layers - 1 else "sigmoid"
                 )
                 for number in range(layers)
             ),

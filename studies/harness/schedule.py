@@ -9,13 +9,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 import msgspec
 
 from levelfield.machine.disturbance import reasons
-from levelfield.machine.idle_wait import wait_until_idle
+from levelfield.machine.quiet import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.record.disturbance import sentence
 from studies.harness.contestants import BareProcess, Contestant, Harness, Loop, Pace, Target
-from studies.harness.findings import find
+from studies.harness.findings import Cell, Contrast, Finding, Generation, Round, Window, find
 from studies.harness.form_worker import FAIRLY
-from studies.harness.record import Cell, Contrast, Finding, Generation, Round, Window
 
 TURN_REWARM_NS = 10_000_000
 """Of unrecorded calls before each short turn (one call at the least): no other process ran in between, but the harness

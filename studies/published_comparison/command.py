@@ -20,7 +20,6 @@ from levelfield.launchers.docker import connect
 from levelfield.machine.signals import Signals
 from levelfield.plan.types import FileKey
 from levelfield.record.schema import Absent
-from levelfield.schedule.launches import LOAD_TIMEOUT_S
 from levelfield.schedule.output_verification import compare_outputs
 from levelfield.worker.messages import Verified
 from studies import commands
@@ -44,12 +43,7 @@ class _Process(InlineProcess):
         super().__init__(target, self.process)
         single = target.resources.files.get(FileKey(MODEL, target.case.precision, 1))
         single_onnx = f"/artifacts/{single.path}" if single is not None else None
-        try:
-            request = form_worker.FormsRequest(task=self.task, forms=names, single_onnx=single_onnx)
-            self.answers = self.ask(request, list[form_worker.Answer], LOAD_TIMEOUT_S)
-        except BaseException:
-            self.close()
-            raise
+        self.answers = self.load(form_worker.FormsRequest(self.task, names, single_onnx))
 
 
 def run(
@@ -71,15 +65,8 @@ def run(
             "window ns": effort.pace.window_ns,
             "calls at least": effort.pace.min_calls,
         }
-        record = begin(
-            Folklore,
-            resources,
-            seed=seed,
-            batch=BATCH,
-            threads=block.case.threads,
-            cpus=resources.cpus,
-            settings=settings,
-        )
+        facts = {"batch": BATCH, "threads": block.case.threads, "cpus": resources.cpus, "settings": settings}
+        record = begin(Folklore, resources, seed=seed, **facts)
         said: dict[str, AnswerCheck] = {}
         failures: dict[str, str] = {}
         for number in range(effort.launches):
@@ -152,18 +139,17 @@ def analysed(record: Folklore) -> Folklore:
 @click.option("--window", type=click.FloatRange(0.01), default=0.25, show_default=True, help="Seconds in a window.")
 @click.option("--threads", type=int, default=None, help="Threads of the fair forms; default: one per core.")
 @commands.seed_option
-@click.option(
-    "--quick", is_flag=True, help="Two launches and short windows: it shows that all works, and ranks nothing."
-)
+@click.option("--quick", is_flag=True, help="Two launches and short windows: it shows that all works, no more.")
 @commands.out_option
 @commands.analyse_option
 def main(
     launches: int,
     rounds: int,
     window: float,
-    quick: bool,
     out: Path | None,
     only: Path | None,
+    *,
+    quick: bool,
     **requested: Any,  # noqa: ANN401
 ) -> None:
     """Run a published comparison of five frameworks as published, and fairly."""

@@ -14,8 +14,7 @@ from levelfield.report.separation import IN_THESE_MINUTES
 from levelfield.statistics import ranking
 from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.ratios import level_interval
-from studies.harness.findings import launch_levels
-from studies.harness.record import Generation, Interval
+from studies.harness.findings import Generation, Interval, launch_levels
 from studies.published_comparison.record import (
     AS_PUBLISHED,
     FAIRLY,

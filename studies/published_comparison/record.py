@@ -5,7 +5,7 @@ from typing import ClassVar
 import msgspec
 
 from studies.commands import Measurement
-from studies.harness.record import Generation, Interval
+from studies.harness.findings import Generation, Interval
 
 
 class Form(msgspec.Struct, frozen=True):

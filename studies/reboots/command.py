@@ -34,10 +34,7 @@ PLAN = (
 
 def orders(boots: int, slowdown: float, cuts: int, seed: int) -> tuple[Order, ...]:
     """Return the series in their order."""
-    return (
-        Order("slowdown", boots, PLAN, slowdown=slowdown),
-        Order("power cuts", boots, PLAN, cuts=cuts, seed=seed),
-    )
+    return (Order("slowdown", boots, PLAN, slowdown=slowdown), Order("power cuts", boots, PLAN, cuts=cuts, seed=seed))
 
 
 def run(
@@ -92,9 +89,7 @@ def analyse(record: Record) -> Record:
 @click.option("--boots", type=click.IntRange(1), default=3, show_default=True, help="In each phase.")
 @click.option("--slowdown", type=PERCENT, default="20%", show_default=True, help="Of calls under the new kernel.")
 @click.option("--cuts", type=click.IntRange(0), default=10, show_default=True, help="Of the power.")
-@click.option(
-    "--work", type=click.Path(path_type=Path, file_okay=False), help="Keep disks, consoles and runs in this folder."
-)
+@click.option("--work", type=click.Path(path_type=Path, file_okay=False), help="Keep disks, consoles and runs here.")
 @commands.seed_option
 @commands.out_option
 @commands.analyse_option

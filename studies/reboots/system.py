@@ -16,8 +16,8 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.images import debian, registries
 from levelfield.images.wheels import Progress
-from levelfield.launchers.choice import choose
 from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.needs import choose
 from levelfield.paths import cache_folder, file_lock, images_root, package_root
 from levelfield.plan import EXPORTER
 from levelfield.prepare.artifacts import Artifacts
@@ -89,10 +89,8 @@ def _require() -> None:
     needed = (("qemu-system-x86_64", "qemu-system-x86"), ("mmdebstrap", "mmdebstrap"), ("chroot", "coreutils"))
     for program, package in needed:
         if shutil.which(program) is None:
-            raise LevelfieldError(
-                f"{program} is not found.",
-                fix=f"Run `apt-get install {package}`; let PATH name /usr/sbin too.",
-            )
+            fix = f"Run `apt-get install {package}`; let PATH name /usr/sbin too."
+            raise LevelfieldError(f"{program} is not found.", fix=fix)
 
 
 def _identity() -> str:
@@ -137,9 +135,8 @@ def _install(root: Path) -> None:
 
 def _install_code(root: Path) -> None:
     for source in (package_root(), images_root(), Path(__file__).parents[1]):
-        shutil.copytree(
-            source, root / _CODE / source.name, ignore=shutil.ignore_patterns("__pycache__", "tests", "guest")
-        )
+        ignored = shutil.ignore_patterns("__pycache__", "tests", "guest")
+        shutil.copytree(source, root / _CODE / source.name, ignore=ignored)
     _chroot(root, "-m", "compileall", "-q", f"/{_CODE}")
     copy = [
         "cp",
@@ -173,14 +170,8 @@ def _chroot(root: Path, *arguments: str) -> str:
 
 
 def _run(command: list[str], failed: str, environment: Mapping[str, str] = {}) -> str:
-    result = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment},
-    )
+    given = {**os.environ, **environment}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, env=given)
     if result.returncode:
         lines = registries.without_addresses(result.stderr).strip().splitlines()
         raise LevelfieldError(

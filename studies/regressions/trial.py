@@ -121,13 +121,8 @@ def _measure(
         if not pair.zoo_model:  # as `--model` and `--input` keep a file, under the workload's name
             model = (folder / MODEL).rename(folder / f"{pair.workload}.onnx")
             own = store.read(model, {}, {path.stem: path for path in sorted(folder.glob("*.npy"))})
-        selection = Selection(
-            control="none",
-            profile=request.profile,
-            models=(pair.zoo_model,) if pair.zoo_model else (),
-            scenarios=("latency",),
-            own=own,
-        )
+        models_ = (pair.zoo_model,) if pair.zoo_model else ()
+        selection = Selection(control="none", profile=request.profile, models=models_, scenarios=("latency",), own=own)
         options = Options(
             selection=selection,
             budget_seconds=request.budget_seconds,
@@ -166,9 +161,7 @@ def _export(name: str, folder: Path, say: Progress) -> str:
 
 @click.command(context_settings=commands.SETTINGS)
 @click.option("--only", type=NAMES, default=(), help="Only these pairs, by name; default: all.")
-@click.option(
-    "--budget", "budget_seconds", type=DURATION, default=None, help="Most time of a pair; default: `ab`'s own."
-)
+@click.option("--budget", "budget_seconds", type=DURATION, help="Most time of a pair; default: `ab`'s own.")
 @click.option("--margin", type=PERCENT, default="2%", show_default=True, help="Differences inside it count as none.")
 @click.option("--profile", default="standard", show_default=True)
 @click.option("--frozen", type=click.Path(path_type=Path), default=pairs.FROZEN, help="The frozen list.")

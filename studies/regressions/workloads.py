@@ -197,11 +197,7 @@ def _resized(operator: str, shape: tuple[int, int, int, int], sides: tuple[float
 def _conv(channels: int, out: int, groups: int, side: int, kernel: int) -> Workload:
     name = f"conv/{channels}/{out}/{groups}/{kernel}"
     weights = _values(f"{name}/w", out, channels // groups, kernel, kernel, scale=0.1)
-    attributes: Mapping[str, Attribute] = {
-        "kernel_shape": [kernel, kernel],
-        "pads": [kernel // 2] * 4,
-        "group": groups,
-    }
+    attributes: Mapping[str, Attribute] = {"kernel_shape": [kernel, kernel], "pads": [kernel // 2] * 4, "group": groups}
     x = _values(f"{name}/x", 1, channels, side, side)
     return _single("Conv", x, (1, out, side, side), constants={"w": weights}, attributes=attributes)
 

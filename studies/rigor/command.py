@@ -7,6 +7,7 @@ three quarters of an hour.
 
 import math
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -34,10 +35,7 @@ def run(
     selection = commands.selection((setup.case.model,), (setup.backend,), setup.case.threads)
     with commands.prepared(selection, listener) as (_, site):
         stream = Stream(
-            **site_facts(site),
-            schema=Stream.SCHEMA,
-            started=utc_now(),
-            updated=utc_now(),
+            **{"schema": Stream.SCHEMA, "started": utc_now(), "updated": utc_now(), **site_facts(site)},
             setup=setup,
             rules_sha256=rules.newest()[0],
         )
@@ -77,22 +75,15 @@ def _existing(setup: Setup, out: Path, *, resume: bool) -> Stream | None:
         raise LevelfieldError(f"{setup.arms} arms are not pairs.", fix="Choose an even number with --arms.")
     if not resume:
         if out.exists():
-            raise LevelfieldError(
-                f"{out} is there already.", fix="Go on with it (--resume), or name another file with --out."
-            )
+            raise LevelfieldError(f"{out} is there already.", fix="Go on (--resume), or name another file with --out.")
         return None
     before = read(out, Stream)
+    other = "Begin another file with --out."
     if before.rules_sha256 and before.rules_sha256 != rules.newest()[0]:
-        raise LevelfieldError(
-            f"{out} was begun under other rules than the newest.",
-            fix="Begin another file with --out.",
-        )
+        raise LevelfieldError(f"{out} was begun under other rules than the newest.", fix=other)
     # The seed belongs to the stream, as all the rest.
     if before.setup != msgspec.structs.replace(setup, seed=before.setup.seed):
-        raise LevelfieldError(
-            f"{out} was measured with other settings: {before.setup}.",
-            fix="Give the same options, or begin another file with --out.",
-        )
+        raise LevelfieldError(f"{out} was measured with other settings: {before.setup}.", fix=other)
     return before
 
 
@@ -115,13 +106,7 @@ def _progress(stream: Stream, generations: int) -> str:
 @click.option("--rounds", type=click.IntRange(2), default=5, show_default=True, help="Windows of each launch.")
 @click.option("--window", type=click.FloatRange(0.01), default=0.2, show_default=True, help="Seconds in a window.")
 @click.option("--decisions", type=click.IntRange(1), default=100, show_default=True, help="A/A decisions, at least.")
-@click.option(
-    "--each",
-    type=click.IntRange(MIN_LAUNCHES),
-    default=MIN_LAUNCHES,
-    show_default=True,
-    help="Generations of each of these decisions; longer ones get fewer.",
-)
+@click.option("--each", type=click.IntRange(MIN_LAUNCHES), default=MIN_LAUNCHES, help="Generations of a decision.")
 @click.option("--budget", type=DURATION, default="60m", show_default=True, help="Most time to measure; then it ends.")
 @click.option("--threads", type=int, default=None, help="Threads of every arm; default: one per core.")
 @commands.seed_option
@@ -130,39 +115,24 @@ def _progress(stream: Stream, generations: int) -> str:
 @commands.analyse_option
 @click.option("--quick", is_flag=True, help="Two arms, two generations, the MLP: it shows that all works, and no more.")
 def main(
-    model: str,
-    backend: str,
-    arms: int,
-    rounds: int,
-    window: float,
+    out: Path | None,
+    only: Path | None,
     decisions: int,
     each: int,
     budget: float,
-    threads: int | None,
-    seed: int,
-    out: Path | None,
-    resume: bool,
-    only: Path | None,
-    quick: bool,
+    **requested: Any,  # noqa: ANN401
 ) -> None:
     """Measure how often rules raise false alarms, and how often they find what is there."""
     with commands.terminal() as listener:
         if only is not None:
             listener.show(markdown(analyse(read(only, Stream), only)))
             return
-        if quick:
-            model, arms, rounds, window = "mlp", 2, 2, 0.05
-        setup = Setup(
-            case=make(commands.selection((model,), (backend,), threads)).blocks[0].case,
-            backend=backend,
-            arms=arms,
-            rounds=rounds,
-            window_ns=round(window * 1e9),
-            min_calls=MIN_CALLS,
-            seed=seed,
-            canary=True,
-        )
-        generations = 2 if quick else math.ceil(decisions / (arms // 2)) * each
+        resume, quick = requested.pop("resume"), requested.pop("quick")
+        asked = requested | ({"model": "mlp", "arms": 2, "rounds": 2, "window": 0.05} if quick else {})
+        generations = 2 if quick else math.ceil(decisions / (asked["arms"] // 2)) * each
+        case = make(commands.selection((asked.pop("model"),), (asked["backend"],), asked.pop("threads"))).blocks[0].case
+        window_ns = round(asked.pop("window") * 1e9)
+        setup = Setup(case=case, window_ns=window_ns, min_calls=MIN_CALLS, canary=True, **asked)
         out = out or commands.default_path("rigor")
         listener.show(markdown(run(setup, generations, budget, out, listener, resume=resume)), out)
 

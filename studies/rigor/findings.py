@@ -1,6 +1,7 @@
 """What every rule makes of a stream, counted; and where the stream's variance lies."""
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import numpy as np
 from scipy.special import betaincinv
@@ -8,30 +9,24 @@ from scipy.special import betaincinv
 from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.proportions import proportion
 from levelfield.statistics.variance import split_variance
-from studies.rigor import ours, rules
-from studies.rigor.record import Finding, Outcome, Rule, Stream, Table, Tally, Variance
+from studies.rigor import rules
+from studies.rigor.record import Answer, Finding, Outcome, Rule, Stream, Table, Tally, Variance
 from studies.rigor.rivals import RULES
 from studies.rigor.rules import Rules
 
 
 def find(table: Table, frozen: Rules) -> tuple[Finding, ...]:
     """Apply every rule to a stream, without an effect and with each of them."""
-    return tuple(apply(rule, table, frozen.effects) for rule in (*ours.rules(table, frozen), *RULES))
+    return tuple(apply(rule, table, frozen.effects) for rule in (*rules.ours(table, frozen), *RULES))
 
 
 def apply(rule: Rule, table: Table, effects: Sequence[float]) -> Finding:
     """Apply one rule; a stream too short for its schedule gives no decision."""
     outcomes = {effect: rule.decide(table, 1 + effect) for effect in effects}
     seconds = [outcome.seconds for outcome in outcomes[0.0]]
-    return Finding(
-        rule=rule.name,
-        schedule=rule.schedule,
-        source=rule.source,
-        ours=rule.ours,
-        seconds=float(np.mean(seconds)) if seconds else None,
-        seconds_most=max(seconds, default=None),
-        tallies=tuple(count(effect, each) for effect, each in outcomes.items()),
-    )
+    mean, most = float(np.mean(seconds)) if seconds else None, max(seconds, default=None)
+    tallies = tuple(count(effect, each) for effect, each in outcomes.items())
+    return Finding(rule.name, rule.schedule, rule.source, rule.ours, mean, most, tallies)
 
 
 def count(effect: float, outcomes: Sequence[Outcome]) -> Tally:
@@ -46,17 +41,9 @@ def count(effect: float, outcomes: Sequence[Outcome]) -> Tally:
     wanted = sum(each == "slower" or (effect == 0 and each == "faster") for each in answers)
     clusters = len({outcome.cluster for outcome in outcomes})
     low, high = _exact(wanted / len(answers), clusters) if answers else (None, None)
-    return Tally(
-        effect=effect,
-        slower=answers.count("slower"),
-        faster=answers.count("faster"),
-        same=answers.count("same"),
-        inconclusive=answers.count("inconclusive"),
-        wanted=proportion(wanted, len(answers)) if answers else None,
-        clusters=clusters,
-        clustered_low=low,
-        clustered_high=high,
-    )
+    counts = {name: answers.count(name) for name in get_args(Answer)}
+    share = proportion(wanted, len(answers)) if answers else None
+    return Tally(effect, **counts, wanted=share, clusters=clusters, clustered_low=low, clustered_high=high)
 
 
 def _exact(share: float, observations: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -40,12 +40,7 @@ class Clock:
 
 
 def measure(
-    stream: Stream,
-    site: RunResources,
-    generations: int,
-    keep: Callable[[Stream], None],
-    *,
-    seconds: float,
+    stream: Stream, site: RunResources, generations: int, keep: Callable[[Stream], None], *, seconds: float
 ) -> Stream:
     """Add generations to a stream until it has so many, or the time is spent."""
     setup = stream.setup
@@ -100,14 +95,8 @@ def _generation(
             warm_up(outcome, _pace(setup))
         warmed_ns = clock.now_ns()
         turns = _Turns(setup, [*outcomes, *canary], clock, signals)
-        return Generation(
-            index=index,
-            started=started,
-            start_ns=start_ns,
-            launch_ns=launched_ns - start_ns,
-            warm_up_ns=warmed_ns - launched_ns,
-            rounds=tuple(turns.round(order) for _ in range(setup.rounds)),
-        )
+        rounds = tuple(turns.round(order) for _ in range(setup.rounds))
+        return Generation(index, started, start_ns, launched_ns - start_ns, warmed_ns - launched_ns, rounds)
     finally:
         end_workers(outcomes)
 
@@ -116,10 +105,7 @@ class _Turns:
     """The living arms, the canary the last of them, and the turns they take."""
 
     def __init__(self, setup: Setup, living: Sequence[Outcome], clock: Clock, signals: Signals) -> None:
-        self._setup = setup
-        self._living = living
-        self._clock = clock
-        self._signals = signals
+        self._setup, self._living, self._clock, self._signals = setup, living, clock, signals
         self._pids = process_ids(living)
 
     def round(self, order: random.Random) -> Round:
@@ -141,12 +127,8 @@ class _Turns:
         return Round(tuple(pairs), canary)
 
     def _turn(self, arm: int) -> tuple[Window, Noise]:
-        request = Measure(
-            window_ns=self._setup.window_ns,
-            min_calls=self._setup.min_calls,
-            rewarm_ns=WARM_NS,
-            rewarm_calls=WARM_CALLS,
-        )
+        setup = self._setup
+        request = Measure(setup.window_ns, setup.min_calls, rewarm_ns=WARM_NS, rewarm_calls=WARM_CALLS)
         turn = take_turn(self._living[arm], request, self._signals, self._pids)
         window = summarise(arm, turn.start_ns + self._clock.offset_ns, turn.wall_ns, turn.window.samples_ns)
         return window, turn.noise

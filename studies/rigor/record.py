@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelfield.errors import LevelfieldError
-from levelfield.record.schema import Artifact, Case, Fingerprint, Image
+from levelfield.record.schema import Artifact, Case, Image
 from levelfield.statistics.proportions import Proportion
 from levelfield.statistics.variance import VarianceSplit
-from studies.commands import Record
+from studies.commands import MachineRecord
 
 KEPT_CALLS = 20
 """Single calls that are kept of each window: a rule that looks at calls wants ten at the most, and a ResNet-50 window
@@ -146,16 +146,13 @@ class Variance(msgspec.Struct, frozen=True):
     """Of the generations' own levels: what a rule meets that measures one arm to the end and then the other."""
 
 
-class Stream(Record, frozen=True, kw_only=True):
+class Stream(MachineRecord, frozen=True, kw_only=True):
     """The whole record."""
 
     TRIAL: ClassVar = "rigor"
 
-    started: str
     updated: str
-    tool_version: str
     setup: Setup
-    machine: Fingerprint
     images: tuple[Image, ...]
     artifacts: tuple[Artifact, ...]
     generations: tuple[Generation, ...] = ()

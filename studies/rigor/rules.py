@@ -1,13 +1,26 @@
-"""The rules of the rigor trial, read from files that never change, so that a record can name what it is judged by."""
+"""The rules of the rigor trial, read from files that never change, so that a record can name what it is judged by.
+
+Levelfield's own rule: two arms interleaved, launch-level t intervals of the ratio, and a margin.
+
+Everything that decides is what the product uses: which windows count (`statistics.counting`), launch levels with
+the drift of the pair's rounds removed, and what `bench` says of an interval. `ab` is tried by `studies.streams`.
+"""
 
 import hashlib
 import tomllib
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import cast
 
 import msgspec
+import numpy as np
 
 from levelfield.errors import LevelfieldError
+from levelfield.statistics.counting import Counting, count_windows
+from levelfield.statistics.levels import levels_of_windows
+from levelfield.statistics.ratios import ratio_interval
+from levelfield.statistics.verdicts import verdict_of
+from studies.rigor.record import Answer, Floats, Outcome, Rule, Table
 
 FOLDER = Path(__file__).parent / "rules"
 
@@ -53,8 +66,72 @@ def of(sha256: str) -> Rules:
     if not sha256:
         return next(iter(known.values()))
     if sha256 not in known:
-        raise LevelfieldError(
-            f"The rules {sha256[:12]} that the record was begun under are not in {FOLDER.name}/.",
-            fix="Analyse it with the version of Levelfield that took it, or a later one.",
-        )
+        what = f"The rules {sha256[:12]} that the record was begun under are not in {FOLDER.name}/."
+        raise LevelfieldError(what, fix="Analyse it with the version of Levelfield that took it, or a later one.")
     return known[sha256]
+
+
+SOURCE = "this repository, `statistics`"
+
+
+def ours(table: Table, frozen: Rules) -> list[Rule]:
+    """Return what `bench` says of two arms; a row's name is the command."""
+    level = f"{frozen.judge.bench_confidence:.0%}"
+    return [
+        Rule(
+            f"bench, {size} launches",
+            f"{size} launches of each arm, {table.rounds} interleaved rounds in each; judged by the {level} interval",
+            SOURCE,
+            partial(_fixed, size, frozen),
+            ours=True,
+        )
+        for size in frozen.launches.bench
+    ]
+
+
+def as_bench(levels: Floats, frozen: Rules) -> Answer:
+    """Return what `bench` says of an arm that stands beside another, from launch levels, shape (generations, 2)."""
+    interval = ratio_interval(levels[:, 1], levels[:, 0], confidence=frozen.judge.bench_confidence)
+    return cast("Answer", verdict_of(interval.low, interval.high, margin=frozen.judge.margin).value)
+
+
+def generation_seconds(table: Table) -> Floats:
+    """Return what each generation of each pair took, shape (generations, lanes)."""
+    arms = table.launch_s[:, None] + table.wall_s.sum(axis=1)
+    seconds: Floats = arms[:, 0::2] + arms[:, 1::2]
+    return seconds
+
+
+def levels_of(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
+    """Return the log levels of a pair's launches.
+
+    As `analysis.launch_levels.level_matrix` returns them of a block of these two arms and the canary.
+    """
+    windows, counting = _counting(table, lane, factor, generations)
+    levels: Floats = levels_of_windows(np.where(counting.windows, windows, np.nan))[counting.rounds.any(axis=1)]
+    return levels
+
+
+def pair_windows(table: Table, lane: int, factor: float = 1.0, generations: slice = slice(None)) -> Floats:
+    """Return the log windows of a pair."""
+    windows = np.log(table.median_ns[generations, :, 2 * lane : 2 * lane + 2])
+    windows[:, :, 1] += np.log(factor)
+    return windows
+
+
+def _counting(table: Table, lane: int, factor: float, generations: slice) -> tuple[Floats, Counting]:
+    windows = pair_windows(table, lane, factor, generations)
+    canary = np.log(table.canary_ns[generations]) if table.canary_ns is not None else None
+    return windows, count_windows(windows, table.disturbed[generations, :, lane].tolist(), canary=canary)
+
+
+def _fixed(size: int, frozen: Rules, table: Table, factor: float) -> list[Outcome]:
+    """Decide after so many generations each."""
+    seconds = generation_seconds(table)
+    outcomes = []
+    for lane in range(table.lanes):
+        for group in range(table.generations // size):
+            chosen = slice(group * size, (group + 1) * size)
+            answer = as_bench(levels_of(table, lane, factor, chosen), frozen)
+            outcomes.append(Outcome(answer, group, float(seconds[chosen, lane].sum())))
+    return outcomes

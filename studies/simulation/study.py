@@ -1,7 +1,8 @@
 """The questions that are answered by simulation, each under the very rules of the product."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import TypeAlias
 
 import msgspec
@@ -21,18 +22,8 @@ from levelfield.statistics.verdicts import Verdict
 from studies.simulation.world import BUSY, QUIET, Arm, Flags, Measured, Schedule, Unit, measure
 
 HOURS = {"quiet": QUIET, "busy": BUSY}
-SEVEN = tuple(
-    Arm(*each)
-    for each in (
-        ("openvino", 0.0),
-        ("onnxruntime", 0.02),
-        ("torch-compile", 0.13),
-        ("tensorflow", 0.4),
-        ("tensorflow-xla", 0.45),
-        ("torch", 0.6),
-        ("jax", 0.7),
-    )
-)
+LEVELS = {"openvino": 0.0, "onnxruntime": 0.02, "torch-compile": 0.13, "tensorflow": 0.4, "tensorflow-xla": 0.45}
+SEVEN = tuple(Arm(*each) for each in (LEVELS | {"torch": 0.6, "jax": 0.7}).items())
 """A block of a default run; times relative to one another about as on ResNet-50."""
 DEFAULT = Schedule(generations=12, measuring_s=4.0, apart_s=10.0)
 """Three or four seconds of windows in a generation, and other cases between two."""
@@ -43,11 +34,7 @@ FIRST_LOOK = max(FEWEST, math.ceil(FIRST_LOOK_S / GENERATION_S))
 PAIRS = ((0, 1), (2, 3), (4, 5))
 """Arms of `SEVEN` whose ratios share no launch."""
 UNITS: tuple[tuple[Unit, float], ...] = (
-    ("all windows", 0.0),
-    ("by window", 0.0),
-    ("by window", 0.03),
-    ("by round", 0.0),
-    ("by round", 0.03),
+    *(("all windows", 0.0), ("by window", 0.0), ("by window", 0.03), ("by round", 0.0), ("by round", 0.03)),
 )
 """What is taken again, and by how much a window is slower whose arm spins on into the probe."""
 Draw: TypeAlias = Callable[[], np.random.Generator]
@@ -196,23 +183,14 @@ def answer(seed: int, runs: int) -> Study:
 def _takings(draw: Draw, runs: int) -> Iterator[Taking]:
     pair = [Arm("onnxruntime"), Arm("openvino"), *SEVEN[2:]]
     schedule = DEFAULT._replace(generations=8)
-    for hour, contended in HOURS.items():
-        for unit, spin_slows in UNITS:
-            found = measure(
-                draw(), runs, pair, schedule._replace(unit=unit), contended=contended, spin_slows=spin_slows
-            )
-            ratios = found.levels[:, :, 0] - found.levels[:, :, 1]
-            widths = [mean_of(values).half_width(0.95) for values in _present(ratios) if values.size >= MIN_LAUNCHES]
-            yield Taking(
-                hour=hour,
-                unit=unit,
-                spin_slows=spin_slows,
-                bias=float(np.nanmean(ratios)),
-                sd=float(np.nanstd(ratios)),
-                missing=float(np.isnan(ratios).mean()),
-                misses=found.misses,
-                half_width=float(np.median(widths)) if len(widths) > runs / 2 else None,
-            )
+    for (hour, contended), (unit, spin_slows) in product(HOURS.items(), UNITS):
+        taken = schedule._replace(unit=unit)
+        found = measure(draw(), runs, pair, taken, contended=contended, spin_slows=spin_slows)
+        ratios = found.levels[:, :, 0] - found.levels[:, :, 1]
+        widths = [mean_of(values).half_width(0.95) for values in _present(ratios) if values.size >= MIN_LAUNCHES]
+        half_width = float(np.median(widths)) if len(widths) > runs / 2 else None
+        bias, sd, missing = float(np.nanmean(ratios)), float(np.nanstd(ratios)), float(np.isnan(ratios).mean())
+        yield Taking(hour, unit, spin_slows, bias, sd, missing, found.misses, half_width)
 
 
 def _present(ratios: Floats) -> Iterator[Floats]:
@@ -239,20 +217,10 @@ def _widths(rng: np.random.Generator, hour: str, block: Measured) -> Iterator[Wi
     for strays, levels in ((0.0, block.levels), (STRAY_SHARE, _with_strays(rng, block.levels))):
         ratios = levels[:, :, 1:] - levels[:, :, :1]
         for launches in range(7, 11):
-            halves = np.array(
-                [
-                    [_half(column[:launches], levels.shape[2] - 1) for column in run.T]
-                    for run in ratios[: len(ratios) // 4]
-                ]
-            )
-            yield Widths(
-                hour=hour,
-                strays=strays,
-                launches=launches,
-                lead=float(np.nanmedian(halves[:, 0])),
-                lead_9_of_10=float(np.nanquantile(halves[:, 0], 0.9)),
-                every=float(np.nanmedian(halves)),
-            )
+            runs = [run[:launches].T for run in ratios[: len(ratios) // 4]]
+            halves = np.array([[_half(column, levels.shape[2] - 1) for column in run] for run in runs])
+            lead, nine = float(np.nanmedian(halves[:, 0])), float(np.nanquantile(halves[:, 0], 0.9))
+            yield Widths(hour, strays, launches, lead, nine, every=float(np.nanmedian(halves)))
 
 
 def _with_strays(rng: np.random.Generator, levels: Floats) -> Floats:
@@ -271,13 +239,9 @@ def _alarms(rng: np.random.Generator, hour: str, blocks: int) -> Iterator[Alarms
     for launches in (7, 8, 10):
         called = [[rank(levels[:launches]) for levels in each] for each in measured]
         pairs = [{(place.arm, fast) for place in block for fast in place.behind} for block in called[0]]
-        yield Alarms(
-            hour=hour,
-            launches=launches,
-            blocks=blocks,
-            twins=float(np.mean([bool(pair & {(0, 6), (6, 0)}) for pair in pairs])),
-            any_of_seven=float(np.mean([any(place.behind for place in block) for block in called[1]])),
-        )
+        twins_differ = float(np.mean([bool(pair & {(0, 6), (6, 0)}) for pair in pairs]))
+        any_differ = float(np.mean([any(place.behind for place in block) for block in called[1]]))
+        yield Alarms(hour, launches, blocks, twins_differ, any_differ)
 
 
 def _modes(rng: np.random.Generator, runs: int) -> Iterator[Modes]:
@@ -287,13 +251,8 @@ def _modes(rng: np.random.Generator, runs: int) -> Iterator[Modes]:
         means = [mean_of(values[:launches]) for values in ratios if values.size >= launches]
         halves = np.array([mean.half_width(0.95) for mean in means])
         held = np.abs([mean.value for mean in means]) <= halves
-        yield Modes(
-            launches=launches,
-            intervals=len(means),
-            holds=float(held.mean()),
-            half_width=float(np.median(halves)),
-            half_width_9_of_10=float(np.quantile(halves, 0.9)),
-        )
+        half, nine = float(np.median(halves)), float(np.quantile(halves, 0.9))
+        yield Modes(launches, len(means), float(held.mean()), half, nine)
 
 
 def _decisions(rng: np.random.Generator, hour: str, trials: int) -> Iterator[Decisions]:
@@ -305,52 +264,34 @@ def _decisions(rng: np.random.Generator, hour: str, trials: int) -> Iterator[Dec
         ends = [_decide(values + math.log1p(effect)) for values in each[:, :, 1] - each[:, :, 0]]
         for budget_s in (90.0, 360.0):
             verdicts = [verdict if at <= budget_s else Verdict.INCONCLUSIVE for verdict, at in ends]
-            yield Decisions(
-                hour=hour,
-                strays=strays,
-                effect=effect,
-                budget_s=budget_s,
-                trials=trials,
-                found=_share(verdicts, Verdict.SLOWER) if effect else None,
-                wrong=_share(verdicts, Verdict.FASTER) + (0.0 if effect else _share(verdicts, Verdict.SLOWER)),
-                same=_share(verdicts, Verdict.SAME),
-                seconds=float(np.median([min(at, budget_s) for _, at in ends])),
+            slower, faster, same = (
+                float(np.mean([verdict is wanted for verdict in verdicts]))
+                for wanted in (Verdict.SLOWER, Verdict.FASTER, Verdict.SAME)
             )
+            found, wrong = (slower, faster) if effect else (None, slower + faster)
+            seconds = float(np.median([min(at, budget_s) for _, at in ends]))
+            yield Decisions(hour, strays, effect, budget_s, trials, found, wrong, same, seconds)
 
 
 def _upgrades(draw: Draw, upgrades: int) -> Iterator[Upgrade]:
-    for hour, contended in HOURS.items():
-        for launches in (5, 10, 15):
-            levels, calm = _alone(draw, upgrades, launches, contended)
-            called = {
-                name: [_of_upgrade(*each, slowdown) for each in zip(levels, calm, strict=True)]
-                for name, slowdown in ({"": 1.0} | SLOWDOWNS).items()
-            }
-            yield Upgrade(
-                hour=hour,
-                launches=launches,
-                calm=float(calm.mean()),
-                spread=float(levels.std()),
-                calm_spread=float(levels[calm].std()),
-                upgrades=upgrades,
-                found={name: float(np.mean([each == "slower" for each in called[name]])) for name in SLOWDOWNS},
-                wrong=float(np.mean([each in {"slower", "faster", "drifted"} for each in called[""]])),
-            )
+    for (hour, contended), launches in product(HOURS.items(), (5, 10, 15)):
+        levels, calm = _alone(draw, upgrades, launches, contended)
+        called = {
+            name: [_of_upgrade(*each, slowdown) for each in zip(levels, calm, strict=True)]
+            for name, slowdown in ({"": 1.0} | SLOWDOWNS).items()
+        }
+        found = {name: float(np.mean([each == "slower" for each in called[name]])) for name in SLOWDOWNS}
+        wrong = float(np.mean([each in {"slower", "faster", "drifted"} for each in called[""]]))
+        spreads = float(levels.std()), float(levels[calm].std())
+        yield Upgrade(hour, launches, float(calm.mean()), *spreads, upgrades, found, wrong)
 
 
 def _alone(draw: Draw, upgrades: int, launches: int, contended: float) -> tuple[Floats, Flags]:
     """Return the levels of runs, and whether each is of calm windows; of shape (upgrades, 3, runs)."""
     units: tuple[Unit, ...] = ("by window", "all windows")
-    calm, everything = (
-        measure(
-            draw(),
-            3 * BOOTS * upgrades,
-            [Arm("onnxruntime")],
-            ALONE._replace(generations=launches, unit=unit),
-            contended=contended,
-        ).levels[:, :, 0]
-        for unit in units
-    )
+    schedules = [ALONE._replace(generations=launches, unit=unit) for unit in units]
+    arms, runs = [Arm("onnxruntime")], 3 * BOOTS * upgrades
+    calm, everything = (measure(draw(), runs, arms, each, contended=contended).levels[:, :, 0] for each in schedules)
     counts = (~np.isnan(calm)).sum(axis=1)
     enough = counts >= MIN_LAUNCHES
     levels = np.where(enough, np.nansum(calm, axis=1) / counts.clip(1), everything.mean(axis=1))
@@ -368,10 +309,6 @@ def _of_upgrade(levels: Floats, calm: Flags, slowdown: float) -> str:
     ]
     (found,) = bracket.judge([upgrade.costs(*phases)])
     return found.verdict.value
-
-
-def _share(verdicts: Sequence[Verdict], wanted: Verdict) -> float:
-    return float(np.mean([verdict is wanted for verdict in verdicts]))
 
 
 def _decide(ratios: Floats) -> tuple[Verdict, float]:

@@ -3,7 +3,7 @@
 The machine is calm or contended. Stretches last about a second, and one in ten contended ones 5 to 15 s. Contention
 slows every arm by its own factor. A window's value is a median of calls: it is slow where more than half of the window
 was contended. Two probes, before and after, say in which state a window was. Effects are those of published records
-(`studies.simulation.effects`; a test holds them equal).
+(`studies.simulation.command`; a test holds them equal).
 """
 
 import math

@@ -27,10 +27,8 @@ def test_a_turn_is_a_window_with_what_happened_meanwhile(place: RunResources) ->
         with Signals(place.cpus) as signals:
             pids = process_ids([canary])
             turn = take_turn(canary, Measure(window_ns=5_000_000, min_calls=3), signals, pids)
-            assert turn.settling.waited_ns > 0
-            assert len(turn.window.samples_ns) >= 3
+            assert min(turn.settling.waited_ns, turn.noise.elapsed_ns, len(turn.window.samples_ns) - 2) > 0
             assert turn.wall_ns >= turn.window.window_ns >= 5_000_000
-            assert turn.noise.elapsed_ns > 0
     finally:
         end_workers([canary])
     assert not workers()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def load(path: "str | Path") -> "Report":
-    """Read a report: a run's folder, its `run.json`, or its HTML file.
+    """Read a report: a run's folder, its page, or its record as JSON.
 
     Parameters
     ----------

@@ -32,14 +32,10 @@ class Report(msgspec.Struct, frozen=True):
         The record, as `levelfield schema` describes it.
     analysis
         What follows from it: blocks with ranks and intervals, status, warnings.
-    thinned
-        It was read from a page that holds a part of the calls alone. Counts and medians of its windows are whole, and
-        so are all results; the single calls of `run` are not what was measured.
     """
 
     run: Run
     analysis: Analysis
-    thinned: bool = False
 
     def rows(self, table: str = "results") -> list[dict[str, Value]]:
         """Return a table as plain values.
@@ -58,12 +54,10 @@ class Report(msgspec.Struct, frozen=True):
         Raises
         ------
         LevelfieldError
-            There is no such table, or it is of single calls and the report is a page without them.
+            There is no such table.
         """
         if table not in TABLES:
             raise LevelfieldError(f"There is no table {table!r}.", fix=f"Name one of these: {', '.join(TABLES)}.")
-        if self.thinned and table == "calls":
-            raise LevelfieldError("This page holds a part of its calls alone.", fix="Load the run's folder.")
         with guarded.computing(self.run.id):
             return [{name: row.get(name) for name in columns_of(table)} for row in rows(table, self.run, self.analysis)]
 
@@ -110,8 +104,7 @@ def load(path: str | Path) -> Report:
     Parameters
     ----------
     path
-        A run's folder, its `run.json`, or a report's HTML file, which contains the record (of long runs with fewer
-        samples, from which the same medians follow).
+        A run's folder, a report's HTML file, which contains the record, or that record as JSON.
 
     Returns
     -------
@@ -122,20 +115,8 @@ def load(path: str | Path) -> Report:
     LevelfieldError
         It cannot be read, or is no report. Nothing in it is executed.
     """
-    from levelfield import analysis
-    from levelfield.report import embedded_record
-    from levelfield.share.inputs import open_input
-    from levelfield.share.reading import read
-
-    found = read(open_input(Path(path)))
-    with guarded.computing(found.inputs.name):
-        if found.full_record is not None:
-            return Report(found.full_record, analysis.analyse(found.full_record))
-        if found.inside is None:
-            raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
-        run = embedded_record.restored(found.inside.embedded)
-        whole = embedded_record.with_tails(analysis.analyse(run), found.inside.embedded)
-        return Report(run, whole, thinned=bool(found.inside.embedded.thinned))
+    record = guarded.read(Path(path))
+    return Report(record.run, record.analysis)
 
 
 def _library(name: str) -> Any:  # noqa: ANN401  (a module)

@@ -3,6 +3,8 @@
 import contextlib
 import errno
 import fcntl
+import functools
+import hashlib
 import os
 import secrets
 import shutil
@@ -40,6 +42,18 @@ CACHE_FOLDERS = (
 def package_root() -> Path:
     """Return the folder of the import package `levelfield`."""
     return Path(__file__).resolve().parent
+
+
+@functools.cache
+def tool_sha256() -> str:
+    """Return the digest of what is in the wheel of this tool: its sources.
+
+    They are read once in a process: what is written to them later, it does not run.
+    """
+    digest, root = hashlib.sha256(), package_root()
+    for source in sorted(root.rglob("*.py")):
+        digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
 
 
 def images_root() -> Path:

@@ -98,15 +98,8 @@ def test_a_run_taken_up_again_is_analysed_again(reports: Path) -> None:
 def test_a_run_is_summarised(tmp_path: Path) -> None:
     run = small_run()
     made = write_run(run, tmp_path / run.id, summarised=False)
-    assert summaries.enter(tmp_path / run.id, run, analysis.analyse(run)) == ""
+    assert summaries.enter(tmp_path / run.id, files.encode(run), run, analysis.analyse(run)) == ""
     assert summaries.kept(tmp_path / run.id) == made
-
-
-def test_a_run_without_its_record_is_a_sentence(tmp_path: Path) -> None:
-    run = small_run()
-    (tmp_path / run.id).mkdir()
-    said = summaries.enter(tmp_path / run.id, run, analysis.analyse(run))
-    assert said == "This run is not in the history yet: No such file or directory."
 
 
 def test_a_full_disk_is_a_sentence_too(small_disk: Path) -> None:
@@ -114,7 +107,7 @@ def test_a_full_disk_is_a_sentence_too(small_disk: Path) -> None:
     folder = small_disk / run.id
     folder.mkdir()
     (folder / files.NAME).write_bytes(b"x" * 60_000)
-    assert "is not in the history yet" in summaries.enter(folder, run, analysis.analyse(run))
+    assert "is not in the history yet" in summaries.enter(folder, files.encode(run), run, analysis.analyse(run))
 
 
 def run(number: int, **changes: object) -> Run:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.paths import tool_sha256
 from levelfield.record.files import write_atomically
-from levelfield.run.start import tool_sha256
 from levelfield.version import __version__
 from tests.attacks import fuzzing, guided, readers
 from tests.attacks.fuzzing import Failure, Found

@@ -3,12 +3,9 @@
 `corpus/` holds a folder for every reader: what it reads when all is well, and what once broke it.
 """
 
-import base64
 import contextlib
 import functools
-import hashlib
 import io
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,12 +26,13 @@ from levelfield.plan import make
 from levelfield.prepare.own_model import python_file, store
 from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record import files, journal, references
+from levelfield.record import page as record_page
 from levelfield.record.schema import Run
-from levelfield.report import embedded_record, export, html, terminal
+from levelfield.report import export, html, terminal
 from levelfield.report.export import TABLES
 from levelfield.run import reproduce
 from levelfield.share import card, statement
-from levelfield.share.inputs import VerificationInput, open_input
+from levelfield.share.inputs import read
 from levelfield.share.verify import verify
 from levelfield.worker.messages import Reply
 from tests.prepare.own_weights import saved
@@ -88,33 +86,15 @@ def plan(content: bytes, folder: Path) -> None:
 
 
 def page(content: bytes, folder: Path) -> None:
-    """A page whose inner record is this, all its digests fitting."""
-    packed = zlib.compress(content)
-    envelope = {
-        "format": embedded_record.FORMAT,
-        "packed_sha256": hashlib.sha256(packed).hexdigest(),
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "size_bytes": len(content),
-        "record_sha256": _named_inside(content),
-        "data": base64.b64encode(packed).decode(),
-    }
+    """A page whose record is this, all its digests fitting."""
     before, _, rest = _page().partition('id="record">')
     _, _, after = rest.partition("</script>")
-    given = f'{before}id="record">{msgspec.json.encode(envelope).decode()}</script>{after}'
-    verify(VerificationInput(name="report.html", page=given))
-    del folder
-
-
-def _named_inside(content: bytes) -> str:
-    try:
-        return str(msgspec.json.decode(content)["record_sha256"])
-    except (msgspec.MsgspecError, ValueError, RecursionError, LookupError, TypeError):
-        return "0" * 64
+    text_of_page(f'{before}id="record">{record_page.pack(content).block}</script>{after}'.encode(), folder)
 
 
 def text_of_page(content: bytes, folder: Path) -> None:
     (folder / "report.html").write_bytes(content)
-    verify(open_input(folder / "report.html"))
+    verify(read(folder / "report.html"))
 
 
 def journal_of_run(content: bytes, folder: Path) -> None:
@@ -140,8 +120,10 @@ def signed_statement(content: bytes, folder: Path) -> None:
     """A statement beside a record, and the block with one inside a page."""
     (folder / files.NAME).write_bytes(_files("record")[0])
     (folder / statement.NAME).write_bytes(content)
-    verify(open_input(folder / files.NAME))
-    embedded_record.attested(content)
+    verify(read(folder / files.NAME))
+    record_page.split(
+        _page().encode().replace(b"</body>", b'<script type="application/json" id="statement">' + content)
+    )
 
 
 def baseline(content: bytes, folder: Path) -> None:
@@ -231,13 +213,6 @@ def _page() -> str:
     return html.render(_run(), analysis.analyse(_run()))
 
 
-def _inner() -> Sequence[bytes]:
-    return tuple(
-        embedded_record.carry(run, analysis.analyse(run)).content
-        for run in (files.decode(each, files.NAME) for each in _files("record")[:3])
-    )
-
-
 def _configuration() -> bytes:
     return msgspec.json.encode(saved.TINY)
 
@@ -252,7 +227,7 @@ _SEEDS: dict[str, Callable[[], Any]] = {
     "weights": lambda: (saved.safetensors(saved.tiny_tensors()),),
     "weights-configuration": _indices,
     "python": lambda: (_NETWORK,),
-    "page": functools.cache(_inner),
+    "page": lambda: _files("record")[:3],
     "page-text": lambda: (_page().encode(),),
     "plan": lambda: _files("record"),
 }

@@ -11,8 +11,8 @@ import numpy as np
 
 from levelfield.backends import registry
 from levelfield.backends.keras_training import KerasTrainer
+from levelfield.backends.parallel import Replica
 from levelfield.backends.protocol import Arrays, Backend, Options, Source, TrainingBackend, TrainingSource, Unsupported
-from levelfield.backends.replica import Replica
 from levelfield.worker import training
 from levelfield.worker.messages import Task
 from levelfield.zoo import models, reference, weights

@@ -21,20 +21,6 @@ def test_it_equals_its_reference() -> None:
     assert judgement.equal, judgement
 
 
-def test_it_sings_the_same_every_time() -> None:
-    source = _source(1)
-    step = registry.create("canary", Options(threads=1)).load(source)
-    first = step(source.example)
-    np.testing.assert_array_equal(first, step(source.example))
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_its_threads_are_read_back(threads: int) -> None:
-    canary = registry.create("canary", Options(threads=threads))
-    assert canary.settings()["threads"] == str(threads)
-    assert canary.version == np.__version__
-
-
 def test_it_runs_nothing_else() -> None:
     source = Source(model="mlp", batch=1, weights={}, example={})
     with pytest.raises(Unsupported, match="its own model only, not mlp"):

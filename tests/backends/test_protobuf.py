@@ -25,11 +25,3 @@ def test_texts_come_back_between_others(value: bytes) -> None:
 def test_what_is_cut_off_or_unknown_is_refused(message: bytes) -> None:
     with pytest.raises(MalformedError):
         list(fields(memoryview(message)))
-
-
-def test_a_number_is_no_message_and_a_message_no_number() -> None:
-    number, text = fields(memoryview(protobuf.number(1, 7) + protobuf.text(2, b"x")))
-    with pytest.raises(MalformedError):
-        _ = number.message
-    with pytest.raises(MalformedError):
-        _ = text.integer

@@ -11,22 +11,6 @@ from levelfield.images import catalogue
 ALL = (*registry.names(), *registry.names_where_named(), "canary")
 
 
-def test_seven_backends_and_the_canary_apart() -> None:
-    assert registry.names() == (
-        "torch",
-        "torch-compile",
-        "tensorflow",
-        "tensorflow-xla",
-        "jax",
-        "onnxruntime",
-        "openvino",
-    )
-    assert registry.get("canary").reads == "canary"
-    built_in = [name for name in registry.names_where_named() if registry.plugin_of(name) is None]
-    assert built_in == ["transformers", "keras-torch", "keras-jax", "keras-tensorflow"]
-    assert registry.names_on_gpus_only() == ("onnxruntime-tensorrt-rtx", "tensorrt")
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_each_says_where_it_is_and_what_it_reads(name: str) -> None:
     info = registry.get(name)
@@ -76,15 +60,6 @@ def test_a_missing_framework_says_what_would_help(name: str) -> None:
         pytest.skip(f"{name} is installed here")
     with pytest.raises(Unsupported, match=f"needs the module {name}, which is not installed here"):
         registry.create(name, Options(threads=1))
-
-
-def test_controls_are_the_quickest_to_launch_first() -> None:
-    assert registry.controls() == ("onnxruntime", "jax", "torch")
-
-
-def test_an_entry_names_the_variables_of_its_containers() -> None:
-    assert registry.environment("onnxruntime-tensorrt-rtx") == {"LD_LIBRARY_PATH": "/tmp"}
-    assert registry.environment("torch") == registry.environment("exporter") == {}
 
 
 def test_a_setting_in_place_of_mkl_is_one_that_the_backend_has() -> None:

@@ -16,7 +16,7 @@ from levelfield.record import files
 from tests import commands
 from tests.analysis.many import small_run, summaries, write_run, write_summaries
 from tests.compare.runs import run
-from tests.run.explain.profiles import ID, explained
+from tests.run.explained import ID, explained
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def test_a_baseline(place: Path) -> None:
     [
         (["old-0", "new"], "There is no run called 'new'. Did you mean 'new-"),
         (["old-0", "old-0"], "The run old-0 is named on both sides."),
-        (["old-0", "."], "holds no run.json"),
+        (["old-0", "."], "holds no record"),
         (["old-0", "new-0", "--only", "torch/*"], "No case is left to compare with --only torch/*."),
         (["--baseline", "none", "new-0"], "There is no baseline called 'none'."),
         (["old-0", "new-0", "--output", "gone/found.md"], "cannot be written: No such file or directory"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from levelfield.version import __version__
 from tests.commands import IMPORTS, ROOT, Command, call, eventually, one_clear_sentence, run
 from tests.records_builder import make_run
@@ -89,7 +89,7 @@ def test_a_run_in_which_nothing_could_answer(reports: Path, tmp_path: Path) -> N
     assert (folder / REPORT).exists()
     assert f"Report: {folder / REPORT}" in command.out
     assert "--reports" not in files.read(folder).command
-    assert str(tmp_path) not in (folder / "run.json").read_text(encoding="utf-8")
+    assert str(tmp_path) not in files.content_of(folder).decode()
 
 
 def test_reports_on_a_read_only_disk(small_disk: Path, tmp_path: Path) -> None:

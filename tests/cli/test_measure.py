@@ -18,7 +18,7 @@ from levelfield.cli.measure import ab, bench
 from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
-from levelfield.images.recipe import recipe
+from levelfield.images.build import recipe
 from levelfield.options import OPTIONS
 from levelfield.plan import Plan, Selection
 from levelfield.record import files

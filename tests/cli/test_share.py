@@ -9,18 +9,20 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
+from levelfield.analysis import analyse
 from levelfield.cli.share import _at_most
 from levelfield.errors import LevelfieldError
+from levelfield.paths import tool_sha256
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
+from levelfield.report import html
 from levelfield.report.export import TABLES, columns_of
-from levelfield.run.results import REPORT
-from levelfield.run.start import tool_sha256
 from tests.analysis.many import small_run, write_run
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
-from tests.share.evidence import TOOL_SHA256, key, leave, small
+from tests.share.evidence import key, leave, small
 
 
 def test_a_report_is_rendered_again(tmp_path: Path) -> None:
@@ -72,14 +74,14 @@ def test_what_takes_too_long_is_ended() -> None:
 
 
 def test_the_command_names_a_changed_figure_and_ends_with_one(tmp_path: Path) -> None:
-    folder = leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), tmp_path / "run")
+    folder = leave(small(), tmp_path / "run")
     text = (folder / "report.html").read_text()
     (folder / "report.html").write_text(text.replace("All 2 answers", "All 3 answers"))
     done = call("verify", folder / "report.html", folder=tmp_path)
     assert done.code == 1
     assert done.out.startswith("Verification failed: run ")
-    assert "the page says “All 3 answers" in done.out
-    assert TOOL_SHA256 not in done.out
+    assert "All 3 answers" in done.out
+    assert tool_sha256() not in done.out
     assert PAYLOAD not in done.out
 
 
@@ -90,13 +92,13 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "other").mkdir()
     ada, signers = key(folder)
     _, strangers = key(folder / "other", "eve")
-    leave(msgspec.structs.replace(small(), tool_sha256=tool_sha256()), folder / "run", ada)
+    leave(small(), folder / "run", ada)
     signers.rename(folder / "signers")
     strangers.rename(folder / "strangers")
     return folder
 
 
-@pytest.mark.parametrize("report", ["run", "run/report.html", "run/run.json"])
+@pytest.mark.parametrize("report", ["run", "run/report.html"])
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
@@ -119,12 +121,17 @@ def test_the_answer_is_the_first_line_and_the_exit_code(
 
 def test_a_page_by_another_version_cannot_be_verified_by_this_one(tmp_path: Path) -> None:
     folder = leave(small(), tmp_path / "run")
-    text = (folder / "report.html").read_text(encoding="utf-8").replace("Skip to the verdict", "Skip")
-    (folder / "report.html").write_text(text, encoding="utf-8")
-    command = call("verify", folder / "report.html", folder=tmp_path)
+    text = (
+        (folder / "report.html")
+        .read_text(encoding="utf-8")
+        .replace(f'"tool_sha256":"{tool_sha256()}"', f'"tool_sha256":"{"0" * 64}"')
+    )
+    (folder / "report.html").write_text(text.replace("Skip to the verdict", "Skip"), encoding="utf-8")
+    command = call("verify", folder / "report.html", "--page", "fresh.html", folder=tmp_path)
     assert command.code == 3
     assert command.out.startswith("Not verified: run ")
-    assert "do not rely on its words" in command.out
+    assert "The record by itself: consistent, but unsigned." in command.out
+    assert call("verify", "fresh.html", folder=tmp_path).code == 0
 
 
 @pytest.mark.parametrize(
@@ -168,6 +175,14 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "reports" / "a-run").mkdir(parents=True)
     files.write(msgspec.structs.replace(record(), id="a-run"), tmp_path / "reports" / "a-run")
     return tmp_path
+
+
+def test_the_record_of_a_page_is_written_as_it_is_inside(place: Path) -> None:
+    run = msgspec.structs.replace(record(), id="a-page")
+    (place / "a-page.html").write_text(html.render(run, analyse(run)), encoding="utf-8")
+    assert call("export", "a-page.html", "--record", "record.json", folder=place).out == ""
+    assert (place / "record.json").read_bytes() == files.encode(run)
+    assert call("export", "record.json", folder=place).out == call("export", "a-page.html", folder=place).out
 
 
 @pytest.mark.parametrize("table", TABLES)

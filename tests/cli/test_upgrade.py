@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from levelfield import plan
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.plan import Plan, Selection
 from levelfield.record import files
 from levelfield.run.upgrade import store

@@ -39,7 +39,7 @@ def test_a_misspelt_run_is_answered_with_what_is_close(reports: Path) -> None:
 
 def test_a_folder_without_a_record_is_no_run(reports: Path) -> None:
     (reports / "notes").mkdir()
-    with pytest.raises(LevelfieldError, match=r"holds no run\.json"):
+    with pytest.raises(LevelfieldError, match="holds no record"):
         find(str(reports / "notes"), reports)
     (reports / "notes" / files.JOURNAL).touch()
     with pytest.raises(LevelfieldError, match="was cut off") as caught:

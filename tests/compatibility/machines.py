@@ -1,7 +1,7 @@
 """Machines with a driver and GPUs, and the table that they are held against."""
 
 from levelfield.compatibility import table
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 
 TABLE = table.read()
 VARIANTS = {"cu12": "12.8.1", "cu13": "13.1.1"}

@@ -1,8 +1,10 @@
+"""Devices, read from the facts of a record."""
+
 import pytest
 
-from levelfield.compatibility.devices import Gpu, Nvidia
-from levelfield.compatibility.gate import check
-from tests.compatibility.machines import K80, TABLE, V100, machine
+from levelfield.compatibility.gate import Gpu, check, choose, from_facts
+from levelfield.record.schema import Absent
+from tests.compatibility.machines import H100, K80, TABLE, V100, VARIANTS, machine
 
 
 @pytest.mark.parametrize(
@@ -41,10 +43,6 @@ def test_a_minor_newer_than_the_table_asks_the_driver_itself() -> None:
     assert "newer than this Levelfield's table" in found.warnings[0]
 
 
-def test_a_family_that_nobody_knows() -> None:
-    assert "does not know" in check(TABLE, "14.0.0", machine("700.10")).reason
-
-
 @pytest.mark.parametrize(
     ("release", "gpu", "runs"),
     [
@@ -63,17 +61,82 @@ def test_a_release_on_a_gpu(release: str, gpu: Gpu, runs: bool) -> None:
         assert gpu.title in found.reason
 
 
-def test_what_is_not_known_of_a_gpu_is_said() -> None:
-    found = check(TABLE, "13.0.0", machine("610.43.02", Gpu(0, "A new one", None)))
-    assert found.runs
-    assert "was not checked" in found.warnings[0]
+def test_a_fingerprint_becomes_devices() -> None:
+    found = from_facts(
+        {
+            "driver": "580.95.05",
+            "CUDA supported": "13.0",
+            "devices": 2,
+            "device 0 name": "NVIDIA H100",
+            "device 0 compute capability": "9.0",
+            "device 0 MIG": True,
+            "device 1": Absent("GPU is lost"),
+        }
+    )
+    assert found.gpus == (Gpu(0, "NVIDIA H100", "9.0", mig=True), Gpu(1, "unnamed", None))
+    assert (found.driver, found.cuda) == ("580.95.05", "13.0")
 
 
-def test_slices_are_said() -> None:
-    found = check(TABLE, "13.0.0", machine("610.43.02", Gpu(0, "NVIDIA H100", "9.0", mig=True)))
-    assert any("MIG is on" in text for text in found.warnings)
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"driver": Absent("no")},
+        {"driver": "newest"},
+        {"driver": 580},
+        {"driver": "580.95.05", "devices": 10**9},
+        {"driver": "580.95.05", "devices": -1, "CUDA supported": 13.0},
+        {"driver": "580.95.05", "devices": 1, "device 0 name": 7, "device 0 compute capability": "nine"},
+    ],
+)
+def test_facts_of_strangers_are_no_trouble(facts: dict[str, str | int | float | bool | Absent]) -> None:
+    found = from_facts(facts)
+    assert len(found.gpus) <= 1024
+    assert check(TABLE, "13.0.0", found).reason or found.driver
 
 
-def test_no_driver_and_no_gpu_are_one_sentence_each() -> None:
-    assert check(TABLE, "13.0.0", machine(None)).reason == "No NVIDIA driver answers here: there is none."
-    assert "shows no GPU" in check(TABLE, "13.0.0", Nvidia(driver="610.43.02")).reason
+@pytest.mark.parametrize(
+    ("driver", "variant"),
+    [
+        ("470.57.02", None),
+        ("525.60.13", "cu12"),
+        ("535.104.05", "cu12"),
+        ("550.54.15", "cu12"),
+        ("560.35.03", "cu12"),
+        ("570.124.06", "cu12"),
+        ("575.57.08", "cu12"),
+        ("580.65.06", "cu13"),
+        ("590.48.01", "cu13"),
+    ],
+)
+def test_the_newest_variant_that_the_driver_supports(driver: str, variant: str | None) -> None:
+    found = choose(TABLE, machine(driver), VARIANTS)
+    assert found.variant == variant
+    assert bool(found.reason) is (variant is None)
+
+
+def test_why_there_is_none_asks_for_the_least() -> None:
+    found = choose(TABLE, machine("470.57.02"), VARIANTS)
+    assert "525.60.13" in found.reason
+    assert "570.124.06" in found.fix
+    assert choose(TABLE, machine("610.43.02", K80), VARIANTS).reason.startswith("CUDA 12.8.1 has no code for GPU 0")
+    assert "no CUDA variant" in choose(TABLE, machine("610.43.02"), {}).reason
+    assert "No NVIDIA driver" in choose(TABLE, machine(None), VARIANTS).reason
+
+
+def test_gpus_of_different_kinds() -> None:
+    both = machine("590.48.01", H100, V100)
+    found = choose(TABLE, both, VARIANTS)
+    assert (found.variant, found.warnings) == ("cu12", ())
+    assert choose(TABLE, both, VARIANTS, gpu=0).variant == "cu13"
+    assert choose(TABLE, both, VARIANTS, gpu=1).variant == "cu12"
+    some = choose(TABLE, both, {"cu13": "13.1.1"})
+    assert some.variant == "cu13"
+    assert "no code for GPU 1 (Tesla V100, 7.0)" in some.warnings[0]
+    assert "on GPU 0 (NVIDIA H100, 9.0) only" in some.warnings[0]
+
+
+def test_a_gpu_that_is_not_there() -> None:
+    found = choose(TABLE, machine("590.48.01"), VARIANTS, gpu=3)
+    assert found.reason == "There is no GPU 3 here."
+    assert H100.title in found.fix

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield.paths import tool_sha256
 from levelfield.record.files import write_atomically
-from levelfield.run.start import tool_sha256
 from levelfield.version import __version__
 from tests.faults.matrix import FAULTS, matrix
 from tests.faults.place import Result

@@ -8,10 +8,9 @@ import pytest
 
 from levelfield.record.journal import TurnTaken
 from levelfield.record.schema import Run
-from tests.faults import harm, matrix
-from tests.faults.__main__ import Record, Repeated, repeated, table
+from tests.faults import harm
 from tests.faults.judging import differences
-from tests.faults.place import Place, Result, unbroken
+from tests.faults.place import Place, unbroken
 from tests.records_builder import first_generation, make_run
 
 
@@ -42,38 +41,6 @@ def test_what_was_repeated_is_no_difference(run: Run) -> None:
 )
 def test_a_difference_is_named(run: Run, change: dict[str, object], says: str) -> None:
     assert any(says in each for each in differences(run, first_generation(run, **change)))
-
-
-def test_the_matrix_counts_what_failed() -> None:
-    good = Result("kill", "1 of 2: Started", -9, "", 3, 0, 1, 0, (), 1.0)
-    bad = msgspec.structs.replace(good, lost=2, left=1, differences=("settings differ",))
-    assert good.holds
-    assert not bad.holds
-    assert "| kill | 2 | 6 | 2 | 2 | 1 | 1 |  |" in table([good, bad])
-
-
-def test_a_fault_that_cannot_be_done_does_not_end_the_matrix(tmp_path: Path) -> None:
-    def disk_full(place: Place) -> Result:
-        raise OSError(f"{place.folder.name} is no device")
-
-    result = matrix.done(disk_full, Place(tmp_path, docker.DockerClient("unix:///nobody/is/here.sock", "1.41")))
-    assert not result.holds
-    assert (result.fault, result.differences) == (
-        "disk full",
-        (f"it was not done: OSError {tmp_path.name} is no device",),
-    )
-
-
-def test_what_is_done_again_replaces_what_was_done_before() -> None:
-    good = Result("kill", "1 of 2: Started", -9, "", 3, 0, 1, 0, (), 1.0)
-    bad = msgspec.structs.replace(good, fault="starved", differences=("it did not fail",))
-    mended = msgspec.structs.replace(bad, differences=())
-    before = Record(1, "2026-11-22T00:00:00Z", 1.0, "0.1", "0" * 64, (bad, bad, good))
-    again = Record(1, "2026-11-23T00:00:00Z", 1.0, "0.1", "1" * 64, (mended,))
-    found = repeated(before, again, "it was too gentle")
-    assert found.results == (mended, good)
-    assert (found.started, found.tool_sha256) == (before.started, before.tool_sha256)
-    assert found.repeated == (Repeated("starved", again.started, again.tool_sha256, "it was too gentle"),)
 
 
 @pytest.mark.docker

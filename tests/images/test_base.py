@@ -9,18 +9,17 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, debian, engine
-from levelfield.images.build import build
-from levelfield.images.recipe import recipe
+from levelfield.images.build import build, recipe
 from levelfield.record.bases import BaseLock
 from tests.servers import Sources
-
-pytestmark = pytest.mark.docker
+from tests.share.evidence import image
 
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 CONFIG = "application/vnd.docker.container.image.v1+json"
@@ -101,6 +100,7 @@ def _name_base(checkout: Path, reference: str) -> None:
     (checkout / "images" / "base" / "registry.toml").write_text(f'[slim]\nreference = "{reference}"\n')
 
 
+@pytest.mark.docker
 @pytest.mark.alone  # a build removes what others of the same image left dangling
 def test_an_image_stands_on_a_base_pulled_by_digest(checkout: Path, tmp_path: Path) -> None:
     with engine.connect() as client:
@@ -120,15 +120,7 @@ def test_an_image_stands_on_a_base_pulled_by_digest(checkout: Path, tmp_path: Pa
         client.images.remove(reference)
 
 
-def test_a_registry_with_another_base_is_refused(checkout: Path) -> None:
-    honest = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "config": {}, "layers": []}).encode()
-    with _serving(honest + b" ", {}) as port:
-        _name_base(checkout, f"127.0.0.1:{port}/base@{_digest(honest)}")
-        with pytest.raises(LevelfieldError, match="cannot be pulled") as caught, engine.connect() as client:
-            base.ensure(client, base.describe("slim", "registry"))
-    assert "--base debian" in caught.value.fix
-
-
+@pytest.mark.docker
 def test_a_registry_that_does_not_answer_is_never_replaced(checkout: Path) -> None:
     _name_base(checkout, "127.0.0.1:9/base@" + _digest(b"nothing"))
     steps: list[str] = []
@@ -137,6 +129,7 @@ def test_a_registry_that_does_not_answer_is_never_replaced(checkout: Path) -> No
     assert not any("Debian" in step for step in steps)
 
 
+@pytest.mark.docker
 @pytest.mark.parametrize(
     ("name", "own"), [("canary", "slim"), pytest.param("jax", "slim-trixie", marks=pytest.mark.extended)]
 )
@@ -157,6 +150,7 @@ def lock(monkeypatch: pytest.MonkeyPatch) -> BaseLock:
     return found
 
 
+@pytest.mark.docker
 def test_what_no_mirror_has_any_more_is_named(sources: Sources, lock: BaseLock) -> None:
     first, second, third = lock.packages
     for server, package in ((sources.chosen, first), (sources.public, second)):
@@ -166,11 +160,54 @@ def test_what_no_mirror_has_any_more_is_named(sources: Sources, lock: BaseLock) 
     assert sources.snapshot.asked == []
 
 
-def test_a_mirror_that_does_not_answer_has_nothing_lost(
-    sources: Sources, lock: BaseLock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LEVELFIELD_DEBIAN_MIRRORS", "http://mirror.invalid/debian http://mirror.invalid/security")
-    first, *others = lock.packages
-    sources.public.files[f"/{first.archive}/{first.path}"] = bytes(first.size_bytes)
-    found, _ = base.check()
-    assert (found.archived, found.unknown) == ((), tuple(package.title for package in others))
+@pytest.fixture
+def older() -> dict[str, BaseLock]:
+    """The base of a report whose checkout locked other packages, by its label."""
+    own = debian.lock_of("slim").only("slim")
+    lock = msgspec.structs.replace(own, epoch=own.epoch - 3600, packages=own.packages[1:])
+    return {f"debian slim {base.identity_of(lock, 'slim')}": lock}
+
+
+def test_a_run_names_every_package_of_its_bases() -> None:
+    own = msgspec.structs.replace(image(), base=base.describe("slim").label)
+    pulled = msgspec.structs.replace(image(), base="registry slim sha256:0")
+    assert base.recorded([own, own, pulled], "debian") == {own.base: debian.lock_of("slim").only("slim")}
+
+
+def test_the_base_of_a_report_is_made_again_and_not_that_of_the_checkout(older: dict[str, BaseLock]) -> None:
+    source = base.keep(older)
+    ((label, lock),) = older.items()
+    made = base.describe("slim", source)
+    assert (made.label, made.lock) == (label, lock)
+    assert base.describe("slim").label != label
+    assert recipe("canary", base_source=source).base == made
+    assert base.recorded([msgspec.structs.replace(image(), base=label)], source) == older
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "../bash"),
+        ("version", "1/../../x"),
+        ("architecture", "../x"),
+        ("sha256", "0" * 63),
+        ("sha1", ""),
+        ("path", "pool/../../x.deb"),
+        ("path", "http://mirror.test/pool/main/b/bash/x.deb"),
+        ("archive", "mirror.test"),
+        ("size_bytes", -1),
+    ],
+)
+def test_a_package_without_the_form_of_one_is_refused(field: str, value: object, older: dict[str, BaseLock]) -> None:
+    plain: Any = msgspec.to_builtins(older)
+    next(iter(plain.values()))["packages"][0][field] = value
+    with pytest.raises(msgspec.ValidationError, match=field):
+        msgspec.convert(plain, dict[str, BaseLock])
+
+
+def test_packages_that_do_not_make_the_named_base_are_refused(older: dict[str, BaseLock]) -> None:
+    ((label, lock),) = older.items()
+    changed = msgspec.structs.replace(lock, packages=lock.packages[1:])
+    for name, content in ((label, changed), (label.replace("slim", "../x"), lock), ("", lock), ("registry x y", lock)):
+        with pytest.raises(LevelfieldError, match="do not make its base"):
+            base.keep({name: content})

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import docker
@@ -10,10 +11,8 @@ from packaging.utils import canonicalize_name
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, debian, engine, wheels, worker_code
-from levelfield.images.build import build, estimate
+from levelfield.images.build import Recipe, build, estimate, recipe
 from levelfield.record.schema import Image
-
-pytestmark = pytest.mark.docker
 
 LIST = """
 import json, os, subprocess, sys
@@ -40,6 +39,7 @@ def _run(client: docker.DockerClient, image: str, code: str) -> bytes:
     return output
 
 
+@pytest.mark.docker
 @pytest.mark.parametrize(
     ("name", "version", "base"),
     [("canary", None, "slim"), ("onnxruntime", None, "slim"), ("jax", None, "slim-trixie")],
@@ -59,6 +59,7 @@ def test_an_image_holds_what_its_locks_say_and_nothing_else(
     assert inside["networks"] == ["lo"]
 
 
+@pytest.mark.docker
 def test_the_framework_works_inside(client: docker.DockerClient) -> None:
     built = build("onnxruntime")
     said = _run(client, built.tag, "import onnxruntime; print(onnxruntime.__version__)")
@@ -74,6 +75,7 @@ print(json.dumps({"path": sys.path, "found": distributions()}))
 """
 
 
+@pytest.mark.docker
 def test_what_a_cold_compilation_imports_is_not_taken_for_installed(client: docker.DockerClient) -> None:
     built = build("torch")
     output = client.containers.run(
@@ -90,6 +92,7 @@ def test_what_a_cold_compilation_imports_is_not_taken_for_installed(client: dock
     assert inside["found"] == catalogue.lock("torch").versions
 
 
+@pytest.mark.docker
 def test_the_worker_inside_is_the_one_out_here(client: docker.DockerClient, canary: Image) -> None:
     digest = """
 import hashlib, pathlib
@@ -102,6 +105,7 @@ print(whole.hexdigest())
     assert _run(client, canary.tag, digest).decode().strip() == worker_code.digest() == canary.worker_sha256
 
 
+@pytest.mark.docker
 def test_nothing_is_built_or_fetched_the_second_time(
     canary: Image, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +117,7 @@ def test_nothing_is_built_or_fetched_the_second_time(
     assert estimate(["canary"]).sentence() == "Everything needed is built already."
 
 
+@pytest.mark.docker
 def test_a_build_with_no_cache_gives_the_same_image_again(client: docker.DockerClient, canary: Image) -> None:
     assert build("canary", use_cache=False) == canary
     there = client.images.get(canary.tag)
@@ -122,6 +127,7 @@ def test_a_build_with_no_cache_gives_the_same_image_again(client: docker.DockerC
     assert 0.8 < canary.size_bytes / there.attrs["Size"] < 1.25
 
 
+@pytest.mark.docker
 def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     pin = catalogue.lock("canary").pins[0]
     (wheels.wheel_folder() / pin.file).write_bytes(b"tampered")
@@ -132,6 +138,7 @@ def test_a_tampered_wheel_stops_the_build(cache: Path) -> None:
     assert f"found {hashlib.sha256(b'tampered').hexdigest()}" in caught.value.message
 
 
+@pytest.mark.docker
 def test_versions_are_made_one_by_one_and_share_their_wheels(cache: Path) -> None:
     alone = [estimate([name], "venv") for name in ("onnxruntime", "onnxruntime@1.30.0")]
     both = estimate(["onnxruntime", "onnxruntime@1.30.0"], "venv")
@@ -143,13 +150,82 @@ def test_versions_are_made_one_by_one_and_share_their_wheels(cache: Path) -> Non
     assert max(each.disk_bytes for each in alone) < both.disk_bytes
 
 
-def test_the_current_version_by_its_number_is_made_once(cache: Path) -> None:
-    current = f"onnxruntime@{catalogue.current_version('onnxruntime')}"
-    assert estimate(["onnxruntime", current], "venv").making == ("onnxruntime",)
+Change = Callable[[Path], None]
 
 
-def test_what_a_cuda_variant_takes_is_said_and_not_counted(cache: Path) -> None:
-    cost = estimate(["onnxruntime@cu13"], "venv")
-    assert cost.unsized == sum(not pin.sized for pin in catalogue.lock("onnxruntime", "cu13").pins) > 0
-    assert f"{cost.unsized} wheels of unknown size: a CUDA variant takes 2 to 4 GB" in cost.sentence()
-    assert "unknown size" not in estimate(["onnxruntime"], "venv").sentence()
+def _append(path: str, text: str = "\n# changed\n") -> Change:
+    def change(checkout: Path) -> None:
+        with (checkout / path).open("a") as file:
+            file.write(text)
+
+    return change
+
+
+def _replace(path: str, old: str, new: str) -> Change:
+    def change(checkout: Path) -> None:
+        text = (checkout / path).read_text()
+        assert old in text
+        (checkout / path).write_text(text.replace(old, new, 1))
+
+    return change
+
+
+def _tags(made: Recipe) -> tuple[str, str]:
+    return made.environment_tag, made.tag
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(_append("images/canary/cpu.lock"), id="lock"),
+        pytest.param(_append("images/environment.sh"), id="recipe"),
+        pytest.param(
+            _replace("images/base.lock", 'name = "bash", version = "', 'name = "bash", version = "9'), id="base"
+        ),
+        pytest.param(_append("images/base.sh"), id="finish of the base"),
+    ],
+)
+def test_what_an_environment_is_made_of_changes_its_tag(checkout: Path, change: Change) -> None:
+    before = _tags(recipe("canary"))
+    change(checkout)
+    after = _tags(recipe("canary"))
+    assert after[0] != before[0]
+    assert after[1] != before[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(_append("images/worker.toml"), id="recipe"),
+        pytest.param(_append("suite/levelfield/worker/messages.py"), id="worker"),
+        pytest.param(_append("suite/levelfield/zoo/__init__.py"), id="zoo"),
+        pytest.param(_append("suite/levelfield/backends/new.py"), id="new backend"),
+    ],
+)
+def test_what_runs_inside_changes_only_the_last_layer(checkout: Path, change: Change) -> None:
+    before = _tags(recipe("canary"))
+    change(checkout)
+    after = _tags(recipe("canary"))
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(_append("suite/levelfield/report/style.css", "a { color: red }"), id="style sheet"),
+        pytest.param(_append("suite/levelfield/images/build.py"), id="host code"),
+        pytest.param(_append("suite/levelfield/worker/messages.pyc", "x"), id="bytecode"),
+        pytest.param(_append("images/torch/cpu.lock"), id="another image's lock"),
+        pytest.param(
+            _replace("images/base.lock", 'name = "g++", version = "', 'name = "g++", version = "9'), id="other base"
+        ),
+        pytest.param(_append("images/canary/requirements.in"), id="requirements not yet locked"),
+        pytest.param(_append("images/base/slim.packages", "g++\n"), id="packages not yet locked"),
+    ],
+)
+def test_nothing_else_changes_a_tag(checkout: Path, change: Change) -> None:
+    (checkout / "suite" / "levelfield" / "report").mkdir(exist_ok=True)
+    before = _tags(recipe("canary"))
+    change(checkout)
+    assert _tags(recipe("canary")) == before

@@ -1,6 +1,5 @@
 """A bundle: what goes in comes out in another cache, and nothing else does."""
 
-import io
 import os
 import subprocess
 import sys
@@ -9,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import docker
 import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, catalogue, debian
-from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, pack, unpack
-from levelfield.images.layer import EPOCH, write_archive
-from levelfield.images.wheels import digest
+from levelfield.images import engine as engines
+from levelfield.images.build import build
+from levelfield.images.bundle import FORMAT, MANIFEST, File, Manifest, export_image, pack, unpack
 from levelfield.paths import images_root
 from levelfield.record.references import Reference
 from tests.images.bundles import CONTENT, bundle, entry, manifest
@@ -74,17 +73,6 @@ def test_a_sparse_file_of_a_few_bytes_is_refused(cache: Path, tmp_path: Path) ->
     with pytest.raises(LevelfieldError, match="which its manifest does not name"):
         unpack(path)
     assert not any(file.is_file() for file in cache.rglob("*.whl"))
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("content", [b'{"format": "\xc3("}', b"\xff", b'{"format": "a\\nb"', b"[" * 100_000])
-def test_a_manifest_that_cannot_be_read_is_one_sentence(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "bundle.tar"
-    with tarfile.open(path, "w") as out:
-        out.addfile(entry(MANIFEST, content)[0], io.BytesIO(content))
-    with pytest.raises(LevelfieldError, match=r"The manifest of .* cannot be read") as caught:
-        unpack(path)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
@@ -154,24 +142,6 @@ def test_a_file_that_is_no_bundle(tmp_path: Path, spoil: Callable[[Path], object
         unpack(path)
 
 
-@pytest.mark.usefixtures("cache")
-def test_other_locks_than_the_checkout_s_are_reported(tmp_path: Path) -> None:
-    locks = {"canary/cpu.lock": "0" * 64, "../../etc/passwd": "0" * 64, "jax/cpu.lock": catalogue.lock("jax").sha256}
-    assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ("canary/cpu.lock", "../../etc/passwd")
-
-
-@pytest.mark.usefixtures("cache")
-def test_locks_of_another_architecture_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(architectures.VARIABLE, "aarch64")
-    names = {"canary/cpu.lock": catalogue.lock("canary").path, "base.lock": debian.lock_path()}
-    locks = {name: digest(path) for name, path in names.items()}
-    locks["tool/runtime.lock"] = digest(images_root() / "tool" / "runtime.lock")
-    assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == ()
-    monkeypatch.delenv(architectures.VARIABLE)
-    if architectures.current() == architectures.X86_64:
-        assert unpack(bundle(tmp_path, manifest(locks=locks))).other_locks == tuple(names)
-
-
 @pytest.mark.extended
 def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The canary's wheels and the tool's own, fetched, bundled, taken in elsewhere, and installed with no network."""
@@ -208,32 +178,18 @@ def test_a_real_bundle_is_enough_for_pip_with_no_index(tmp_path: Path, monkeypat
         assert done.returncode == 0, done.stderr
 
 
-def _written(files: list[tuple[str, Path | bytes]]) -> bytes:
-    stream = io.BytesIO()
-    write_archive(stream, files)
-    return stream.getvalue()
-
-
-def test_the_same_contents_give_the_same_bytes_whatever_the_disk_says(tmp_path: Path) -> None:
-    first, second = tmp_path / "a", tmp_path / "b"
-    first.write_bytes(b"content")
-    second.write_bytes(b"content")
-    os.utime(first, (1, 1))
-    second.chmod(0o777)
-    one = _written([("x/deep/name", first), ("a", b"b")])
-    other = _written([("a", b"b"), ("x/deep/name", second)])
-    assert one == other
-    assert one != _written([("a", b"B"), ("x/deep/name", second)])
-
-
-def test_folders_come_before_what_is_in_them_and_belong_to_root() -> None:
-    stream = io.BytesIO(_written([("x/deep/name", b"content")]))
-    with tarfile.open(fileobj=stream) as tar:
-        entries = tar.getmembers()
-    assert [entry.name for entry in entries] == ["x", "x/deep", "x/deep/name"]
-    assert all((entry.uid, entry.gid, entry.mtime) == (0, 0, EPOCH) for entry in entries)
-    assert [entry.mode for entry in entries] == [0o755, 0o755, 0o644]
-
-
-def test_an_archive_ends_with_two_blocks_of_zeros_and_no_more() -> None:
-    assert len(_written([("name", b"content")])) == tarfile.BLOCKSIZE * 4
+@pytest.mark.docker
+def test_a_real_image_leaves_and_comes_back_as_itself(engine: docker.DockerClient, tmp_path: Path) -> None:
+    built = build("canary")
+    archive = export_image(built, tmp_path / "out")
+    again = export_image(built, tmp_path / "again")
+    assert archive.read_bytes() == again.read_bytes()
+    assert sorted(path.name for path in archive.parent.iterdir()) == [
+        "levelfield-canary-cpu.cdx.json",
+        "levelfield-canary-cpu.tar",
+    ]
+    with archive.open("rb") as stream:
+        (loaded,) = engine.images.load(stream)
+    assert built.tag in loaded.tags
+    assert engines.layers(loaded) == built.layers
+    assert build("canary") == built  # found by its identity, and not built again

@@ -1,3 +1,6 @@
+"""The CUDA variants of an image."""
+
+import platform
 import re
 from pathlib import Path
 
@@ -5,7 +8,8 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, debian
+from levelfield.images import architectures, catalogue, debian
+from levelfield.images.architectures import AARCH64, VARIABLE, X86_64
 from levelfield.paths import images_root
 from levelfield.record.references import split_python
 
@@ -47,27 +51,6 @@ def test_the_lock_holds_what_the_requirements_ask_for() -> None:
         assert {"".join(each) for each in wanted} <= pinned
 
 
-def test_images_name_no_address_and_no_path_of_a_machine() -> None:
-    allowed = {"indexes.toml", "base.sh"}  # this one names a folder inside a container
-    for path in images_root().rglob("*"):
-        if path.is_file() and path.name not in allowed:
-            text = path.read_text()
-            assert "://" not in text, path
-            assert not re.search(r"(?<![\w.])/(home|root|work|tmp|var|usr/local/lib)/", text), path
-
-
-def test_a_lock_survives_writing_and_reading(tmp_path: Path) -> None:
-    lock = catalogue.lock("tensorflow")
-    path = tmp_path / "tensorflow" / "cpu@nightly.lock"
-    path.parent.mkdir()
-    catalogue.write(path, tuple(reversed(lock.pins)))
-    again = catalogue.read(path)
-    assert again.pins == lock.pins
-    assert again.sha256 == lock.sha256
-    assert (again.image, again.variant, again.version) == ("tensorflow", "cpu", "nightly")
-    assert again.label == "tensorflow cpu@nightly"
-
-
 @pytest.mark.parametrize(
     "line",
     ["numpy>=2", "numpy==2.4.6", "numpy==2.4.6 --hash=sha256:00", "--index-url something", "-e ."],
@@ -78,15 +61,6 @@ def test_a_line_that_pins_no_wheel_is_refused(tmp_path: Path, line: str) -> None
     with pytest.raises(LevelfieldError, match="pins no wheel") as caught:
         catalogue.read(path)
     assert line in caught.value.message
-
-
-def test_unknown_names_bring_the_close_ones() -> None:
-    with pytest.raises(LevelfieldError, match="'torch'"):
-        catalogue.lock("troch")
-    with pytest.raises(LevelfieldError, match="'cpu'"):
-        catalogue.lock("torch", "cpus")
-    with pytest.raises(LevelfieldError, match="Known: cpu"):
-        catalogue.lock("torch", "cuda99")
 
 
 def test_every_named_lock_is_the_framework_at_that_version() -> None:
@@ -100,77 +74,6 @@ def test_every_named_lock_is_the_framework_at_that_version() -> None:
         own = of_framework or catalogue.current_version(name, variant)
         assert lock.versions[framework].partition("+")[0] == own
         assert lock.python == (python or catalogue.python_for(name, variant))
-
-
-def test_an_image_s_locks_are_for_the_python_that_its_variant_names() -> None:
-    for name, variant, _ in LOCKED:
-        assert catalogue.lock(name, variant).python == catalogue.python_for(name, variant)
-    assert [catalogue.python_for("jax", variant) for variant in ("cpu", "cu13")] == ["3.13", "3.11"]
-
-
-def test_a_lock_for_another_python_holds_the_same_versions_in_wheels_of_that_python() -> None:
-    others = [(name, None, "py3.13") for name in ("onnxruntime", "openvino", "tensorflow")]
-    for name, *versions in (*others, ("jax", "0.10.2-py3.11", "0.10.2")):
-        here, there = (catalogue.lock(name, version=version) for version in versions)
-        assert (here.python, there.python) == ("3.11", "3.13")
-        assert here.versions == there.versions, "else two things would differ in `ab`"
-        assert not [pin.file for pin in there.pins if "-cp311-cp311-" in pin.file]
-        assert [pin.file for pin in there.pins if "-cp313-cp313-" in pin.file]
-
-
-def test_a_python_is_found_by_what_it_is_called_and_by_what_the_current_lock_is() -> None:
-    for name, own, other in (("jax", "3.13", None), ("openvino", "3.11", "3.13")):
-        current = catalogue.current_version(name)
-        assert catalogue.lock(name, version=f"py{own}") == catalogue.lock(name)
-        assert catalogue.lock(name, version=f"{current}-py{own}") == catalogue.lock(name)
-        if other is not None:
-            assert catalogue.lock(name, version=f"{current}-py{other}") == catalogue.lock(name, version=f"py{other}")
-    assert catalogue.lock("onnxruntime", version="1.30.0-py3.11") == catalogue.lock("onnxruntime", version="1.30.0")
-    assert catalogue.lock("jax", version="0.10.2-py3.13") == catalogue.lock("jax", version="0.10.2")
-    assert catalogue.pythons("jax") == ("@0.10.2+python=3.11",)
-    assert catalogue.versions("jax") == ("0.10.2", "0.12.0.1")
-    assert not [version for version in catalogue.versions("jax") if split_python(version)[1]]
-
-
-def test_a_python_without_a_lock_or_a_base_says_so() -> None:
-    with pytest.raises(LevelfieldError, match=r"no lock of jax 0\.9\.9 with Python 3\.11 for cpu") as caught:
-        catalogue.lock("jax", version="0.9.9-py3.11")
-    assert "`levelfield images lock jax@0.9.9+python=3.11` makes one" in caught.value.fix
-    assert "+python=3.11" in caught.value.fix
-    with pytest.raises(LevelfieldError, match=r"No base has Python 3\.10") as caught:
-        catalogue.lock("jax", version="py3.10")
-    assert "3.11 and 3.13" in caught.value.fix
-    with pytest.raises(LevelfieldError, match=r"no lock of canary with Python 3\.13"):
-        catalogue.lock("canary", version="py3.13")
-
-
-def test_a_lock_for_a_python_that_no_base_has_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "canary" / "cpu.lock"
-    path.parent.mkdir()
-    catalogue.write(path, catalogue.lock("canary").pins, "3.13")
-    assert catalogue.read(path).python == "3.13"
-    catalogue.write(path, catalogue.lock("canary").pins, "3.99")
-    with pytest.raises(LevelfieldError, match=r"No base has Python 3\.99"):
-        catalogue.read(path)
-
-
-def test_the_version_of_the_current_lock_is_the_current_lock() -> None:
-    current = catalogue.current_version("onnxruntime")
-    assert current is not None
-    assert catalogue.lock("onnxruntime", "cpu", current) == catalogue.lock("onnxruntime")
-    assert catalogue.current_version("torch") == catalogue.lock("torch").versions["torch"].removesuffix("+cpu")
-    assert current in catalogue.versions("onnxruntime"), "a newer one may be locked beside it, to be compared"
-    assert catalogue.current_version("canary") is None
-    assert catalogue.current_version("exporter") is None
-
-
-def test_a_version_without_a_lock_says_how_to_make_one() -> None:
-    with pytest.raises(LevelfieldError, match=r"no lock of onnxruntime 1\.2\.3 for cpu") as caught:
-        catalogue.lock("onnxruntime", "cpu", "1.2.3")
-    assert "1.30.0" in caught.value.fix
-    assert "`levelfield images lock onnxruntime@1.2.3` makes one" in caught.value.fix
-    with pytest.raises(LevelfieldError, match="canary has no versions"):
-        catalogue.lock("canary", "cpu", "2.4.6")
 
 
 def test_backends_and_images_mean_the_same_framework() -> None:
@@ -206,3 +109,45 @@ def test_the_base_lock_names_exact_packages() -> None:
         assert re.fullmatch(r"[0-9a-f]{64}", package.sha256)
         assert package.path.startswith("pool/")
         assert package.architecture in {"amd64", "all"}
+
+
+@pytest.fixture
+def aarch64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "arm64")
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [("x86_64", X86_64), ("aarch64", AARCH64), ("arm64", AARCH64), ("AMD64", X86_64), ("riscv64", X86_64)],
+)
+def test_images_are_made_for_this_machine(
+    machine: str, expected: architectures.Architecture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    assert architectures.current() == expected
+
+
+@pytest.mark.usefixtures("aarch64")
+def test_the_variable_decides_and_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert architectures.current() == AARCH64
+    monkeypatch.setenv(VARIABLE, "riscv64")
+    with pytest.raises(
+        LevelfieldError, match=r"There are no locks for riscv64\. There are some for x86_64 and aarch64"
+    ):
+        architectures.current()
+
+
+@pytest.mark.usefixtures("aarch64")
+def test_every_wheel_and_package_of_a_lock_is_for_its_architecture() -> None:
+    locked = {path.parent.name for path in (images_root() / AARCH64.folder).glob("*/cpu.lock")}
+    assert {"onnxruntime", "torch", "jax", "openvino", "exporter", "canary"} <= locked
+    for name in sorted(locked):
+        lock = catalogue.lock(name)
+        assert lock.architecture == AARCH64
+        for pin in lock.pins:
+            assert pin.file.endswith(("_aarch64.whl", "-any.whl")), (name, pin.file)
+    for release in set(debian.BASES.values()):
+        packages = debian.read_lock(release)
+        assert packages.architecture == "arm64"
+        assert {package.architecture for package in packages.packages} == {"arm64", "all"}

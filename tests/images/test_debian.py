@@ -1,15 +1,13 @@
-""""""
-
 import hashlib
-import time
+import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import debian, fetching
-from levelfield.images.debian import MIRRORS, missing, read_lock
+from levelfield.images import debian, debian_resolving
+from levelfield.images.debian import MIRRORS, missing
 from levelfield.record.bases import BaseLock, Package
 from tests.servers import Sources
 
@@ -24,11 +22,6 @@ def test_the_digest_follows_versions_and_not_order() -> None:
     assert _digest(one, other) == _digest(other, one)
     assert _digest(one) != _digest(other)
     assert _digest(one) != _digest()
-
-
-def test_a_version_with_an_epoch_is_a_legal_file_name() -> None:
-    package = next(package for package in debian.read_lock().packages if ":" in package.version)
-    assert ":" not in package.file
 
 
 CONTENT = b"package"
@@ -95,18 +88,6 @@ def test_what_is_lost_everywhere_is_named_with_what_to_do(sources: Sources) -> N
     assert "--base registry" in caught.value.fix
 
 
-def test_a_package_changed_in_the_cache_stops_with_file_expected_and_found(cache: Path) -> None:
-    lock = _lock()
-    folder = cache / "debs"
-    folder.mkdir(parents=True)
-    (folder / lock.packages[0].file).write_bytes(b"tampered")
-    with pytest.raises(LevelfieldError) as caught:
-        debian.fetch(lock, "slim")
-    assert "tiny_1.0_all.deb" in caught.value.message
-    assert lock.packages[0].sha256 in caught.value.message
-    assert hashlib.sha256(b"tampered").hexdigest() in caught.value.message
-
-
 def test_mirrors_of_the_machine_are_read_in_both_forms(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(MIRRORS, raising=False)
     (apt / "sources.list").write_text(
@@ -130,35 +111,13 @@ def test_mirrors_of_the_machine_are_read_in_both_forms(apt: Path, monkeypatch: p
     assert found["debian-security"][:-1] == ("http://security.one.test", "http://two.test/security")
 
 
-def test_a_machine_without_apt_asks_debian_itself(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(MIRRORS, raising=False)
-    assert all(len(addresses) == 1 for addresses in debian.mirrors().values())
-
-
-def test_one_mirror_of_two_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(MIRRORS, "http://mirror.test/debian")
-    with pytest.raises(LevelfieldError, match="names 1 addresses"):
-        debian.mirrors()
-
-
-def test_every_host_says_whether_it_has_a_package(sources: Sources) -> None:
-    lock = _lock()
-    sources.public.files[f"/debian-security/{PATH}"] = CONTENT
-    sources.snapshot.delay_s = 1.0
-    began = time.monotonic()
-    answers = debian.reachable(lock, lock.packages[0], timeout_s=0.5)
-    assert time.monotonic() - began < 0.9
-    assert [answer.problem for answer in answers] == [
-        fetching.Reason.GONE,
-        fetching.Reason.GONE,
-        None,
-        fetching.Reason.SLOW,
-    ]
-    assert answers[2].host == fetching.host(sources.public.address)
-
-
-def test_every_locked_package_has_its_address_in_the_archive_of_all_files() -> None:
-    lock = read_lock()
-    for package in lock.packages:
-        assert len(package.sha1) == 40
-        assert any(address.endswith(f"/file/{package.sha1}") for address in debian.addresses(lock, package))
+@pytest.mark.extended
+@pytest.mark.skipif(shutil.which("apt-get") is None, reason="no apt on this machine")
+def test_the_bases_resolve_to_what_is_read_again(checkout: Path) -> None:
+    written = debian_resolving.lock_bases()
+    assert debian.read_lock() == written
+    assert {"python3", "dpkg", "libc6"} <= {package.name for package in written.packages_of("slim")}
+    assert "apt" not in {package.name for package in written.packages}
+    assert {"g++", "libpython3.11-dev"} <= {package.name for package in written.packages_of("toolchain")}
+    assert all(len(package.sha1) == 40 for package in written.packages)
+    assert debian_resolving.lock_bases() == written

@@ -7,7 +7,7 @@ import docker
 import pytest
 
 from levelfield.images import loading
-from levelfield.images.recipe import recipe
+from levelfield.images.build import recipe
 from tests.commands import run
 from tests.rigs import rig
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import requests
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import fetching
@@ -130,28 +129,6 @@ def test_why_no_server_answers_is_told_apart(
     assert "http_proxy" in caught.value.fix
 
 
-def test_several_reasons_are_all_said_and_the_one_that_can_be_mended_has_the_fix(
-    serve: Callable[[], FileServer], wanted: Wanted
-) -> None:
-    lost = serve()
-    with pytest.raises(LevelfieldError) as caught:
-        _fetch(wanted, f"{lost.address}/gone", "http://user:secret@snapshot.invalid/file/1")
-    assert f"no such file at 127.0.0.1:{lost.server_port}" in caught.value.message
-    assert "the name does not resolve at snapshot.invalid" in caught.value.message
-    assert "secret" not in str(caught.value)
-    assert "name server" in caught.value.fix
-
-
-def test_the_environment_names_the_proxy(
-    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proxy = serve()
-    proxy.files["http://mirror.invalid/tiny.deb"] = CONTENT
-    monkeypatch.setenv("http_proxy", proxy.address)
-    _fetch(wanted, "http://mirror.invalid/tiny.deb")
-    assert wanted.path.read_bytes() == CONTENT
-
-
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl that makes a certificate")
 def test_certificates_come_from_the_environment(
     serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -174,26 +151,8 @@ def test_certificates_come_from_the_environment(
     assert wanted.path.read_bytes() == CONTENT
 
 
-def test_a_folder_that_may_not_be_written_is_said(
-    serve: Callable[[], FileServer], wanted: Wanted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = msgspec.structs.replace(wanted, path=Path("/proc/self/tiny.deb"))
-    with pytest.raises(LevelfieldError, match=r"/proc/self/\.tiny\.deb\.partial cannot be written") as caught:
-        _fetch(file, _with(serve()))
-    assert "LEVELFIELD_CACHE" in caught.value.fix
-
-
 def test_a_full_disk_is_said(small_disk: Path, serve: Callable[[], FileServer], wanted: Wanted) -> None:
     content = bytes(100_000)
     file = msgspec.structs.replace(wanted, path=small_disk / "tiny.deb", size_bytes=len(content))
     with pytest.raises(LevelfieldError, match="The disk is full"):
         _fetch(file, _with(serve(), content))
-
-
-def test_a_file_is_asked_for_without_fetching_it(serve: Callable[[], FileServer], wanted: Wanted) -> None:
-    server = serve()
-    address = _with(server)
-    with requests.Session() as opened:
-        assert fetching.problem(opened, address, len(CONTENT), 1.0) is None
-        assert fetching.problem(opened, address, 1, 1.0) == Reason.OTHER
-        assert fetching.problem(opened, f"{server.address}/gone", 1, 1.0) == Reason.GONE

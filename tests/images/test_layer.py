@@ -73,20 +73,6 @@ def test_owners_times_types_in_modes_and_order_change_nothing() -> None:
     assert one.size_bytes == len(b"#!last")
 
 
-def test_the_content_of_a_folder_can_lie_at_the_root() -> None:
-    _, content = written(lambda target: layer.of_folder(folder(), "", target))
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        assert archive.getnames() == ["bin", "bin/run", "bin/z", "lib", "a-link"]
-
-
-def test_files_get_their_folders_and_a_changed_byte_another_digest() -> None:
-    one, content = written(lambda target: layer.of_files({"opt/b": b"2", "opt/a/c": b"1"}, target))
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        assert archive.getnames() == ["opt", "opt/a", "opt/a/c", "opt/b"]
-    assert written(lambda target: layer.of_files({"opt/a/c": b"1", "opt/b": b"2"}, target))[0] == one
-    assert written(lambda target: layer.of_files({"opt/a/c": b"1", "opt/b": b"3"}, target))[0] != one
-
-
 def test_a_device_is_no_part_of_a_layer() -> None:
     entry = tarfile.TarInfo("dev/null")
     entry.type = tarfile.CHRTYPE

@@ -4,7 +4,6 @@ import contextlib
 import gzip
 import hashlib
 import io
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,29 +50,6 @@ def test_what_is_loaded_is_what_was_described_and_only_new_layers_travel(
     back, files = loading.saved(client, second.tag, tmp_path)
     assert back == second
     assert [files[digest].read_bytes() for digest in second.layers] == [below[1].read_bytes(), above[1].read_bytes()]
-
-
-@pytest.mark.docker
-def test_an_engine_that_does_not_take_an_image_is_one_sentence(client: docker.DockerClient, tmp_path: Path) -> None:
-    digest, path = written(tmp_path, "file")
-    path.write_bytes(path.read_bytes() + bytes(1024))
-    with pytest.raises(LevelfieldError, match=rf"refused a step: loading {TAG}:other: .+\.$"):
-        loading.load(client, [image("other", digest)], {digest: path}, "")
-
-
-def test_the_same_image_has_the_same_archive_and_a_layer_without_a_file_is_named(tmp_path: Path) -> None:
-    one, other = written(tmp_path, "one"), written(tmp_path, "other")
-    images = [image("1", one[0]), image("2", one[0], other[0])]
-    content = b"".join(loading.archive(images, dict([other])))
-    assert content == b"".join(loading.archive(images, dict([other])))
-    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-        names = archive.getnames()
-    assert names == [
-        "manifest.json",
-        *sorted(f"{each.image_id.removeprefix('sha256:')}.json" for each in images),
-        f"{other[0].removeprefix('sha256:')}.tar",
-    ]
-    assert images[0].image_id == f"sha256:{hashlib.sha256(images[0].configuration).hexdigest()}"
 
 
 def test_a_layer_is_kept_plain_and_checked(tmp_path: Path) -> None:

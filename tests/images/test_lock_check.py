@@ -9,7 +9,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, lock_check, locks
 from levelfield.images.catalogue import Pin
 from levelfield.images.lock_check import GONE, Outdated, withdrawn
-from levelfield.record.references import Reference, parse
+from levelfield.record.references import Reference
 
 
 def test_an_older_pin_is_outdated(checkout: Path) -> None:
@@ -25,51 +25,7 @@ def test_an_older_pin_is_outdated(checkout: Path) -> None:
     assert catalogue.version_key(numpy.newest) >= catalogue.version_key(before["numpy"])
 
 
-def test_named_locks_are_old_on_purpose(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "levelfield.images.version_locks.compile_requirements", lambda *_: pytest.fail("nothing is asked")
-    )
-    del checkout
-    (checked,) = lock_check.check([parse("openvino@2025.4.1")])
-    assert checked.outdated is None
-
-
-def test_an_index_that_does_not_answer_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    del checkout
-    monkeypatch.setattr("levelfield.images.version_locks.compile_requirements", lambda *_: "no route to host")
-    found = lock_check.check([Reference("openvino")])
-    assert {each.lock for each in found} == {catalogue.stem(*name) for name in catalogue.lock_names("openvino")}
-    assert ["no route to host" in each.problem for each in found] == [each.lock == "cpu" for each in found]
-
-
-def test_a_framework_of_a_cuda_variant_and_a_build_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def compiled(sources: list[Path], *_: object) -> str:
-        asked.append(sources[0].read_text())
-        return "not asked"
-
-    monkeypatch.setattr("levelfield.images.version_locks.compile_requirements", compiled)
-    lock_check.check([parse("jax@cu13"), Reference("keras-torch")])
-    jax, torch = asked
-    assert "jax[cuda13]==0.10.2\n" in jax
-    assert "nvvm]==13.2.2\n" in jax
-    assert "\nnumpy\n" in f"\n{jax}"
-    assert "cuda13.constraints" in jax
-    assert "torch==2.13.0+cpu\n" in torch
-    assert "\nkeras\n" in torch
-
-
-def test_what_is_not_there_is_refused() -> None:
-    with pytest.raises(LevelfieldError, match="'jax'"):
-        lock_check.check([Reference("jaxx")])
-
-
 LOCK = catalogue.lock("canary")
-
-
-def test_what_is_there_is_not_named() -> None:
-    assert withdrawn(LOCK) == ()
 
 
 def test_yanked_releases_and_lost_files_are_named_each() -> None:

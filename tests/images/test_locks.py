@@ -8,8 +8,8 @@ import pytest
 
 from levelfield import plan
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, debian_resolving, locks, variants, wheels
-from levelfield.images.catalogue import PYTHON, Lock, Pin
+from levelfield.images import catalogue, locks, wheels
+from levelfield.images.catalogue import Lock, Pin
 from levelfield.images.registries import Places
 from levelfield.plan import arms
 
@@ -30,35 +30,6 @@ def test_frozen_requirements_give_the_committed_lock(checkout: Path) -> None:
     assert locks.lock_image("canary") == before
 
 
-def test_a_named_version_has_requirements_and_a_lock_of_its_own(checkout: Path) -> None:
-    folder = checkout / "images" / "canary"
-    (folder / "cpu@older.in").write_text("numpy==2.3.5\n")
-    lock = locks.lock_image("canary", "cpu", "older")
-    assert [(pin.name, pin.version) for pin in lock.pins] == [("numpy", "2.3.5")]
-    assert catalogue.lock_names("canary") == (("cpu", None), ("cpu", "older"))
-    assert catalogue.lock("canary", "cpu", "older") == lock
-    assert catalogue.lock("canary") != lock
-
-
-@pytest.mark.extended
-def test_another_version_holds_everything_else(checkout: Path) -> None:
-    """Another NumPy in the current lock than the newest: it is held there, in the named lock too."""
-    folder = checkout / "images" / "onnxruntime"
-    (checkout / "images" / "worker.in").write_text(
-        (checkout / "images" / "worker.in").read_text().replace("numpy==2.4.6", "numpy==2.3.5")
-    )
-    current = locks.lock_image("onnxruntime")
-    said: list[str] = []
-    locks.relock(["onnxruntime@1.29.0"], progress=said.append)
-    lock = catalogue.read(folder / "cpu@1.29.0.lock")
-    assert lock.versions == {**current.versions, "onnxruntime": "1.29.0", "numpy": "2.3.5"}
-    assert said[-1] == "onnxruntime cpu@1.29.0: everything but onnxruntime is as in the current lock"
-    before = lock.path.read_bytes()
-    locks.relock(["onnxruntime@1.29.0"])
-    assert lock.path.read_bytes() == before
-    assert str(checkout) not in before.decode()
-
-
 def test_what_an_older_version_asks_for_moves_and_is_said(checkout: Path) -> None:
     said: list[str] = []
     locks.relock(["openvino@2025.4.1"], progress=said.append)
@@ -68,16 +39,6 @@ def test_what_an_older_version_asks_for_moves_and_is_said(checkout: Path) -> Non
     numpy = (current.versions["numpy"], lock.versions["numpy"])
     assert f"openvino cpu@2025.4.1: numpy could not be held at {numpy[0]}: it is {numpy[1]}" in said
     assert f"openvino cpu@2025.4.1: needs packaging {lock.versions['packaging']} as well" in said
-
-
-@pytest.mark.extended
-def test_another_python_holds_every_version(checkout: Path) -> None:
-    path = checkout / "images" / "onnxruntime" / "cpu@py3.13.lock"
-    committed = path.read_bytes()
-    path.unlink()
-    locks.relock(["onnxruntime+python=3.13"], progress=(told := list[str]()).append)
-    assert told[-1] == "onnxruntime cpu@py3.13: everything is as in the current lock"
-    assert path.read_bytes() == committed, "uv and the index give the same wheels again"
 
 
 def test_a_python_that_no_wheel_or_base_is_for_is_refused(checkout: Path) -> None:
@@ -96,12 +57,6 @@ def test_a_version_that_was_never_released_brings_its_neighbours(checkout: Path)
         locks.relock(["onnxruntime@1.30.7"])
     assert "1.30.0, 1.31.0" in caught.value.fix
     assert not (checkout / "images" / "onnxruntime" / "cpu@1.30.7.lock").exists()
-
-
-def test_an_image_of_several_frameworks_has_no_versions(checkout: Path) -> None:
-    for name in ("exporter@1.0", "canary@2.4.6"):
-        with pytest.raises(LevelfieldError, match="has no versions"):
-            locks.relock([name])
 
 
 def test_what_cannot_be_resolved_is_a_sentence_and_the_old_lock_stays(checkout: Path) -> None:
@@ -149,15 +104,6 @@ def test_a_cpu_build_is_found_where_the_user_says(checkout: Path, cache: Path, t
     assert "://" not in text
 
 
-def test_where_there_is_no_cpu_build_all_ways_to_one_are_said(checkout: Path, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(LevelfieldError, match=r"No CPU build of torch 2\.14\.1 \(torch==2\.14\.1\+cpu\)") as caught:
-        locks.relock(["torch@2.14.1"], places=Places(find_links=(str(tmp_path / "empty"),)))
-    assert "://" not in caught.value.message
-    for way in ("--index URL", "--find-links PLACE", "levelfield images lock torch@2.14.1-cuda."):
-        assert way in caught.value.fix
-
-
 def test_a_cuda_build_for_the_cpu_is_locked_under_a_name_that_says_so(checkout: Path, cache: Path) -> None:
     locks.relock(["torch@2.14.1-cuda"])
     lock = catalogue.lock("torch", "cpu", "2.14.1-cuda")
@@ -187,40 +133,6 @@ CUDA = [
 @pytest.mark.parametrize(("name", "variant", "version"), ALL)
 def test_every_lock_is_of_released_wheels_and_one_cuda(name: str, variant: str, version: str | None) -> None:
     assert locks.incoherences(catalogue.lock(name, variant, version)) == ()
-
-
-def test_locks_of_a_variant_hold_the_same_cuda() -> None:
-    # cuBLAS, cuFFT and their like have versions of their own, which `cuda-toolkit` names for a release.
-    apart = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem", "nvidia-cusparselt", "nvidia-ml-py")
-    held: dict[tuple[str, str], set[str]] = {}
-    for lock in CUDA:
-        for pin in lock.pins:
-            if pin.name.startswith("nvidia-") and not pin.name.startswith(apart):
-                held.setdefault((lock.variant, pin.name), set()).add(pin.version)
-    assert {part: found for part, found in held.items() if len(found) > 1} == {}
-    cudnn = {(lock.variant, pin.version) for lock in CUDA for pin in lock.pins if pin.name.startswith("nvidia-cudnn")}
-    assert len(cudnn) == 2, "one cuDNN for each variant"
-
-
-def test_every_exception_is_needed_and_explained() -> None:
-    for (image, variant, name), reason in locks.EXCEPTIONS.items():
-        pin = next(pin for pin in catalogue.lock(image, variant).pins if pin.name == name)
-        assert pin.version in reason
-        alone = msgspec.structs.replace(catalogue.lock(image, variant), image="another")
-        assert any(name in fault for fault in locks.incoherences(alone))
-
-
-def test_frameworks_with_cuda_have_the_variants_their_projects_publish() -> None:
-    assert {name: variants.cuda_variants(name) for name in ("torch", "jax", "onnxruntime", "tensorflow")} == {
-        "torch": {"cu12": "12.8.1", "cu13": "13.2.2"},
-        "jax": {"cu12": "12.8.1", "cu13": "13.2.2"},
-        "onnxruntime": {"cu12": "12.8.1", "cu13": "13.2.2"},
-        "tensorflow": {"cu12": "12.8.1"},
-    }
-    assert catalogue.framework("onnxruntime", "cu13") == "onnxruntime-gpu"
-    assert catalogue.framework("jax", "cu13") == "jax"
-    assert catalogue.framework("tensorflow", "cu12") == "tensorflow"
-    assert catalogue.current_version("torch", "cu12") == "2.10.0"
 
 
 def _lock(*pins: tuple[str, str], variant: str = "cu13", ending: str = ".whl") -> Lock:
@@ -254,11 +166,6 @@ def test_a_lock_is_refused(lock: Lock, says: str) -> None:
     assert any(says in fault for fault in locks.incoherences(lock))
 
 
-@pytest.mark.parametrize("version", ["2.15.0", "2.13.0+cpu", "13.3.5.0.6", "2026.10.18", "1.0.post1"])
-def test_a_release_is_no_pre_release(version: str) -> None:
-    assert locks.incoherences(_lock(TOOLKIT, ("certifi", version))) == ()
-
-
 # ---- locking ---------------------------------------------------------------------------------------------------------
 
 
@@ -284,59 +191,3 @@ def test_a_lock_that_would_mix_releases_is_not_written(checkout: Path, cache: Pa
         locks.lock_image("onnxruntime", "cu13")
     assert caught.value.fix == "Pin it in cu13.in, or in the constraints beside it."
     assert (folder / "cu13.lock").read_bytes() == before
-
-
-@pytest.mark.extended
-def test_another_version_of_a_cuda_variant_keeps_its_cuda(checkout: Path, cache: Path) -> None:
-    current = catalogue.lock("onnxruntime", "cu13").versions
-    lock = locks.lock_image("onnxruntime", "cu13", "1.31.0")
-    assert lock.versions == {**current, "onnxruntime-gpu": "1.31.0"}
-    with pytest.raises(LevelfieldError, match="cannot be resolved with torch 2") as caught:
-        locks.lock_image("torch", "cu13", "2.10.0")
-    assert "images/torch/cu13@2.10.0.in" in caught.value.fix
-
-
-def test_a_variant_that_is_not_there() -> None:
-    with pytest.raises(LevelfieldError, match="no variant of openvino called 'cu13'"):
-        locks.lock_image("openvino", "cu13")
-    with pytest.raises(LevelfieldError, match="Did you mean 'cu12'"):
-        catalogue.source("tensorflow", "cu13")
-
-
-@pytest.mark.parametrize(
-    ("files", "chosen"),
-    [
-        (["torch-2.10.0-cp311-cp311-linux_x86_64.whl", "torch-2.10.0-3-cp311-cp311-linux_x86_64.whl"], 1),
-        (["t-1-2-cp311-cp311-linux_x86_64.whl", "t-1-10-cp311-cp311-linux_x86_64.whl"], 1),
-        (["t-1-cp311-cp311-linux_x86_64.whl", "t-1-2-py3-none-any.whl"], 0),
-    ],
-)
-def test_of_several_builds_the_last_one_counts(files: list[str], chosen: int) -> None:
-    wheels = [{"name": file, "hashes": {"sha256": "0" * 64}} for file in files]
-    pin = locks._pin({"name": "t", "version": "1", "wheels": wheels}, PYTHON)
-    assert pin.file == files[chosen]
-
-
-def test_an_index_that_does_not_answer_leaves_a_variant_without_a_lock_and_says_so(
-    checkout: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    indexes = checkout / "images" / "indexes.toml"
-    indexes.write_text(indexes.read_text().replace("https://pypi.nvidia.com", "http://127.0.0.1:9"))
-    with pytest.raises(LevelfieldError, match=r"cu13\.in of tensorrt cannot be resolved") as caught:
-        locks.relock(["tensorrt@cu13"])
-    assert caught.value.fix == "Its wheels are on the index 'nvidia' of indexes.toml: lock it where that one answers."
-    assert "127.0.0.1" not in caught.value.message
-    # Locking everything goes on without it.
-    (checkout / "images" / "catalogue.toml").write_text('[tensorrt]\nbase = "slim"\npurpose = "p"\n')
-    monkeypatch.setattr(debian_resolving, "lock_bases", lambda _release: None)
-    monkeypatch.setattr(locks, "lock_tool", lambda: None)
-    said: list[str] = []
-    locks.relock(progress=said.append)
-    assert said[:2] == ["resolving tensorrt cu13", f"tensorrt cu13 stays without a lock. {caught.value.fix}"]
-    assert not (checkout / "images" / "tensorrt" / "cu13.lock").exists()
-
-
-def test_the_real_wheels_of_tensorrt_are_no_stubs() -> None:
-    real = Pin("tensorrt-cu13-libs", "11.4", "tensorrt_cu13_libs-11.4-py2.py3-none-manylinux_2_28_x86_64.whl", "", 1, 1)
-    lock = _lock(TOOLKIT)
-    assert locks.incoherences(msgspec.structs.replace(lock, pins=(*lock.pins, real))) == ()

@@ -125,17 +125,6 @@ def test_a_disk_that_is_full_is_not_called_another_file(
     assert "levelfield images clean" in caught.value.fix
 
 
-def test_the_systems_temporary_folder_may_be_full_and_forbid_programs(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = _lock(_make_wheel(tmp_path / "index", "X = '" + os.urandom(50_000).hex() + "'\n"))
-    with mounted(tmp_path / "small", "4k,noexec") as small:
-        monkeypatch.setenv("TMPDIR", str(small))
-        monkeypatch.setenv("PIP_NO_INDEX", "1")
-        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
-        assert [file.name for file in wheels.fetch(lock)] == [lock.pins[0].file]
-
-
 def test_a_program_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from levelfield.images import programs\n"

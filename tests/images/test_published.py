@@ -1,6 +1,5 @@
 """The file of digests: written and read, and what is no such file."""
 
-import contextlib
 import io
 import json
 import os
@@ -20,9 +19,9 @@ from docker.errors import ImageNotFound
 from levelfield import paths
 from levelfield.cli.answers import schema_of
 from levelfield.errors import LevelfieldError
-from levelfield.images import engine, published, worker_code
+from levelfield.images import published, worker_code
+from levelfield.images.build import Recipe, recipe
 from levelfield.images.published import ImagesFile, Published, pull, push
-from levelfield.images.recipe import Recipe, recipe
 from levelfield.record.references import parse
 from tests.commands import Command, one_clear_sentence, run
 from tests.registries import Registry
@@ -40,19 +39,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     published.write((ONE,), tmp_path / "images.json")
     assert published.read(tmp_path / "images.json") == ImagesFile(format=published.FORMAT, images=(ONE,))
     assert str(ONE.name) == "onnxruntime@1.30.0+cu13"
-
-
-def test_where_it_cannot_be_written_another_place_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match=r"cannot be written.*--output"):
-        published.write((ONE,), tmp_path / "nowhere" / "images.json")
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["localhost:5000", "localhost:5000/levelfield", "docker.io/someone/a-b_c", "[::1]:5000/x", "someone", "10.0.0.1/x"],
-)
-def test_addresses_of_registries(address: str) -> None:
-    assert re.fullmatch(published.REPOSITORY, address)
 
 
 @pytest.mark.parametrize(
@@ -111,12 +97,6 @@ def test_files_that_never_end_are_not_read(tmp_path: Path) -> None:
             published.read(tmp_path / name)
 
 
-@pytest.mark.parametrize("address", ["https://localhost:5000/x", "localhost:5000/x:latest", "\x1b[2J", "-x"])
-def test_an_address_is_a_host_and_a_folder(address: str) -> None:
-    with pytest.raises(LevelfieldError, match=r"is no address of a container registry.*without https://"):
-        push([parse("canary")], address)
-
-
 def test_images_whose_licences_restrict_it_are_named_with_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere")
     names = [parse(name) for name in ("canary", "torch@cu12", "onnxruntime@cu13")]
@@ -129,23 +109,6 @@ def test_images_whose_licences_restrict_it_are_named_with_what_they_hold(monkeyp
     assert "--i-may-redistribute" in refused.value.fix
     with pytest.raises(LevelfieldError, match="No container engine answers"):
         push(names, "localhost:5000/levelfield", may_redistribute=True)
-
-
-@pytest.mark.docker
-def test_an_image_that_is_not_built_is_not_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "find", lambda *_: None)
-    with pytest.raises(LevelfieldError, match=r"The image canary is not built.*Run `levelfield images build canary`"):
-        push([parse("canary")], "127.0.0.1:9/levelfield")
-
-
-@pytest.mark.docker
-def test_a_registry_that_does_not_answer(canary: object) -> None:
-    del canary
-    with pytest.raises(LevelfieldError, match=r"The registry 127\.0\.0\.1:9/levelfield cannot be used: .*refused"):
-        push([parse("canary")], "127.0.0.1:9/levelfield")
-    with engine.connect() as client:
-        left = [tag for image in client.images.list() for tag in image.tags if tag.startswith("127.0.0.1:9/")]
-    assert not left
 
 
 class Site(msgspec.Struct):
@@ -303,12 +266,6 @@ def of(target: Recipe, reference: str) -> ImagesFile:
 
 
 @pytest.mark.docker
-def test_a_digest_that_the_registry_does_not_have(registry: Registry, target: Recipe) -> None:
-    with pytest.raises(LevelfieldError, match=rf"The registry has no {registry.address}/x: .*push the image again"):
-        pull(of(target, f"{registry.address}/x@sha256:{'0' * 64}"))
-
-
-@pytest.mark.docker
 def test_a_registry_that_does_not_answer_of_pull(target: Recipe) -> None:
     with pytest.raises(LevelfieldError, match=r"The registry 127\.0\.0\.1:9/x cannot be used: .*Check the address"):
         pull(of(target, f"127.0.0.1:9/x@sha256:{'0' * 64}"))
@@ -325,17 +282,3 @@ def test_names_and_recipes_are_compared_before_an_engine_is_asked(
         pull(file, base_source="registry")
     with pytest.raises(LevelfieldError, match="No container engine answers"):
         pull(file)
-
-
-@pytest.mark.docker
-def test_a_registry_that_asks_for_a_password(client: docker.DockerClient, target: Recipe) -> None:
-    with contextlib.closing(Registry(passwords=True)) as locked:
-        with pytest.raises(LevelfieldError, match=rf"does not let .* in: .*docker login {locked.address}"):
-            pull(of(target, f"{locked.address}/x@sha256:{'0' * 64}"))
-        empty(client, target.tag, target.labels)
-        try:
-            with pytest.raises(LevelfieldError, match=rf"does not let .* in: .*docker login {locked.address}"):
-                push([parse("canary")], locked.address)
-            assert client.images.get(target.tag).tags == [target.tag]
-        finally:
-            remove(client, target.tag)

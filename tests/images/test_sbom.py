@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, debian, sbom
-from levelfield.images.sbom import restricted
-from levelfield.record.schema import Image
-from levelfield.share.inputs import SBOM_NAME
 from tests.share.evidence import image
 
 
@@ -58,12 +55,6 @@ def test_no_name_of_an_image_leads_out_of_the_folder(name: str, variant: str) ->
     assert file.endswith(sbom.SUFFIX)
 
 
-def test_one_image_in_two_places_has_two_bills() -> None:
-    files = {sbom.file_name("torch", "cpu@2.9.0"), sbom.file_name("torch", "cpu@2.9.0", "venv")}
-    assert files == {"torch-cpu@2.9.0.cdx.json", "torch-cpu@2.9.0+venv.cdx.json"}
-    assert all(SBOM_NAME.fullmatch(f"{sbom.FOLDER}/{file}") for file in files)
-
-
 def test_a_bill_that_tells_of_something_else_is_named() -> None:
     content = sbom.of_record(image())
     assert sbom.contradictions(content, image()) == ()
@@ -73,48 +64,3 @@ def test_a_bill_that_tells_of_something_else_is_named() -> None:
     )
     assert said == f"numpy is {version} there and 1.0 in the record"
     assert sbom.contradictions(b"[]", image()) == ("it is no bill of materials",)
-
-
-def test_plug_ins_are_in_the_bill() -> None:
-    content = sbom.make(catalogue.lock("canary"), plugins={"brings-it": "1.0"})
-    (found,) = [each for each in json.loads(content)["components"] if each["name"] == "brings-it"]
-    assert (found["version"], found["purl"]) == ("1.0", "pkg:pypi/brings-it@1.0")
-    image = Image("canary", "cpu", "venv", distributions={**catalogue.lock("canary").versions, "brings-it": "1.0"})
-    assert sbom.contradictions(content, image) == ()
-
-
-def test_no_image_for_the_cpu_holds_any() -> None:
-    names = [(name, key) for name in catalogue.images() for key in catalogue.lock_names(name) if key[0] == "cpu"]
-    assert len(names) > 10
-    for name, (variant, version) in names:
-        assert not restricted(catalogue.lock(name, variant, version).versions), (name, version)
-
-
-@pytest.mark.parametrize(
-    ("image", "variant", "holds"),
-    [
-        ("torch", "cu12", "nvidia-cudnn-cu12"),
-        ("torch", "cu12", "cuda-bindings"),
-        ("jax", "cu13", "nvidia-cublas"),
-        ("onnxruntime", "cu12", "nvidia-cuda-runtime-cu12"),
-        ("onnxruntime-tensorrt-rtx", "cu13", "onnxruntime-ep-nv-tensorrt-rtx-cu13"),
-    ],
-)
-def test_images_for_gpus_do(image: str, variant: str, holds: str) -> None:
-    found = restricted(catalogue.lock(image, variant).versions)
-    assert holds in found
-    assert "nvidia-ml-py" not in found, "the bindings of NVML are under BSD, and every image has them"
-
-
-def test_so_do_those_of_no_lock_here() -> None:
-    asked = [
-        "mkl",
-        "mkl-service",
-        "intel-openmp",
-        "tensorrt",
-        "tensorrt-cu13-libs",
-        "numpy",
-        "tensorflow",
-        "cuda-toolkit",
-    ]
-    assert restricted(asked) == ("intel-openmp", "mkl", "mkl-service", "tensorrt", "tensorrt-cu13-libs")

@@ -72,12 +72,6 @@ def test_files_of_packages_stand_where_a_merged_file_system_has_them(cache: Path
     assert max(header.mtime for header, _ in found.values()) == NEWEST_S
 
 
-def test_documents_and_translations_are_left_out_and_licences_stay(cache: Path, everything: list[Path]) -> None:
-    _, found = _unpack(everything)
-    assert "usr/share/doc/base/copyright" in found
-    assert not any(path.startswith(("usr/share/man/man1", "usr/share/locale/de")) for path in found)
-
-
 def test_dpkg_finds_what_is_installed(cache: Path, everything: list[Path], tmp_path: Path) -> None:
     _, found = _unpack(everything)
     assert found["var/lib/dpkg/info/tool:amd64.list"][1].splitlines()[:3] == [b"/.", b"/bin/tool", b"/bin/again"]
@@ -97,12 +91,6 @@ def test_what_scripts_would_have_done_is_there(cache: Path, everything: list[Pat
     assert found["usr/local/lib/python3.11/dist-packages"][0].isdir()
     assert found["var/run"][0].linkname == "/run"
     assert found["tmp"][0].mode == 0o1777
-
-
-def test_what_is_not_installed_is_not_set_up(cache: Path, tmp_path: Path) -> None:
-    _, found = _unpack([debs.write(tmp_path / "tiny_1.0_all.deb", files({"etc/passwd": b"own\n"}))])
-    assert found["etc/passwd"][1] == b"own\n"
-    assert not {"etc/localtime", "etc/alternatives", "etc/ssl", "usr/bin/cc"} & found.keys()
 
 
 def test_two_packages_with_one_file_are_refused(cache: Path, tmp_path: Path) -> None:

@@ -6,17 +6,10 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import catalogue, version_locks
-from levelfield.plan import arms
-from levelfield.record.references import suffix
 
 OLD, NEW = catalogue.lock("onnxruntime", "cpu", "1.22.1"), catalogue.lock("onnxruntime")
 NEEDED = ("coloredlogs", "humanfriendly", "mpmath", "sympy")
 """What onnxruntime 1.22.1 asks for and 1.31.1 does not."""
-
-
-def test_changed_is_what_differs_and_nothing_else() -> None:
-    assert version_locks.changed(OLD, NEW) == tuple(sorted((*NEEDED, "onnxruntime")))
-    assert version_locks.changed(OLD, OLD) == ()
 
 
 @pytest.mark.parametrize("chosen", [(), ("onnxruntime",), ("sympy", "mpmath"), ("onnxruntime", *NEEDED)])
@@ -60,29 +53,3 @@ def test_different_pythons_cannot_be_mixed() -> None:
         LevelfieldError, match=r"openvino cpu is for Python 3\.11 and openvino cpu@py3\.13 for Python 3\.13"
     ):
         version_locks.mix(first, second, ["numpy"])
-
-
-def test_a_mixed_lock_keeps_its_python(cache: Path) -> None:
-    first, second = (catalogue.lock("jax", version=each) for each in ("0.10.2", None))
-    mixed = version_locks.mix(first, second, ["jaxlib"])
-    assert mixed.python == "3.13"
-    assert arms.parse(f"jax{suffix('cpu', mixed.version)}").version == mixed.version
-    assert mixed.versions == first.versions | {"jaxlib": second.versions["jaxlib"]}
-
-
-def test_different_images_cannot_be_mixed() -> None:
-    with pytest.raises(LevelfieldError, match="different images"):
-        version_locks.mix(OLD, catalogue.lock("openvino"), ())
-
-
-@pytest.mark.parametrize(
-    ("version", "nearest"),
-    [
-        ("1.30.1", ("1.29.0", "1.30.0", "1.31.0", "1.31.1")),
-        ("2", ("1.31.0", "1.31.1")),
-        ("0.1", ("1.9.0", "1.26.0")),
-    ],
-)
-def test_near_is_by_number(version: str, nearest: tuple[str, ...]) -> None:
-    there = ("1.31.1", "1.31.0", "1.30.0", "1.29.0", "1.26.0", "1.9.0")
-    assert version_locks.nearest(version, there) == nearest

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psutil
 
+from levelfield.launchers.host import start_process
 from levelfield.launchers.process import ProcessChannel
-from levelfield.launchers.venv import start_process
 from levelfield.launchers.worker import Worker
 
 PATIENCE_S = 60.0

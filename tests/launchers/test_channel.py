@@ -36,9 +36,3 @@ def test_only_the_end_of_stderr_is_kept() -> None:
     note, _, kept = cutter.tail().partition("\n")
     assert len(kept) == STDERR_BYTES
     assert note.endswith("bytes of output dropped]")
-
-
-def test_stderr_need_not_be_text() -> None:
-    cutter = Lines()
-    cutter.feed_stderr(b"\xff\xfeword")
-    assert cutter.tail().endswith("word")

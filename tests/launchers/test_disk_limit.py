@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from levelfield.launchers import disk_limit
 from levelfield.launchers.disk_limit import DiskLimit
 from levelfield.launchers.worker import Worker, WorkerError, wait_for_answers
 from levelfield.worker.messages import Measure, Measured, Probe, Probed
@@ -111,21 +112,37 @@ def test_what_a_worker_hides_counts_and_no_rights_of_its_folders_end_the_run(dis
     subprocess.run([sys.executable, "-c", HIDES, disk_of_its_own], check=True, cwd=ROOT)
 
 
-def test_what_others_take_is_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folders may be looked at while a window is measured, so not at every answer."""
-    walks: list[Path] = []
-    walk = os.walk
-
-    def counted(top: Path, **words: Any) -> Any:
-        walks.append(top)
-        return walk(top, **words)
-
-    limit = DiskLimit([folder], 256 * MIB)
-    monkeypatch.setattr(os, "walk", counted)
-    (folder.parent / "of somebody else").write_bytes(bytes(400 * MIB))
-    assert not any(limit.is_exceeded() for _ in range(10))
-    assert len(walks) == 1
+KILLED = (
+    "import os; from levelfield.launchers import disk_limit;"
+    " print(disk_limit.make(), flush=True); os.kill(os.getpid(), 9)"
+)
 
 
-def test_without_a_folder_there_is_no_limit() -> None:
-    assert not DiskLimit(()).is_exceeded()
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def test_the_folder_of_a_killed_process_is_swept_and_ones_own_is_not(tmp_path: Path) -> None:
+    own = disk_limit.make()
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, check=False)
+    left = Path(done.stdout.strip())
+    assert (left / "owner").is_file()
+    assert disk_limit.sweep() == 1
+    assert list(tmp_path.iterdir()) == [own]
+
+
+@pytest.mark.parametrize("owner", ["", "1:1", "not a mark", "ä"])
+def test_a_folder_whose_owner_is_not_known_stays(tmp_path: Path, owner: str) -> None:
+    folder = tmp_path / "levelfield-run-other"
+    folder.mkdir()
+    (folder / "owner").write_text(owner, encoding="utf-8")
+    assert disk_limit.sweep() == 0
+    assert folder.is_dir()
+
+
+def test_a_pipe_in_place_of_the_owner_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "levelfield-run-pipe").mkdir()
+    os.mkfifo(tmp_path / "levelfield-run-pipe" / "owner")
+    assert disk_limit.sweep() == 0

@@ -23,7 +23,6 @@ from levelfield.errors import LevelfieldError
 from levelfield.images import engine as images
 from levelfield.launchers.container import LocalProcess
 from levelfield.launchers.docker import LABEL, NOBODY, DockerLauncher, connect
-from levelfield.launchers.environment import PADDING
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.machine import owner
@@ -135,18 +134,6 @@ def test_a_container_takes_memory_from_the_nodes_of_its_launch(
     assert none_left(engine)
 
 
-def test_a_container_has_the_padding_of_its_launch(launcher: DockerLauncher, spec: LaunchSpec) -> None:
-    one = launcher.launch(msgspec.structs.replace(spec, padding_bytes=4095))
-    try:
-        one.await_ready(PATIENCE_S)
-        if one.pid is None:
-            pytest.skip("the engine's processes cannot be seen here")
-        seen = Path(f"/proc/{one.pid}/environ").read_bytes().split(b"\0")
-        assert f"{PADDING}={'x' * 4095}".encode() in seen
-    finally:
-        one.stop()
-
-
 INSIDE = """
 import os, socket, sys
 def attempt(name, what):
@@ -205,51 +192,6 @@ def test_inside_a_container(engine: docker.DockerClient, launcher: DockerLaunche
     assert none_left(engine)
 
 
-PRINTING = """
-import os, sys
-print("printed before serving", file=sys.stderr)
-import levelfield.backends.canary as canary
-Quiet = canary.Canary
-class Loud(Quiet):
-    def load(self, source):
-        print("python print")
-        os.write(1, b"straight to descriptor one\\n")
-        os.system("echo a child")
-        return super().load(source)
-canary.Canary = Loud
-"""
-
-
-def test_what_a_framework_prints_does_not_disturb(
-    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
-) -> None:
-    one = run_inside(engine, launcher, spec, PRINTING)
-    one.await_ready(PATIENCE_S)
-    assert isinstance(one.ask(CANARY, Loaded, PATIENCE_S), Loaded)
-    assert isinstance(one.ask(Probe(), Probed, PATIENCE_S), Probed)
-    one.stop()
-    assert none_left(engine)
-
-
-def test_rubbish_on_the_protocol_channel(
-    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
-) -> None:
-    one = run_inside(engine, launcher, spec, "print('oneDNN custom operations are on.', flush=True)")
-    with pytest.raises(WorkerError, match="not a reply during start: 'oneDNN") as caught:
-        one.await_ready(PATIENCE_S)
-    assert caught.value.kind == "protocol"
-    assert none_left(engine)
-
-
-def test_a_traceback_in_a_container_is_kept(
-    engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec
-) -> None:
-    one = run_inside(engine, launcher, spec, "raise RuntimeError('no such kernel')")
-    with pytest.raises(WorkerError, match="exited with code 1") as caught:
-        one.await_ready(PATIENCE_S)
-    assert "RuntimeError: no such kernel" in caught.value.detail
-
-
 def test_out_of_memory_is_called_so(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec) -> None:
     one = launcher.launch(msgspec.structs.replace(spec, memory_bytes=40 << 20))
     one.await_ready(PATIENCE_S)
@@ -281,20 +223,6 @@ def test_a_hang_ends_at_the_time_limit(engine: docker.DockerClient, worker: Work
     assert none_left(engine)
 
 
-def test_a_container_removed_by_somebody(engine: docker.DockerClient, worker: Worker) -> None:
-    worker.ask(CANARY, Loaded, PATIENCE_S)
-    worker.post(LONG)
-    containers(engine)[0].remove(force=True)
-    loses(worker, "crashed", "SIGKILL")
-
-
-def test_an_image_that_is_gone(launcher: DockerLauncher, spec: LaunchSpec) -> None:
-    lost = msgspec.structs.replace(spec.image, tag="levelfield/canary:never-built")
-    with pytest.raises(WorkerError, match="is gone from the engine") as caught:
-        launcher.launch(msgspec.structs.replace(spec, image=lost))
-    assert caught.value.kind == "engine"
-
-
 def test_no_file_stays_open(launcher: DockerLauncher, spec: LaunchSpec) -> None:
     def once() -> int:
         one = launcher.launch(spec)
@@ -303,13 +231,6 @@ def test_no_file_stays_open(launcher: DockerLauncher, spec: LaunchSpec) -> None:
         return psutil.Process().num_fds()
 
     assert once() >= max(once() for _ in range(3))
-
-
-def test_what_the_engine_refuses(engine: docker.DockerClient, launcher: DockerLauncher, spec: LaunchSpec) -> None:
-    with pytest.raises(WorkerError, match="The engine would not start") as caught:
-        launcher.launch(msgspec.structs.replace(spec, cpus=(4095,)))
-    assert caught.value.kind == "engine"
-    assert none_left(engine)
 
 
 SUPERVISOR = textwrap.dedent(
@@ -458,26 +379,6 @@ def test_an_engine_that_is_killed_leaves_no_worker_running(
             assert pid is not None
             assert eventually(partial(gone, pid))
         private_engine.restart()
-        launcher.sweep()
-        assert none_left(client)
-    gc.collect()  # the SDK leaves a socket open where it could not connect it
-
-
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-def test_an_engine_that_was_started_again_is_no_failure_of_a_worker(
-    engine: docker.DockerClient, spec: LaunchSpec, private_engine: PrivateEngine
-) -> None:
-    """It answers again when somebody looks, and knows nothing of the containers that ended with it."""
-    private_engine.load(engine, spec.image.tag)
-    with contextlib.closing(docker.DockerClient(private_engine.host)) as client:
-        launcher = DockerLauncher(client)
-        one = launcher.launch(spec)
-        one.await_ready(PATIENCE_S)
-        private_engine.kill()
-        private_engine.restart()
-        with pytest.raises(LevelfieldError, match=r"The container engine was started again.* is kept") as caught:
-            one.ask(CANARY, Loaded, PATIENCE_S)
-        assert "--resume" in caught.value.fix
         launcher.sweep()
         assert none_left(client)
     gc.collect()  # the SDK leaves a socket open where it could not connect it

@@ -12,9 +12,7 @@ from levelfield.launchers.docker import DockerLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import WorkerError
 from levelfield.record.schema import Image
-from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
-from tests.machine.fake_nvml import compile_library, environment
 
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
 TOOLKIT = "The container engine gives no GPU to containers: NVIDIA's container toolkit is missing"
@@ -58,24 +56,3 @@ def test_a_worker_that_is_refused_costs_its_own_case(
     assert caught.value.kind == "engine"
     assert caught.value.message.startswith(TOOLKIT)
     assert none_left(engine)
-
-
-@without_toolkit
-@pytest.mark.docker
-def test_bench_ends_in_a_sentence_where_the_engine_has_no_gpu(engine: docker.DockerClient, tmp_path: Path) -> None:
-    library = compile_library(tmp_path / "nvml", driver="595.58.03", cuda=13020)
-    words = ("--profile", "smoke", "--models", "mlp", "--backends", "onnxruntime", "--launcher", "docker")
-    command = run("bench", *words, folder=tmp_path, environment=environment(library))
-    one_clear_sentence(command, TOOLKIT, "--launcher venv")
-    assert not list((tmp_path / "reports").glob("*/journal*"))
-    assert none_left(engine)
-
-
-@without_toolkit
-@pytest.mark.docker
-def test_doctor_says_it_before_any_run(engine: docker.DockerClient, tmp_path: Path) -> None:
-    library = compile_library(tmp_path / "nvml", driver="595.58.03", cuda=13020)
-    command = run("doctor", folder=tmp_path, environment=environment(library))
-    said = " ".join(command.out.split())
-    assert "note GPU in containers: There is a GPU, and the engine lists neither" in said
-    assert "→ Install nvidia-container-toolkit" in said

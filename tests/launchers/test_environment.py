@@ -1,30 +1,17 @@
 """The variables every worker gets, and that they do what they are for."""
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from levelfield.launchers.environment import PADDING, gpu_environment, memory_environment, worker_environment
+from levelfield.launchers.environment import PADDING, gpu_environment, worker_environment
 from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import LaunchSpec
 from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
 from tests.launchers.scripts import PATIENCE_S
-
-
-def test_threads_and_cpus_are_named() -> None:
-    variables = worker_environment(threads=3, cpus=(0, 2, 5))
-    assert {variables[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL", "OPENBLAS")} == {"3"}
-    assert variables["LEVELFIELD_CPUS"] == "0,2,5"
-
-
-def test_memory_is_bound_where_nodes_are_named() -> None:
-    assert memory_environment((0, 2)) == {"LEVELFIELD_MEMORY_NODES": "0,2"}
-    assert memory_environment(()) == {}
 
 
 @pytest.mark.skipif(bool(HostLauncher().cannot_bind_memory()), reason="the kernel refuses to bind memory")
@@ -41,12 +28,6 @@ def test_the_memory_of_a_worker_is_bound_to_its_node(tmp_path: Path) -> None:
     assert policies - {"local"} == {"bind:0"}, "OpenBLAS asks for local memory for its own buffers"
 
 
-def test_the_padding_is_of_the_length_asked_for_and_is_always_there() -> None:
-    for length in (0, 1, 4095):
-        assert len(worker_environment(threads=1, cpus=(0,), padding_bytes=length)[PADDING]) == length
-    assert worker_environment(threads=1, cpus=(0,))[PADDING] == ""
-
-
 def test_a_worker_has_its_padding_and_does_not_report_it(tmp_path: Path) -> None:
     """The record has its length: four thousand bytes of it in each launch would say no more."""
     launcher = HostLauncher()
@@ -59,43 +40,6 @@ def test_a_worker_has_its_padding_and_does_not_report_it(tmp_path: Path) -> None
     worker.stop()
     assert seen[PADDING] == "x" * 1234
     assert PADDING not in probed.environment
-
-
-PLACES = """
-import ctypes
-heap = next(int(line.split("-")[0], 16) for line in open("/proc/self/maps") if line.endswith("[heap]\\n"))
-libc = ctypes.CDLL(None)
-libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
-print(libc.malloc(2000) - heap, ctypes.c_void_p.in_dll(libc, "environ").value)
-"""
-
-
-def places(padding_bytes: int) -> tuple[int, int]:
-    """Where a small array lies on the heap of a new process, from its beginning; and where its environment lies."""
-    variables = worker_environment(threads=1, cpus=(0,), padding_bytes=padding_bytes)
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", PLACES],
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE_S,
-    )
-    heap, stack = map(int, done.stdout.split())
-    return heap, stack
-
-
-@pytest.mark.skipif(
-    Path("/proc/sys/kernel/randomize_va_space").read_text().strip() != "2", reason="addresses are not randomised here"
-)
-def test_randomised_addresses_leave_the_heap_as_it_is_and_padding_moves_it() -> None:
-    """The kernel moves the stack within its page, and the heap by whole pages only: see `padding_of`."""
-    without = [places(0) for _ in range(8)]
-    assert len({stack % 4096 for _, stack in without}) > 1
-    assert len({heap for heap, _ in without}) == 1
-    moved = {places(length)[0] % 4096 for length in (1000, 2000, 3000)}
-    assert len(moved) > 1
-    assert {without[0][0] % 4096}.isdisjoint(moved)
 
 
 def test_nothing_of_the_users_own_is_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from levelfield.launchers.host import HostLauncher
 from levelfield.launchers.protocol import LaunchSpec
+from levelfield.launchers.worker import WorkerError
+from levelfield.record.schema import Image
 from levelfield.worker.messages import Probe, Probed
 from tests.launchers.scripts import PATIENCE_S
 
@@ -53,3 +56,32 @@ def test_folders_of_caches_and_compilers_are_passed_on_and_not_recorded(
     assert there["CUDA_CACHE_PATH"] == f"{tmp_path}/cache/cuda"
     assert "CUDA_CACHE_PATH" not in recorded, "it is another folder in every run"
     assert recorded["CUDA_HOME"] == "/usr/local/cuda"
+
+
+def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+    from levelfield.launchers.host import start_process
+
+    with pytest.raises(WorkerError, match="could not be started: No such file"):
+        start_process([str(tmp_path / "python")], "the script", {}, tmp_path)
+
+
+IMAGE = Image(name="canary", variant="cpu", launcher="host")
+
+
+def spec(**folders: Any) -> LaunchSpec:
+    return LaunchSpec("canary/canary", IMAGE, 1, (0,), 1 << 30, Path("/here/artifacts"), **folders)
+
+
+@pytest.mark.parametrize(
+    ("folders", "written"),
+    [
+        ({}, ()),
+        ({"cache": Path("/c")}, (Path("/c"),)),
+        ({"export": Path("/e")}, (Path("/e"),)),
+        ({"cache": Path("/c"), "export": Path("/e")}, (Path("/c"), Path("/e"))),
+    ],
+)
+def test_a_worker_writes_into_its_cache_and_its_export_alone(
+    folders: dict[str, Path], written: tuple[Path, ...]
+) -> None:
+    assert spec(**folders).written == written

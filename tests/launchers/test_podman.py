@@ -14,7 +14,7 @@ import pytest
 from docker.errors import DockerException
 
 from levelfield.images import engine
-from levelfield.images.recipe import recipe
+from levelfield.images.build import recipe
 from tests.commands import eventually, run
 
 pytestmark = [pytest.mark.docker, pytest.mark.extended]

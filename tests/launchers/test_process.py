@@ -9,37 +9,12 @@ import psutil
 import pytest
 
 from levelfield.launchers import channel as channels
-from levelfield.launchers.channel import ChannelClosed, ChannelTimeout, LineTooLong
+from levelfield.launchers.channel import ChannelClosed, LineTooLong
 from levelfield.launchers.process import ProcessChannel
 from levelfield.launchers.worker import WorkerError, wait_for_answers
 from levelfield.worker.messages import Probe, Probed
 from tests.commands import eventually
 from tests.launchers.scripts import PATIENCE_S, READY, channel, gone, worker
-
-ECHO = "import sys\nfor line in sys.stdin: print(line.strip()[::-1], flush=True)"
-
-
-def test_lines_go_there_and_back() -> None:
-    echo = channel(ECHO)
-    for word in (b"abc", b"def" * 100_000):
-        echo.send(word)
-        assert echo.receive(PATIENCE_S) == word[::-1]
-    echo.end(PATIENCE_S)
-    assert echo.ending().code == 0
-    assert not echo.ending().killed_here
-    assert echo.pid is not None
-    assert gone(echo.pid)
-
-
-def test_waiting_sleeps() -> None:
-    echo = channel(ECHO)
-    echo.send(b"up")
-    echo.receive(PATIENCE_S)
-    before = time.process_time()
-    with pytest.raises(ChannelTimeout):
-        echo.receive(1.0)
-    assert time.process_time() - before < 0.2
-    echo.end(PATIENCE_S)
 
 
 def test_a_full_stderr_does_not_stop_a_process() -> None:
@@ -49,30 +24,12 @@ def test_a_full_stderr_does_not_stop_a_process() -> None:
     talker.end(PATIENCE_S)
 
 
-def test_the_last_words_of_a_process_that_dies_are_kept() -> None:
-    dying = channel("raise SystemExit('these were its last words')")
-    with pytest.raises(ChannelClosed):
-        dying.receive(PATIENCE_S)
-    dying.end(PATIENCE_S)
-    assert "these were its last words" in dying.stderr_tail()
-    assert dying.ending().code == 1
-
-
 def test_lines_said_before_dying_are_read_first() -> None:
     dying = channel("print('one'); print('two'); print('half', end='')")
     assert dying.receive(PATIENCE_S) == b"one"
     assert dying.receive(PATIENCE_S) == b"two"
     with pytest.raises(ChannelClosed):
         dying.receive(PATIENCE_S)
-    dying.end(PATIENCE_S)
-
-
-def test_sending_to_a_process_that_is_gone() -> None:
-    dying = channel("")
-    assert dying.pid is not None
-    assert eventually(lambda: gone(dying.pid or 0))
-    with pytest.raises(ChannelClosed):
-        dying.send(b"hello?")
     dying.end(PATIENCE_S)
 
 
@@ -112,16 +69,6 @@ def test_what_a_process_leaves_running_ends_with_it() -> None:
     careless.end(PATIENCE_S)
     assert careless.ending().code == 0
     assert eventually(lambda: gone(child))
-
-
-def test_no_file_stays_open() -> None:
-    before = psutil.Process().num_fds()
-    for _ in range(3):
-        echo = channel(ECHO)
-        echo.send(b"a")
-        echo.receive(PATIENCE_S)
-        echo.end(PATIENCE_S)
-    assert psutil.Process().num_fds() == before
 
 
 def test_a_process_gets_the_environment_it_is_given_and_no_other(
@@ -170,12 +117,6 @@ def test_waiting_for_several_ends_at_the_deadline_though_one_talks_without_end(s
     assert time.monotonic() - began < 3.0
     talker.stop()
     assert gone(talker.pid or 0)
-
-
-def test_what_is_dropped_is_counted() -> None:
-    talker = channel("import sys\nsys.stderr.write('x' * 1_000_000)\nsys.stderr.flush()\nsys.stdin.read()")
-    talker.end(PATIENCE_S)
-    assert f"[{1_000_000 - channels.STDERR_BYTES:,} bytes of output dropped]" in talker.stderr_tail()
 
 
 def test_a_worker_that_does_not_read_its_requests_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

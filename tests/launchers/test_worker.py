@@ -36,38 +36,33 @@ def fails(one: Worker, kind: FailureKind, says: str, *, timeout_s: float = PATIE
     return error
 
 
-def test_a_crash() -> None:
-    error = fails(
-        worker(READY + NEXT + "raise RuntimeError('no such kernel')"), "crashed", "exited with code 1 during measure"
-    )
-    assert "RuntimeError: no such kernel" in error.detail
+FAILED = """print('{"type":"failed","kind":"error","message":"x"}', flush=True)\ninput()"""
+RAW = "sys.stdout.buffer.write({}); sys.stdout.flush(); input()"
+FAILURES: list[tuple[str, FailureKind, str]] = [
+    (READY + NEXT + "raise RuntimeError('no such kernel')", "crashed", "exited with code 1 during measure"),
+    (READY + NEXT, "crashed", "exited with code 0 during measure"),
+    (READY + NEXT + "import os\nos.kill(os.getpid(), 11)", "crashed", "exited with code -11"),
+    ("raise SystemExit(3)", "crashed", "exited with code 3 during start"),
+    (
+        READY + NEXT + "print('oneDNN is on.', flush=True)\ninput()",
+        "protocol",
+        "not a reply during measure: 'oneDNN is",
+    ),
+    (READY + NEXT + RAW.format(r"bytes(range(256)) * 100 + b'\n'"), "protocol", "not a reply"),
+    (READY + NEXT + 'print(\'{"type":"failed","x":\' + \'[\' * 200_000, flush=True)', "protocol", "not a reply"),
+    (READY + NEXT + RAW.format(r"""b'{"type":"failed","message":"\xff"}\n'"""), "protocol", "not a reply"),
+    ("print('hello', flush=True)\ninput()", "protocol", "not a reply during start"),
+    (READY + NEXT + READY + "input()", "protocol", "answered measure with Ready"),
+    (FAILED, "protocol", "began"),
+    (READY.replace('"protocol":2', '"protocol":1') + "input()", "protocol", "speaks protocol 1, this .* 2"),
+]
 
 
-def test_a_quiet_exit() -> None:
-    fails(worker(READY + NEXT), "crashed", "exited with code 0 during measure")
-
-
-def test_a_segmentation_fault() -> None:
-    fails(
-        worker(READY + NEXT + "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"),
-        "crashed",
-        "exited with code -11",
-    )
-
-
-def test_an_exit_before_the_first_line() -> None:
-    fails(worker("raise SystemExit(3)"), "crashed", "exited with code 3 during start")
-
-
-def test_sigkill_while_it_works() -> None:
-    one = worker(READY + NEXT + "import time\ntime.sleep(1000)")
-    one.await_ready(PATIENCE_S)
-    one.post(MEASURE)
-    assert one.pid is not None
-    os.kill(one.pid, signal.SIGKILL)
-    with pytest.raises(WorkerError, match=r"was killed \(SIGKILL\) during measure") as caught:
-        one.collect(Measured, PATIENCE_S)
-    assert caught.value.kind == "crashed"
+@pytest.mark.parametrize(("script", "kind", "says"), FAILURES)
+def test_a_failure_has_its_kind_and_one_sentence(script: str, kind: FailureKind, says: str) -> None:
+    error = fails(worker(script), kind, says)
+    assert len(error.message) < 300
+    assert ("no such kernel" in error.detail) == ("no such kernel" in script)
 
 
 def test_sigkill_while_it_waits() -> None:
@@ -125,58 +120,9 @@ def test_the_first_of_several_to_answer() -> None:
     assert gone(slow.pid)
 
 
-def test_no_first_line() -> None:
-    one = worker("import time\ntime.sleep(1000)")
-    with pytest.raises(WorkerError, match="did not finish start within 1 s"):
-        one.await_ready(1.0)
-
-
-def test_rubbish_instead_of_a_reply() -> None:
-    error = fails(
-        worker(READY + NEXT + "print('oneDNN custom operations are on.', flush=True)\ninput()"),
-        "protocol",
-        "printed something that is not a reply during measure: 'oneDNN custom",
-    )
-    assert len(error.message) < 300
-
-
-def test_binary_rubbish() -> None:
-    fails(
-        worker(READY + NEXT + "sys.stdout.buffer.write(bytes(range(256)) * 100 + b'\\n'); sys.stdout.flush(); input()"),
-        "protocol",
-        "not a reply",
-    )
-
-
-def test_a_reply_nested_too_deep() -> None:
-    deep = """print('{"type":"failed","nobody asked":' + '[' * 200_000, flush=True)\ninput()"""
-    fails(worker(READY + NEXT + deep), "protocol", "not a reply")
-
-
-def test_a_reply_that_is_not_text() -> None:
-    raw = r"""sys.stdout.buffer.write(b'{"type":"failed","kind":"error","message":"\xff"}\n'); sys.stdout.flush()"""
-    fails(worker(READY + NEXT + raw), "protocol", "not a reply")
-
-
-def test_rubbish_instead_of_the_first_line() -> None:
-    fails(worker("print('hello', flush=True)\ninput()"), "protocol", "not a reply during start")
-
-
-def test_the_reply_to_another_question() -> None:
-    fails(worker(READY + NEXT + READY + "input()"), "protocol", "answered measure with Ready")
-
-
-def test_another_first_line() -> None:
-    fails(worker('print(\'{"type":"failed","kind":"error","message":"x"}\', flush=True)\ninput()'), "protocol", "began")
-
-
 def test_an_endless_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channels, "MAX_LINE_BYTES", 1_000_000)
     fails(worker(READY + NEXT + "while True: sys.stdout.write('x' * 100_000)"), "protocol", "an endless line")
-
-
-def test_another_protocol() -> None:
-    fails(worker(READY.replace('"protocol":2', '"protocol":1') + "input()"), "protocol", "speaks protocol 1, this .* 2")
 
 
 def test_closed_output_without_an_exit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,13 +149,6 @@ def test_its_own_failure_leaves_it_alive() -> None:
     one.stop()
     assert one.pid is not None
     assert gone(one.pid)
-
-
-def test_stopping_one_that_died_unseen() -> None:
-    one = worker(READY)
-    one.await_ready(PATIENCE_S)
-    assert eventually(lambda: gone(one.pid or 0))
-    one.stop()
 
 
 def test_its_folder_goes_with_it() -> None:

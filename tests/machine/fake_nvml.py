@@ -25,10 +25,8 @@ struct gpu { const char *name; int major, minor; int mig; unsigned long long mem
 
 typedef struct { unsigned long long total, free, used; } memory_t;
 
-#ifndef WITHOUT_INIT
 EXPORT int nvmlInitWithFlags(unsigned flags) { (void)flags; return INIT; }
-#endif
-EXPORT int nvmlShutdown(void) { return SHUTDOWN; }
+EXPORT int nvmlShutdown(void) { return OK; }
 EXPORT const char *nvmlErrorString(int code) { (void)code; return "as recorded"; }
 EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length) { strncpy(text, DRIVER, length); return OK; }
 EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = CUDA; return OK; }
@@ -48,13 +46,11 @@ EXPORT int nvmlDeviceGetCudaComputeCapability(struct gpu *device, int *major, in
     *minor = device->minor;
     return OK;
 }
-#ifndef WITHOUT_MIG
 EXPORT int nvmlDeviceGetMigMode(struct gpu *device, unsigned *mode, unsigned *later) {
     if (device->mig < 0) return NOT_SUPPORTED;
     *mode = *later = device->mig;
     return OK;
 }
-#endif
 EXPORT int nvmlDeviceGetUUID(struct gpu *device, char *text, unsigned length) {
     snprintf(text, length, "GPU-00000000-0000-0000-0000-%012x", (int)(device - gpus));
     return OK;
@@ -89,13 +85,11 @@ typedef struct { void *device; unsigned long long type, data; unsigned instance,
 typedef struct { char legacy[16]; unsigned domain, bus, device, id, subsystem; char busId[32]; } pci_t;
 typedef struct { unsigned pid; unsigned long long used; unsigned instance, compute; } process_t;
 
-#ifndef WITHOUT_ENERGY
 EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct gpu *device, unsigned long long *millijoules) {
     (void)device;
     *millijoules = now("energy", 5000000);
     return OK;
 }
-#endif
 EXPORT int nvmlDeviceGetComputeMode(struct gpu *device, int *mode) {
     (void)device;
     *mode = now("mode", 0);
@@ -280,23 +274,14 @@ def compile_library(
     cuda: int = 13000,
     gpus: tuple[FakeGpu, ...] = (H100,),
     init: int = 0,
-    shutdown: int = 0,
     lost: int | None = None,
     without: tuple[str, ...] = (),
 ) -> Path:
     """Compile a library that answers like this; return the folder it is in.
 
-    Parameters
-    ----------
-    cuda
-        As `nvmlSystemGetCudaDriverVersion_v2` gives it: major × 1000 + minor × 10.
-    init, shutdown
-        What opening and closing return; 18: the library and the kernel's driver are of different versions.
-    lost
-        Index of a device that fell off the bus.
-    without
-        `INIT`, `MIG`: what an old library does not have; `APPLICATION_CLOCKS`: what a new one no longer has; `ENERGY`,
-        `XID`, `POLICIES`, `LINK`, `SENSORS`: what a device does not tell.
+    `cuda`: major × 1000 + minor × 10, as NVML gives it. `init`: what opening returns; 18: the library and the kernel's
+    driver are of different versions. `lost`: index of a device that fell off the bus. `without`: `APPLICATION_CLOCKS`:
+    what a new library no longer has; `XID`, `POLICIES`, `LINK`, `SENSORS`: what a device does not tell.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = ", ".join(f'{{"{one.name}", {one.major}, {one.minor}, {one.mig}, {one.memory_bytes}ULL}}' for one in gpus)
@@ -306,7 +291,6 @@ def compile_library(
         f"#define CUDA {cuda}",
         f"#define COUNT {len(gpus)}",
         f"#define INIT {init}",
-        f"#define SHUTDOWN {shutdown}",
         f"#define LOST {lost if lost is not None else 99}u",
         *(f"#define WITHOUT_{name}" for name in without),
     ]

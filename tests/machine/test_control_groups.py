@@ -11,7 +11,6 @@ import pytest
 
 from levelfield.machine import control_groups
 from levelfield.machine.signals import Signals, difference
-from levelfield.record.schema import Absent
 from tests.machine.folders import V2, write
 
 V1 = (
@@ -77,19 +76,6 @@ def test_the_tightest_limit_of_the_path_counts_in_version_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("lines", "own", "version"),
-    [
-        (V2.replace("/sys/fs/cgroup ", "/sys/fs/cgroup/unified ") + V1.splitlines()[1] + "\n", "0::/job\n", "unified"),
-        (V2.replace("/sys/fs/cgroup ", "/sys/fs/cgroup/unified ") + V1, "4:cpu,cpuacct:/job\n0::/x\n", "cpu,cpuacct"),
-    ],
-)
-def test_a_controller_is_in_one_of_both_versions(tmp_path: Path, lines: str, own: str, version: str) -> None:
-    write(tmp_path, {"proc/self/mountinfo": lines, "proc/self/cgroup": own})
-    folder = tmp_path / "sys/fs/cgroup" / version
-    assert control_groups.groups("cpu", tmp_path) == [folder / "job", folder]
-
-
-@pytest.mark.parametrize(
     ("top", "own", "found"),
     [
         ("/", "/", [""]),  # a namespace of its own
@@ -103,15 +89,6 @@ def test_in_a_container_the_path_is_what_is_mounted_there(tmp_path: Path, top: s
     mount = V2.replace(" / /sys", f" {top} /sys")
     write(tmp_path, {"proc/self/mountinfo": mount, "proc/self/cgroup": f"0::{own}\n"})
     assert control_groups.groups("cpu", tmp_path) == [tmp_path / "sys/fs/cgroup" / name for name in found]
-
-
-def test_without_limits_there_is_none_and_without_control_groups_it_is_not_known(tmp_path: Path) -> None:
-    assert {type(fact) for fact in control_groups.limits(tmp_path).values()} == {Absent}
-    write(tmp_path, {"proc/self/mountinfo": V2, "proc/self/cgroup": "0::/\n"})
-    facts = control_groups.limits(tmp_path)
-    assert (facts["CPU limit"], facts["memory limit bytes"]) == ("none", "none")
-    assert isinstance(facts["CPU set"], Absent)
-    assert control_groups.throttling_files(tmp_path) == []
 
 
 @contextlib.contextmanager
@@ -184,3 +161,16 @@ def test_throttling_of_a_worker_by_a_real_quota_above_its_group_is_counted() -> 
             worker.stdin.write("\n")
     assert isinstance(noise.quota_throttled, int)
     assert noise.quota_throttled > 0, "so little that a busy machine gives more"
+
+
+def test_a_worker_takes_a_share_of_its_node_and_never_more_than_the_most(tmp_path: Path) -> None:
+    assert control_groups.limit_bytes(8 << 30, tmp_path) == 6 << 30
+    assert control_groups.limit_bytes(1 << 40, tmp_path) == control_groups.MOST_BYTES
+
+
+def test_it_is_within_what_control_groups_allow(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"proc/self/mountinfo": V2, "proc/self/cgroup": "0::/pod/job", "sys/fs/cgroup/pod/memory.max": f"{4 << 30}"},
+    )
+    assert control_groups.limit_bytes(8 << 30, tmp_path) == 3 << 30

@@ -28,37 +28,6 @@ def test_two_sockets_with_smt(tmp_path: Path) -> None:
     assert cpu.siblings((0, 1), tmp_path) == (0, 1, 4, 5)
 
 
-def test_the_governor_of_real_metal(tmp_path: Path) -> None:
-    policy = "sys/devices/system/cpu/cpu0/cpufreq"
-    write(
-        tmp_path,
-        {
-            "sys/devices/system/cpu/online": "0",
-            f"{policy}/scaling_governor": "powersave",
-            f"{policy}/scaling_driver": "intel_pstate",
-            f"{policy}/scaling_min_freq": "800000",
-            f"{policy}/scaling_max_freq": "4200000",
-            "sys/devices/system/cpu/intel_pstate/no_turbo": "0",
-        },
-    )
-    facts = cpu.clock(tmp_path)
-    assert facts["governor"] == "powersave"
-    assert facts["maximum kHz"] == 4_200_000
-    assert facts["boost"] is True
-    assert isinstance(facts["preference"], Absent)
-
-
-def test_a_governor_that_is_not_the_same_everywhere_lists_the_cpus(tmp_path: Path) -> None:
-    governors = ["performance", "performance", "powersave", "performance"]
-    cpus = "sys/devices/system/cpu"
-    files = {f"{cpus}/cpu{number}/cpufreq/scaling_governor": name for number, name in enumerate(governors)}
-    write(tmp_path, files | {f"{cpus}/online": "0-3", f"{cpus}/amd_pstate/status": "active"})
-    facts = cpu.clock(tmp_path)
-    assert facts["governor"] == "performance (CPUs 0-1,3), powersave (CPUs 2)"
-    assert facts["driver mode"] == "active"
-    assert isinstance(facts["hardware maximum kHz"], Absent)
-
-
 def test_the_last_level_of_cache_is_summed_over_those_that_are_used(tmp_path: Path) -> None:
     files: dict[str, str] = {}
     for number in range(4):

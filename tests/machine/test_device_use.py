@@ -88,19 +88,6 @@ def test_counters_are_what_they_grew_by_and_the_rest_is_what_it_is(tmp_path: Pat
     }
 
 
-@pytest.mark.parametrize(
-    ("mask", "words"),
-    [
-        (0x1, []),  # idle is no throttling
-        (0x4, ["power limit"]),
-        (0x4 | 0x40, ["power limit", "too hot (hardware)"]),
-        (0x8 | 0x20 | 0x80, ["hardware slowdown", "too hot (software)", "power brake"]),
-    ],
-)
-def test_reasons_are_reported_in_words(tmp_path: Path, mask: int, words: list[str]) -> None:
-    assert use(tmp_path, {}, {"reasons": mask})["throttled"] == words
-
-
 def test_what_held_the_clocks_down_during_a_window_is_reported_after_it(tmp_path: Path) -> None:
     """Right after a window the GPU idles, and the reasons of that moment say so and no more: counters remember."""
     minute = 60_000_000_000  # longer than any window here
@@ -111,18 +98,6 @@ def test_what_held_the_clocks_down_during_a_window_is_reported_after_it(tmp_path
     before = use(tmp_path / "before", {"held-by-heat": minute}, {"held-by-heat": minute + 1})
     assert before["throttled"] == [], "what was before the window, or for a nanosecond of it, is not told"
     assert use(tmp_path / "none", {}, {"reasons": 4}, without=("POLICIES",))["throttled"] == ["power limit"]
-
-
-def test_bindings_of_an_older_age_are_asked_in_their_words(tmp_path: Path) -> None:
-    older = """
-import pynvml
-for name in [name for name in vars(pynvml) if "EventReason" in name and "Reasons" not in name]:
-    delattr(pynvml, name)
-del pynvml.nvmlDeviceGetTotalEnergyConsumption
-"""
-    found = use(tmp_path, {}, {"reasons": 0x8 | 0x40}, first=older)
-    assert found["throttled"] == ["hardware slowdown", "too hot (hardware)"]
-    assert "nvidia-ml-py is too old" in found["energy_mj"]["reason"]
 
 
 def test_memory_is_of_the_process_whose_turn_it_was(tmp_path: Path) -> None:
@@ -138,22 +113,6 @@ def test_memory_is_of_the_process_whose_turn_it_was(tmp_path: Path) -> None:
 def test_a_counter_that_fell_is_absent(tmp_path: Path) -> None:
     found = use(tmp_path, {"energy": 900}, {"energy": 5})
     assert "went backwards" in found["energy_mj"]["reason"]
-
-
-def test_what_the_device_does_not_tell_is_absent_with_a_reason(tmp_path: Path) -> None:
-    found = use(tmp_path, {}, {}, without=("ENERGY",))
-    assert found["energy_mj"]["reason"].startswith("NVML: ")
-    assert found["power_mw"] == 310_000
-    (tmp_path / "less").mkdir()
-    nothing = use(tmp_path / "less", {}, {}, {"torch@cu13": 4711}, without=("SENSORS",))
-    values = [value for name, value in nothing.items() if name != "elapsed_ns"]
-    assert len(values) == 11
-    assert all(value["type"] == "absent" and value["reason"] for value in values)
-
-
-def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
-    found = use(tmp_path, {}, {}, gpus=())
-    assert found["power_mw"]["type"] == "absent"
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")
@@ -173,24 +132,6 @@ def test_xid_errors_are_those_since_the_window_before(tmp_path: Path) -> None:
     assert use(tmp_path, {}, {"xid-count": 2, "xid": 31})["xid_errors"] == [31, 31]
     absent = use(tmp_path / "older", {}, {}, without=("SENSORS",))
     assert "NVML reports no events" in absent["xid_errors"]["reason"]
-
-
-def test_free_memory_is_asked_before_anything_is_launched(tmp_path: Path) -> None:
-    question = _QUESTION.replace('msgspec.to_builtins(device.use(first, pids, "torch@cu13"))', "device.free_bytes()")
-    (tmp_path / "now").touch()
-    answer = subprocess.run(
-        [sys.executable, "-c", question, json.dumps([{}, {"free": 3 << 30}, {}])],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": IMPORTS,
-            "FAKE_NVML": str(tmp_path / "now"),
-            **environment(compile_library(tmp_path / "nvml")),
-        },
-    )
-    assert json.loads(answer.stdout) == 3 << 30
 
 
 _OTHERS = """

@@ -56,25 +56,11 @@ def test_one_tick_in_a_short_round_is_not_believed() -> None:
     assert disturbed(turns(2, elapsed_ns=50_000_000, steal_ns=30_000_000), 2)
 
 
-def test_all_reasons_are_given() -> None:
-    assert disturbed(turns(steal_ns=50_000_000, others_ns=100_000_000), 2).count(";") == 1
-
-
 def test_what_is_absent_disturbs_nothing_and_dilutes_nothing() -> None:
     unknown = Absent("the worker ended")
     assert disturbed(turns(steal_ns=unknown, others_ns=unknown, idle_workers_ns=unknown, pressure_ns=unknown), 2) == ""
     mixed = turns(6, others_ns=unknown) + turns(2, others_ns=100_000_000)
     assert disturbed(mixed, 2) == "other processes took 10.0% of the CPU time"
-
-
-def test_an_empty_round_is_not_disturbed() -> None:
-    assert disturbed([], 2) == ""
-
-
-def test_reasons_have_values_and_limits() -> None:
-    found = reasons(turns(others_ns=80_000_000, quota_throttled=1), 2)
-    assert [(each.signal, each.limit) for each in found] == [("others", 0.05), ("quota", 0)]
-    assert [each.value for each in found] == pytest.approx([0.08, 8])
 
 
 def test_a_single_window_is_judged_by_what_two_ticks_of_its_clocks_can_show() -> None:

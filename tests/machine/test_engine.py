@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.choice import choose
+from levelfield.launchers.needs import choose
 from levelfield.machine import engine
 from levelfield.record.schema import Absent
 
@@ -31,11 +30,6 @@ def add_context(configuration: Path, name: str, **endpoint: object) -> Path:
     folder.mkdir(parents=True)
     (folder / "meta.json").write_text(json.dumps({"Name": name, "Metadata": {}, "Endpoints": {"docker": endpoint}}))
     return configuration / "contexts" / "tls" / identity / "docker"
-
-
-def test_without_configuration_the_default_socket_is_taken(configuration: Path) -> None:
-    assert engine.address() == engine.Address("unix:///var/run/docker.sock", "the default socket")
-    assert not configuration.exists()
 
 
 def test_the_order_is_dockers_own(configuration: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,42 +64,3 @@ def test_a_missing_context_is_never_the_default_engine(configuration: Path, monk
         choose(None, base="debian")
     assert "docker context ls" in caught.value.fix
     assert engine.engine() == {"engine": Absent(caught.value.message)}
-
-
-def test_a_damaged_configuration_is_said(configuration: Path) -> None:
-    configuration.mkdir()
-    (configuration / "config.json").write_text("{")
-    with pytest.raises(LevelfieldError, match=r"config\.json cannot be read"):
-        engine.address()
-
-
-def test_ssh_says_what_to_install(configuration: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_context(configuration, "far", Host="ssh://nobody@127.0.0.1")
-    monkeypatch.setenv("DOCKER_CONTEXT", "far")
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(LevelfieldError, match=r"\(context far\) is to be reached by SSH") as caught:
-        engine.connect(1)
-    assert "pip install paramiko" in caught.value.fix
-
-
-def test_certificates_that_are_missing_are_said(configuration: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
-    with pytest.raises(LevelfieldError, match=r"docker has no ca\.pem"):
-        engine.address()
-    assert not configuration.exists()
-
-
-def test_no_engine_is_absent_with_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
-    answer = engine.engine()["engine"]
-    assert isinstance(answer, Absent)
-    assert "No such file or directory" in answer.reason
-
-
-@pytest.mark.docker
-def test_the_engine_that_answers_is_described() -> None:
-    facts = engine.engine()
-    assert isinstance(facts["version"], str)
-    assert facts["storage driver"]
-    assert platform.node() not in facts.values()

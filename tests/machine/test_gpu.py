@@ -6,14 +6,11 @@ from typing import Any
 import pytest
 
 from levelfield.compatibility import table
-from levelfield.compatibility.devices import Gpu, Nvidia
-from levelfield.compatibility.selection import choose
+from levelfield.compatibility.gate import Gpu, Nvidia, choose
 from levelfield.errors import LevelfieldError
 from levelfield.machine.cuda import driver_findings
-from levelfield.machine.gpu import gpu, kernel_module, only_visible
-from levelfield.plan import Selection, make
+from levelfield.machine.gpu import gpu, only_visible
 from levelfield.record.schema import Absent
-from tests.commands import one_clear_sentence, run
 from tests.machine.fake_nvml import (
     A100,
     B200,
@@ -26,9 +23,7 @@ from tests.machine.fake_nvml import (
     FakeGpu,
     ask,
     compile_library,
-    environment,
 )
-from tests.machine.folders import write
 
 VARIANTS = {"cu12": "12.8.1", "cu13": "13.1.1"}
 
@@ -84,21 +79,6 @@ def test_drivers_and_gpus(tmp_path: Path, driver: str, cuda: int, device: FakeGp
     assert bool(choice.reason) is (variant is None)
 
 
-def test_two_gpus_of_different_kinds(tmp_path: Path) -> None:
-    found = ask(compile_library(tmp_path, driver="590.48.01", cuda=13010, gpus=(H100, V100)))
-    assert [finding["topic"] for finding in found["findings"]] == ["NVIDIA driver", "GPUs"]
-    assert "of 2 kinds" in found["findings"][1]["message"]
-    assert found["findings"][1]["fix"] == "Choose it with --gpu: 0 is NVIDIA H100 80GB HBM3."
-    assert choose(table.read(), devices(found), VARIANTS).variant == "cu12"
-    assert choose(table.read(), devices(found), VARIANTS, gpu=0).variant == "cu13"
-
-
-def test_an_old_library_that_has_never_heard_of_slices(tmp_path: Path) -> None:
-    found = ask(compile_library(tmp_path, driver="470.57.02", cuda=11040, gpus=(V100,), without=("MIG",)))
-    assert found["facts"]["device 0 MIG"]["type"] == "absent"
-    assert found["findings"][0]["state"] == "ok"
-
-
 @pytest.mark.parametrize(
     ("code", "says", "fix"),
     [
@@ -121,11 +101,6 @@ def test_a_driver_that_does_not_answer(tmp_path: Path, code: int, says: str, fix
     assert says in choice.reason
 
 
-def test_a_library_too_old_to_be_opened(tmp_path: Path) -> None:
-    found = ask(compile_library(tmp_path, without=("INIT",)))
-    assert "too old to be asked" in found["facts"]["driver"]["reason"]
-
-
 def test_a_driver_that_shows_no_gpu(tmp_path: Path) -> None:
     found = ask(compile_library(tmp_path, gpus=()))
     assert found["findings"][0]["state"] == "warn"
@@ -136,17 +111,6 @@ def test_a_gpu_that_fell_off_the_bus(tmp_path: Path) -> None:
     found = ask(compile_library(tmp_path, gpus=(H100, H100), lost=1))
     assert found["facts"]["device 1"]["type"] == "absent"
     assert devices(found).gpus[1] == Gpu(1, "unnamed", None)
-
-
-def test_closing_may_fail_once_all_is_reported(tmp_path: Path) -> None:
-    assert ask(compile_library(tmp_path, shutdown=999))["facts"]["driver"] == "580.95.05"
-
-
-@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="This machine has an NVIDIA driver.")
-def test_doctor_says_in_a_line_that_there_is_none(tmp_path: Path) -> None:
-    command = run("doctor", folder=tmp_path)
-    assert "NVIDIA driver: None to be used: there is no NVIDIA driver here" in command.out
-    assert "CUDA on this machine" not in command.out
 
 
 def told(
@@ -169,52 +133,6 @@ def test_what_is_set_and_what_it_would_be_by_default(tmp_path: Path, monkeypatch
     assert (facts["MIG"], facts["MIG after a reset"]) == (False, False)
     assert (facts["firmware"], facts["GSP firmware"], facts["GSP"]) == ("96.00.89.00.01", "580.95.05", True)
     assert facts["locked clocks"]["type"] == "absent"
-
-
-@pytest.mark.parametrize(
-    ("now", "generation", "width"),
-    [
-        ("", 5, 16),
-        ("generation=3\nwidth=8\n", 3, 8),
-        ("generation=1\npstate=8\n", "not at full speed", 16),
-        ("pstate=8\n", 5, 16),
-    ],
-)
-def test_an_idle_link_is_not_called_slow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: str, generation: int | str, width: int
-) -> None:
-    facts = told(tmp_path, monkeypatch, now)
-    assert (facts["PCIe generation"], facts["PCIe width"], facts["PCIe width now"]) == (5, 16, width)
-    if isinstance(generation, str):
-        assert generation in facts["PCIe generation now"]["reason"]
-    else:
-        assert facts["PCIe generation now"] == generation
-
-
-def test_what_a_device_or_a_driver_does_not_know_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = told(tmp_path, monkeypatch, "", RTX_4090, "APPLICATION_CLOCKS", "LINK")
-    unknown = {name for name, value in facts.items() if isinstance(value, dict)}
-    assert {
-        "MIG",
-        "MIG after a reset",
-        "application graphics clock MHz",
-        "default application memory clock MHz",
-        "PCIe generation",
-        "PCIe generation now",
-        "PCIe width now",
-    } <= unknown
-    assert all(len(facts[name]["reason"]) > 5 for name in unknown)
-
-
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build", "open"),
-        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023", "proprietary"),
-    ],
-)
-def test_the_kernel_module_says_which_one_it_is(tmp_path: Path, line: str, kind: str) -> None:
-    assert kernel_module(write(tmp_path, {"proc/driver/nvidia/version": line})) == kind
 
 
 UUID = "GPU-00000000-0000-0000-0000-000000000001"
@@ -252,20 +170,3 @@ def test_what_the_variable_shows(value: str | None, shown: list[int]) -> None:
     assert sorted((*found.hidden, *shown)) == [0, 1, 2]
     none = Nvidia(driver=None, problem="no driver")
     assert only_visible(none, variables, index) == none
-
-
-def test_a_hidden_gpu_is_neither_taken_nor_given() -> None:
-    here = only_visible(THREE, {"CUDA_VISIBLE_DEVICES": "2"}, index)
-    assert make(Selection(variant="auto", backends=("jax",)), available=(0,), here=here).gpu == 2
-    with pytest.raises(LevelfieldError, match="CUDA_VISIBLE_DEVICES hides the GPU 0") as caught:
-        make(Selection(variant="auto", backends=("jax",), gpu="0"), available=(0,), here=here)
-    assert "GPU 2 (NVIDIA H100, 9.0)" in caught.value.fix
-
-
-def test_the_command_obeys_it(tmp_path: Path) -> None:
-    library = environment(compile_library(tmp_path / "nvml", gpus=(H100, H100)))
-    command = run("doctor", folder=tmp_path, environment={**library, "CUDA_VISIBLE_DEVICES": UUID})
-    assert "GPU 1 (NVIDIA H100 80GB HBM3, 9.0). CUDA_VISIBLE_DEVICES hides 0." in " ".join(command.out.split())
-    words = ("bench", "--gpu", "0", "--backends", "jax")
-    command = run(*words, folder=tmp_path, environment={**library, "CUDA_VISIBLE_DEVICES": ""})
-    one_clear_sentence(command, "CUDA_VISIBLE_DEVICES hides the GPU 0.")

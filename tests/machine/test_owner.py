@@ -18,17 +18,6 @@ def test_one_that_ended_is() -> None:
     assert owner.is_dead(mark)
 
 
-def test_one_that_ended_and_was_not_asked_about_is() -> None:
-    """A container's first process may never ask: what ended stays in the process table."""
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    mark = owner.mark_of(child.pid)
-    assert not owner.is_dead(mark)
-    child.kill()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
-    assert owner.is_dead(mark)
-    child.communicate()
-
-
 def test_a_later_process_with_the_same_id_does_not_stand_for_it() -> None:
     process, _, rest = owner.mark_of(os.getpid()).split(":", 2)
     assert owner.is_dead(f"{process}:1:{rest}")

@@ -1,15 +1,21 @@
 """What makes timings vary, judged before a run."""
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from levelfield.machine import quiet
-from levelfield.record.schema import Absent, Noise
+from levelfield.machine.quiet import LIMIT_NS, STILL_NS, wait_until_idle
+from levelfield.record.schema import Noise
 from tests.machine.folders import states, write
+from tests.machine.processes import ASLEEP, BUSY, process
 
 QUIET = Noise(
     elapsed_ns=1_000_000_000,
@@ -36,12 +42,6 @@ def test_noise_right_now(changes: dict[str, int], topic: str) -> None:
     found = states(quiet.describe(msgspec.structs.replace(QUIET, **changes), 2, ["cc1plus (7) 90 %"]))
     assert found.pop(topic) == "warn"
     assert set(found.values()) == {"ok"}
-
-
-def test_noise_that_cannot_be_seen_is_said() -> None:
-    unknown = msgspec.structs.replace(QUIET, pressure_ns=Absent("/proc/pressure/cpu is not there"))
-    found = {finding.topic: finding for finding in quiet.describe(unknown, 2, [])}
-    assert "psi=1" in found["waiting for a CPU"].fix
 
 
 def test_a_busy_process_is_named() -> None:
@@ -77,37 +77,53 @@ def test_a_laptop_with_everything_on(tmp_path: Path) -> None:
     assert "--threads 2" in found["SMT"].fix
 
 
-def test_a_server_set_for_measuring(tmp_path: Path) -> None:
-    folder = "sys/devices/system/cpu"
-    write(
-        tmp_path,
-        {
-            f"{folder}/online": "0",
-            f"{folder}/cpu0/cpufreq/scaling_governor": "performance",
-            f"{folder}/cpufreq/boost": "0",
-            f"{folder}/smt/active": "0",
-        },
-    )
-    assert states(quiet.clock(tmp_path)) == {"governor": "ok"}
+MS = 1_000_000
+SPINS = (
+    "import sys, time\n"
+    "print('up', flush=True)\n"
+    "sys.stdin.readline()\n"
+    "end = time.monotonic() + 0.15\n"
+    "while time.monotonic() < end: pass\n"
+    "time.sleep(60)"
+)
 
 
-def test_swap_in_use_and_huge_pages(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        {
-            "proc/meminfo": "SwapTotal: 4194304 kB\nSwapFree: 1048576 kB\n",
-            "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
-        },
-    )
-    assert states(quiet.memory(tmp_path)) == {"swap": "warn", "huge pages": "warn"}
-    write(tmp_path, {"proc/meminfo": "SwapTotal: 0 kB\nSwapFree: 0 kB\n"})
-    assert states(quiet.memory(tmp_path))["swap"] == "ok"
+def test_sleeping_workers_are_waited_for_no_longer_than_it_takes_to_see_it() -> None:
+    with process(ASLEEP) as one, process(ASLEEP) as other:
+        waited = wait_until_idle({"one": one.pid, "other": other.pid})
+    assert (waited.busy, waited.unseen) == ((), ())
+    assert STILL_NS <= waited.waited_ns < 100 * MS
 
 
-@pytest.mark.parametrize(("setting", "state"), [("2", "ok"), ("1", "warn"), ("0", "warn"), (None, "ok")])
-def test_addresses_that_are_the_same_in_every_launch(tmp_path: Path, setting: str | None, state: str) -> None:
-    if setting is not None:
-        write(tmp_path, {"proc/sys/kernel/randomize_va_space": setting})
-    found = quiet.layout(tmp_path)
-    assert (found.topic, found.state) == ("address randomisation", state)
-    assert ("the same memory layout" in found.message) == (state == "warn")
+def test_a_worker_that_spins_for_a_while_is_waited_for() -> None:
+    with subprocess.Popen([sys.executable, "-c", SPINS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdin is not None
+        assert child.stdout.readline() == b"up\n"
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        time.sleep(0.02)
+        began = time.monotonic()
+        waited = wait_until_idle({"spins": child.pid}, limit_ns=5_000 * MS)
+        child.kill()
+    assert waited.busy == ()
+    assert 100 * MS < waited.waited_ns <= (time.monotonic() - began) * 1e9
+
+
+def test_a_worker_that_never_stops_is_named_at_the_limit() -> None:
+    with process(BUSY) as endless, process(ASLEEP) as idle:
+        waited = wait_until_idle({"endless": endless.pid, "idle": idle.pid})
+    assert waited.busy == ("endless",)
+    assert LIMIT_NS <= waited.waited_ns < 2 * LIMIT_NS
+
+
+def test_a_worker_that_ends_meanwhile_is_not_waited_for() -> None:
+    with process(BUSY) as ends:
+        killer = threading.Timer(0.05, os.kill, (ends.pid, signal.SIGKILL))
+        killer.start()
+        waiter = threading.Thread(target=ends.wait)
+        waiter.start()
+        waited = wait_until_idle({"ends": ends.pid}, limit_ns=5_000 * MS)
+        waiter.join()
+    assert waited.busy == ()
+    assert waited.waited_ns < 2_000 * MS

@@ -1,12 +1,8 @@
 """The processor's energy counters, as the kernel shows them in files."""
 
-import os
 from pathlib import Path
 
-import pytest
-
 from levelfield.machine.rapl import Package, Rapl, spent_uj
-from levelfield.machine.signals import Signals, difference
 from levelfield.record.schema import Absent
 
 RANGE_UJ = 262_143_328_850
@@ -51,41 +47,6 @@ def test_a_counter_that_began_again(tmp_path: Path) -> None:
         assert spent_uj(before, rapl.read()) == 100_000
 
 
-def test_a_window_has_its_energy(tmp_path: Path) -> None:
-    first, _ = two_sockets(tmp_path)
-    with Signals(root=tmp_path) as signals:
-        assert signals.sources()["CPU energy"] == "RAPL, all packages"
-        before = signals.snapshot({})
-        first.write_text("1000042\n")
-        assert difference(before, signals.snapshot({}), None).package_energy_uj == 42
-
-
-def test_where_nothing_is_shown_it_is_absent_with_the_reason(tmp_path: Path) -> None:
-    zone(tmp_path, "intel-rapl:0", "psys", 1)
-    with Rapl(tmp_path) as rapl:
-        counted = rapl.read()
-    assert isinstance(counted, Absent)
-    assert "shows no package's energy" in counted.reason
-    assert spent_uj(counted, counted) == counted
-
-
-def test_for_root_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    energy, _ = two_sockets(tmp_path)
-    if os.geteuid() != 0:
-        energy.chmod(0)
-    else:  # nothing is closed to root: the kernel's answer to others, at the system call
-
-        def refused(path: Path, flags: int, *rest: int) -> int:
-            if Path(path) == energy:
-                raise PermissionError(13, "Permission denied")
-            return opened(path, flags, *rest)
-
-        opened = os.open
-        monkeypatch.setattr(os, "open", refused)
-    with Rapl(tmp_path) as rapl:
-        assert rapl.read() == Absent("/sys/class/powercap/intel-rapl:0/energy_uj may be read by root only")
-
-
 def test_a_package_that_stops_answering_makes_no_wrong_sum(tmp_path: Path) -> None:
     first, _ = two_sockets(tmp_path)
     with Rapl(tmp_path) as rapl:
@@ -95,10 +56,3 @@ def test_a_package_that_stops_answering_makes_no_wrong_sum(tmp_path: Path) -> No
     assert isinstance(after, Absent)
     assert spent_uj(before, after) == after
     assert isinstance(spent_uj(before, (Package(1, 1),)), Absent)
-
-
-def test_this_machine_tells_or_says_why_not() -> None:
-    with Rapl() as rapl:
-        counted = rapl.read()
-    assert all(one.range_uj > 0 for one in counted) if not isinstance(counted, Absent) else counted.reason
-    assert isinstance(rapl.read(), Absent), "it is closed"

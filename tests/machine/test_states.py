@@ -7,11 +7,10 @@ import msgspec
 import pytest
 
 from levelfield.machine import states
-from levelfield.record.schema import Fingerprint, Image, MachineLevels, MachineProbe
+from levelfield.record.schema import MachineLevels, MachineProbe
 
 DAY = dt.date(2026, 11, 27)
 OWN = MachineLevels(900_000, 400_000, 500_000, probes=100, low_share=0.7, high_share=0.2, kept=False)
-IMAGE = Image(name="canary", variant="cpu", launcher="docker", lock_sha256="a" * 64)
 
 
 @pytest.fixture(autouse=True)
@@ -60,15 +59,6 @@ def test_a_level_that_no_run_has_seen_for_a_month_is_forgotten() -> None:
     assert states.keep("here", msgspec.structs.replace(OWN, arithmetic_ns=1_300_000), later)
 
 
-def test_only_the_latest_runs_are_kept(cache: Path) -> None:
-    for number in range(states.MOST + 5):
-        states.keep("here", msgspec.structs.replace(OWN, memory_ns=400_000 + number), DAY)
-    assert len(msgspec.json.decode((cache / states.NAME).read_bytes())) == states.MOST
-    known = states.load("here", DAY)
-    assert known is not None
-    assert known.memory_ns == 400_005
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"{}", b"\xff", b"[1]", b'[{"machine":"here","day":"2026-11-27","low":{"type":"machine-probe"}}]'],
@@ -78,19 +68,3 @@ def test_a_damaged_file_is_nothing_known_and_is_replaced(cache: Path, content: b
     assert states.load("here", DAY) is None
     assert states.keep("here", OWN, DAY)
     assert states.load("here", DAY) is not None
-
-
-def test_a_level_of_nothing_is_not_believed(cache: Path) -> None:
-    seen = states.Seen("here", DAY, MachineProbe(0, 400_000, 500_000))
-    (cache / states.NAME).write_bytes(msgspec.json.encode([seen]))
-    assert states.load("here", DAY) is None
-
-
-def test_a_machine_is_named_by_what_decides_how_long_the_probe_takes() -> None:
-    here: Fingerprint = {"cpu": {"model": "A"}, "kernel": {"release": "6"}}
-    key = states.key_of(here, IMAGE, 2)
-    assert states.key_of(here | {"kernel": {"release": "7"}}, IMAGE, 2) == key
-    assert states.key_of(here | {"cpu": {"model": "B"}}, IMAGE, 2) != key
-    assert states.key_of(here, IMAGE, 1) != key
-    assert states.key_of(here, msgspec.structs.replace(IMAGE, launcher="venv"), 2) != key
-    assert states.key_of(here, msgspec.structs.replace(IMAGE, lock_sha256="b" * 64), 2) != key

@@ -29,16 +29,3 @@ def test_boot_parameters_keep_speed_and_drop_identity() -> None:
     assert system.boot_parameters(line) == (
         "BOOT_IMAGE=… root=… ro quiet mitigations=off isolcpus=2-3 ip=… systemd.hostname=…"
     )
-
-
-def test_huge_pages_of_other_sizes_than_the_default(tmp_path: Path) -> None:
-    sizes = "sys/kernel/mm/hugepages/hugepages"
-    files = {
-        "proc/meminfo": "HugePages_Total:      64\nHugepagesize:       2048 kB\n",
-        f"{sizes}-2048kB/nr_hugepages": "64",
-        f"{sizes}-1048576kB/nr_hugepages": "16",
-    }
-    facts = system.memory(write(tmp_path, files))
-    assert facts["huge pages reserved"] == 64
-    assert facts["huge pages of 1048576 KiB"] == 16
-    assert "huge pages of 2048 KiB" not in facts

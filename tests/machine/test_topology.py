@@ -11,7 +11,7 @@ from levelfield.plan import cpu_pinning
 from levelfield.record.cpu_lists import as_text
 from levelfield.record.schema import Absent
 from tests.machine.folders import write
-from tests.machine.recorded import FOLDER, machine, of_mask
+from tests.machine.recorded import FOLDER, machine
 
 MACHINES = sorted(file.stem for file in FOLDER.glob("*.txt"))
 HYBRID = "hybrid-i7-1370p"
@@ -26,10 +26,6 @@ def test_this_machine_has_a_topology() -> None:
     assert here.allowed
     assert set(here.allowed) <= here.cpus.keys()
     assert set(cpu_pinning.pool((), here).cpus) <= set(here.allowed)
-
-
-def test_masks_are_lists() -> None:
-    assert of_mask("00000001,00000003") == (0, 1, 32)
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -74,10 +70,6 @@ CHOICES = (
 )
 
 
-def test_every_recording_has_its_choice() -> None:
-    assert sorted(row[0] for row in CHOICES[1]) == MACHINES
-
-
 @pytest.mark.parametrize(*CHOICES)
 def test_what_a_run_is_pinned_to(
     name: str, allowed: str, cores: int, cpus: str, memory: tuple[int, ...], tmp_path: Path
@@ -117,22 +109,6 @@ def test_more_threads_than_cores_use_the_siblings_of_the_same_node(tmp_path: Pat
     assert placement(pool.cpus, topology)["SMT siblings measured on"] == "used"
 
 
-def test_all_cpus_are_taken_core_by_core_and_node_by_node(tmp_path: Path) -> None:
-    topology = recorded("epyc-2-sockets-8-nodes", tmp_path)
-    chosen = cpu_pinning.pinned(12, topology.allowed, topology)
-    assert as_text(chosen) == "0-11"
-    facts = placement(chosen, topology)
-    assert facts["NUMA nodes measured on"] == "0-1"
-    assert facts["SMT siblings measured on"] == "idle"
-    assert topology.memory_nodes(chosen) == (0, 1)
-
-
-def test_performance_cores_come_before_the_others_and_before_second_threads(tmp_path: Path) -> None:
-    topology = recorded(HYBRID, tmp_path)
-    assert cpu_pinning.pool((), topology).cpus == (0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11)
-    assert as_text(cpu_pinning.pinned(14, topology.allowed, topology)) == "0,2,4,6,8,10,12-19"
-
-
 def test_counters_tell_the_kinds_of_an_intel_processor_before_its_frequencies_do(tmp_path: Path) -> None:
     """The recording lacks these lists; they are those of this processor."""
     root = machine(HYBRID, tmp_path)
@@ -150,14 +126,6 @@ def test_counters_tell_the_kinds_of_an_intel_processor_before_its_frequencies_do
     assert one.kinds == ("",), "its efficiency cores are switched off"
 
 
-def test_cores_of_almost_the_same_capacity_are_of_one_kind(tmp_path: Path) -> None:
-    """Five of the X925 cores have a capacity of 997, others 1017 and 1024; the A725 cores have 718 or 731."""
-    topology = recorded("arm-gb10", tmp_path / "gb10")
-    assert topology.kinds == ("capacity 1024", "capacity 731")
-    assert placement((5,), topology)["core kinds"] == "10 capacity 1024, 10 capacity 731"
-    assert recorded("arm-x3-a710-a510", tmp_path / "x3").kinds == ("capacity 1024", "capacity 855", "capacity 280")
-
-
 def test_a_node_without_memory_takes_that_of_the_nearest(tmp_path: Path) -> None:
     root = machine("kunpeng-920-4-nodes", tmp_path)
     node = "sys/devices/system/node/node2"
@@ -167,17 +135,6 @@ def test_a_node_without_memory_takes_that_of_the_nearest(tmp_path: Path) -> None
     assert as_text(cpu_pinning.pool(tuple(range(60, 100)), topology).cpus[:8]) == "60-63,96-99"
     (write(root, {f"{node}/distance": ""}) / f"{node}/distance").unlink()
     assert read(root).memory_nodes((64,)) == (0, 1, 3), "how far they are is not known"
-
-
-def test_facts_of_nodes(tmp_path: Path) -> None:
-    facts = layout(recorded("power9-gpu-memory", tmp_path / "power9"))
-    assert str(facts["NUMA layout"]).startswith(
-        "node 0: CPUs 0-15, 124 GiB; node 8: CPUs 88-103, 128 GiB; node 250: no CPUs"
-    )
-    assert str(facts["NUMA distances"]).startswith("10 40 80 80 80 80 80 80; 40 10 ")
-    unmeasured = layout(recorded("epyc-2-sockets-8-nodes", tmp_path / "epyc"))
-    assert "node 1: CPUs 6-11,54-59, memory unknown" in str(unmeasured["NUMA layout"])
-    assert unmeasured["NUMA distances"] == Absent("the kernel does not say")
 
 
 def test_a_node_that_grows_has_no_size(tmp_path: Path) -> None:

@@ -12,9 +12,7 @@ from levelfield.cli.measure import bench
 from levelfield.errors import LevelfieldError
 from levelfield.options import rerun
 from levelfield.plan import Plan, Selection, make, pair
-from levelfield.plan.batches import MAX_BATCH, checked
 from levelfield.plan.profiles import PROFILES
-from levelfield.record.schema import Case
 from tests import plugged
 from tests.records_builder import make_run
 
@@ -64,23 +62,6 @@ def test_one_item_is_refused(selection: Selection) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_one_item_is_no_throughput_on_a_device_either() -> None:
-    for name in scenarios.NAMES:
-        case = Case("mlp", name, "fp32", 1, 1)
-        assert case.one_by_one == (name in {"throughput", "throughput-device"})
-
-
-@pytest.mark.parametrize("scenario", ["training", "data-pipeline", "latency"])
-def test_one_item_is_taken_where_it_is_not_latency(scenario: str) -> None:
-    made = make(Selection(scenarios=(scenario,), models=("mlp",), batches=(1,)), available=CPUS)
-    assert [block.case.batch for block in made.blocks] == [1]
-
-
-def test_batches_of_a_record_are_all_there_is() -> None:
-    recorded = Selection(scenarios=("latency", "throughput"), batches_of={"bert": (1,), "mlp": (64,)})
-    assert throughput(make(recorded, available=CPUS)) == {"bert": (1,), "mlp": (64,)}
-
-
 @pytest.mark.parametrize(
     "selection",
     [
@@ -120,17 +101,6 @@ def test_the_command_in_a_report_makes_the_same_plan(selection: Selection) -> No
     assert cases[0] == cases[1]
 
 
-def test_batches_keep_their_order_and_stand_once() -> None:
-    assert checked((8, 1, 8, MAX_BATCH)) == (8, 1, MAX_BATCH)
-    assert checked(()) == ()
-
-
-@pytest.mark.parametrize("batch", [-1, 0, MAX_BATCH + 1])
-def test_a_batch_out_of_range_is_refused(batch: int) -> None:
-    with pytest.raises(LevelfieldError, match=f"A batch of {batch} cannot be measured"):
-        checked((1, batch))
-
-
 def test_a_model_of_a_plug_in_has_the_batches_that_it_names(tmp_path: Path) -> None:
     project = tmp_path / "project"
     shutil.copytree(plugged.TEMPLATE, project)
@@ -145,24 +115,6 @@ def test_a_model_of_a_plug_in_has_the_batches_that_it_names(tmp_path: Path) -> N
 
 def trainings(selection: Selection) -> list[str]:
     return [block.case.id for block in make(selection, available=FOUR_CPUS).blocks if block.case.trains]
-
-
-def test_trainings_to_a_target_have_one_batch_and_one_launch_a_seed() -> None:
-    made = make(Selection(scenarios=("convergence",)), available=FOUR_CPUS)
-    assert [block.case.id for block in made.blocks] == [
-        "mlp/convergence/fp32/b64/t4/cpu",
-        "resnet50/convergence/fp32/b64/t4/cpu",
-    ]
-    for block in made.blocks:
-        assert [arm.id for arm in block.arms] == ["torch", "torch-compile", "tensorflow", "tensorflow-xla", "jax"]
-        assert (block.planned_generations, block.canary) == (5, None), "a ranking takes five seeds"
-    assert not made.files
-    batches = make(Selection(scenarios=("convergence",), models=("mlp",), batches=(8,)), available=FOUR_CPUS)
-    assert [block.case.batch for block in batches.blocks] == [64], "a batch is one of the hyper-parameters"
-    for name, has in (("smoke", False), ("standard", False), ("full", True)):
-        assert ("convergence" in PROFILES[name].scenarios) == has
-    asked = pair(Selection(scenarios=("convergence",), models=("mlp",)), "jax", "torch", available=FOUR_CPUS)
-    assert [arm.id for arm in asked.blocks[0].arms] == ["jax", "torch"]
 
 
 def test_who_asks_for_training_gets_all_models_trained() -> None:
@@ -182,20 +134,6 @@ def test_who_asks_for_training_gets_all_models_trained() -> None:
     ]
     whole = Selection(scenarios=PROFILES["standard"].scenarios)
     assert trainings(whole) == trainings(Selection()), "the command in a report asks for what the profile asks for"
-
-
-def test_training_has_the_precisions_in_which_somebody_trains() -> None:
-    both = Selection(scenarios=("training",), models=("mlp",), precisions=("fp32", "bf16"))
-    assert trainings(both) == ["mlp/training/fp32/b1000/t4/cpu", "mlp/training/bf16/b1000/t4/cpu"]
-    beside = Selection(scenarios=("latency", "training"), models=("mlp",), precisions=("bf16", "int8"))
-    assert trainings(beside) == ["mlp/training/bf16/b1000/t4/cpu"], "in int8 there is latency alone"
-    to_target = make(
-        Selection(scenarios=("convergence",), models=("mlp",), precisions=("fp32", "bf16")), available=FOUR_CPUS
-    )
-    assert [block.case.precision for block in to_target.blocks] == ["fp32", "bf16"]
-    only = Selection(scenarios=("training", "latency"), models=("mlp",), precisions=("int8",))
-    with pytest.raises(LevelfieldError, match="No backend here trains in int8"):
-        make(only, available=FOUR_CPUS)
 
 
 def test_who_cannot_train_is_left_out() -> None:

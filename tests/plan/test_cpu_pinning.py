@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.machine.topology import Cpu, Node, Topology, unknown
+from levelfield.machine.topology import Cpu, Node, Topology
 from levelfield.plan import cpu_pinning
-from levelfield.plan.cpu_pinning import Requested
 
 SMT = Topology(cpus={number: Cpu(number, core=number % 4) for number in range(8)}, allowed=tuple(range(8)))
 """Four cores with two threads each, numbered as Linux usually does."""
@@ -30,13 +29,6 @@ def nodes(*sizes: int, memory_bytes: int = GIB) -> Topology:
         allowed=tuple(cpus),
         allowed_memory=tuple(range(len(sizes))),
     )
-
-
-@pytest.mark.parametrize(
-    ("asked", "counted"), [((), (4,)), ((1,), (1,)), ((4, 1, 2), (1, 2, 4)), ((8,), (8,)), ((1, 8), (1, 8))]
-)
-def test_numbers_of_threads_rise(asked: tuple[int, ...], counted: tuple[int, ...]) -> None:
-    assert cpu_pinning.counts(asked, cpu_pinning.pool((), SMT)) == counted
 
 
 @pytest.mark.parametrize(("quota", "threads"), [(0.4, 1), (1.5, 1), (3.0, 3), (6.0, 4)])
@@ -68,16 +60,6 @@ def test_impossible_numbers_say_why(asked: tuple[int, ...], message: str, fix: s
 )
 def test_one_of_every_core_first(threads: int, cpus: tuple[int, ...]) -> None:
     assert cpu_pinning.pinned(threads, range(8), SMT) == cpus
-
-
-@pytest.mark.parametrize("topology", [SMT, nodes(2, 2), nodes(1, 2)])
-def test_fewer_threads_are_pinned_to_some_of_the_cpus_of_more(topology: Topology) -> None:
-    most = cpu_pinning.pinned(6, topology.allowed, topology)
-    for threads in range(1, 7):
-        chosen = cpu_pinning.pinned(threads, most, topology)
-        assert set(chosen) <= set(most)
-        assert len(chosen) == threads
-        assert chosen == cpu_pinning.pinned(threads, topology.allowed, topology)
 
 
 @pytest.mark.parametrize(
@@ -114,33 +96,11 @@ def test_what_fits_into_no_node_is_refused_unless_all_are_asked_for() -> None:
     assert cpu_pinning.counts((), everything) == (4,)
 
 
-@pytest.mark.parametrize(
-    ("named", "cpus", "cores"),
-    [((2, 3), (2, 3), 2), ((1, 5, 2), (1, 2, 5), 2), ((6, 7), (6, 7), 2), ((0, 2, 3), (2, 3, 0), 3)],
-)
-def test_named_cpus_are_taken_from_as_they_are(named: Requested, cpus: tuple[int, ...], cores: int) -> None:
-    pool = cpu_pinning.pool(named, nodes(2, 2))
-    assert (pool.cpus, pool.cores, pool.limits) == (cpus, cores, ())
-
-
 def test_cpus_that_may_not_be_used_are_refused() -> None:
     allowed = Topology(cpus=SMT.cpus, allowed=(0, 1, 4))
     with pytest.raises(LevelfieldError) as caught:
         cpu_pinning.pool((0, 2, 3, 99), allowed)
     assert caught.value.message == "--cpus names 2-3,99, and this process may use 0-1,4."
-
-
-def test_a_node_without_memory_comes_last() -> None:
-    with_memory = nodes(1, 2)
-    bare = Node(1, with_memory.nodes[1].cpus, 0, {0: 20, 1: 10})
-    topology = Topology(
-        cpus=with_memory.cpus,
-        nodes=(with_memory.nodes[0], bare),
-        allowed=with_memory.allowed,
-        allowed_memory=(0,),
-    )
-    assert cpu_pinning.pool((), topology).cpus == (0, 3)
-    assert topology.memory_nodes((1,)) == (), "there is one node with memory"
 
 
 @pytest.mark.parametrize(
@@ -166,15 +126,3 @@ def test_processes_share_no_core_where_none_need_be(
     shares = [ordered[rank * threads : (rank + 1) * threads] for rank in range(processes)]
     cores = [{topology.cpu(cpu).core for cpu in share} for share in shares]
     assert sum(map(len, cores)) - len(set.union(*cores)) == divided
-
-
-def test_processes_are_kept_within_nodes() -> None:
-    topology = nodes(4, 4)
-    ordered = cpu_pinning.in_shares(topology.allowed, 2, topology)
-    assert [topology.cpu(cpu).node for cpu in ordered] == [0] * 8 + [1] * 8
-
-
-def test_of_cpus_that_are_not_known_each_is_a_core() -> None:
-    pool = cpu_pinning.pool((), unknown((3, 5)))
-    assert (pool.cpus, pool.cores) == ((3, 5), 2)
-    assert cpu_pinning.pinned(1, (3, 5), Topology()) == (3,)

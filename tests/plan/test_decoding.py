@@ -5,10 +5,9 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.plan import Selection, make, pair
-from levelfield.plan.decoding import call_of, check_room
+from levelfield.plan import Selection, make
+from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey, why_absent
-from levelfield.zoo import models
 from levelfield.zoo.decoding import Call
 
 CPUS = (0, 1)
@@ -17,13 +16,6 @@ ALL = ("prefill", "decode", "generate")
 
 def ids(selection: Selection) -> list[str]:
     return [block.case.id for block in make(selection, available=CPUS).blocks]
-
-
-def test_no_default_run_measures_it() -> None:
-    for profile in ("smoke", "standard", "full"):
-        made = make(Selection(profile), available=CPUS)
-        assert not [block for block in made.blocks if block.case.depth]
-        assert "decoder" not in made.models
 
 
 def test_a_scenario_of_it_is_of_the_models_that_decode() -> None:
@@ -35,21 +27,6 @@ def test_a_scenario_of_it_is_of_the_models_that_decode() -> None:
     assert [call_of(block.case) for block in made.blocks[:2]] == [Call("prefill", 128), Call("prefill", 384)]
     assert {arm.backend for arm in made.blocks[0].arms} == set(registry.names())
     assert made.files == (FileKey("decoder", "fp32-cached", 1),)
-
-
-def test_beside_others_each_scenario_has_its_models() -> None:
-    found = ids(Selection("smoke", scenarios=("latency", "decode")))
-    assert found == [
-        *(f"{model}/latency/fp32/b1/t2/cpu" for model in ("mlp", "resnet50", "bert", "decoder")),
-        "decoder/decode/fp32/b1/t2/cpu/d128",
-    ]
-    found = ids(Selection("smoke", models=("mlp", "decoder"), scenarios=("latency", "decode")))
-    assert [each for each in found if each.startswith("mlp")] == ["mlp/latency/fp32/b1/t2/cpu"]
-
-
-def test_batches_and_depths_are_cases_of_their_own() -> None:
-    found = ids(Selection(scenarios=("decode",), batches=(1, 4), depths=(384, 7)))
-    assert found == [f"decoder/decode/fp32/b{batch}/t2/cpu/d{depth}" for batch in (1, 4) for depth in (7, 384)]
 
 
 def test_a_growing_cache_is_a_case_of_its_own() -> None:
@@ -66,23 +43,6 @@ def test_a_growing_cache_is_a_case_of_its_own() -> None:
     assert reasons["torch"] == reasons["onnxruntime"] == ""
     assert reasons["jax"].startswith("jax keeps no growing cache here: XLA compiles for fixed shapes, ")
     assert set(made.files) == {FileKey("decoder", "fp32-cached", 1), FileKey("decoder", "fp32-grown", 1)}
-
-
-def test_a_growing_cache_needs_one_backend_that_keeps_it() -> None:
-    asked = Selection(scenarios=("decode",), depths=(5,), kv_caches=("growing",))
-    with pytest.raises(LevelfieldError, match="jax keeps no growing cache here: XLA") as caught:
-        make(msgspec.structs.replace(asked, backends=("jax", "tensorflow-xla")), available=CPUS)
-    assert "tensorflow-xla keeps no growing cache here" in caught.value.message
-    assert caught.value.fix is not None
-    assert "torch, " in caught.value.fix
-    with pytest.raises(LevelfieldError, match="nothing that jax and torch both do"):
-        pair(asked, "jax", "torch", available=CPUS)
-
-
-def test_two_arms_are_compared_in_it() -> None:
-    made = pair(Selection(scenarios=("decode",), depths=(64,)), "jax", "jax+frozen=off", available=CPUS)
-    (block,) = made.blocks
-    assert [arm.id for arm in block.arms] == ["jax", "jax+frozen=off"]
 
 
 def test_a_plan_is_made_again_from_what_a_record_says() -> None:
@@ -105,33 +65,12 @@ def test_a_plan_is_made_again_from_what_a_record_says() -> None:
         (Selection(scenarios=("latency",), depths=(7,)), "none of them is measured"),
         (Selection(scenarios=("latency",), kv_caches=("growing",)), "--kv-cache is of prefill, decode and generate"),
         (Selection(scenarios=("decode",), kv_caches=("growin",)), "growin"),
-        (Selection(scenarios=("generate",), depths=(385,), kv_caches=("growing",)), "takes 513 tokens"),
         (Selection(scenarios=("decode",), models=("bert",)), "bert does not answer token by token"),
         (Selection(scenarios=("decode",), precisions=("bf16",)), "decode is measured in fp32 alone"),
-        (Selection(scenarios=("training",), models=("decoder",)), "decoder cannot be trained"),
-        (Selection(scenarios=("decode",), batches=(0,)), "A batch of 0"),
-        (Selection(scenarios=("decode", "latency"), precisions=("bf16",)), "decode is measured in fp32 alone"),
         (Selection(scenarios=("decode", "latency"), models=("vit",)), "and none of these does"),
-        (Selection(scenarios=("decode",), depths=(512,)), "Choose --depths from 1 to 511"),
-        (Selection(scenarios=("prefill", "generate"), depths=(513,)), "Choose --depths from 1 to 384"),
         (Selection(scenarios=("decode",), batches=(1, 65536)), "takes 256.0 GiB in a batch of 65536"),
     ],
 )
 def test_what_cannot_be_is_refused(selection: Selection, says: str) -> None:
     with pytest.raises(LevelfieldError, match=says):
         make(selection, available=CPUS)
-
-
-def test_the_largest_batch_that_is_named_fits() -> None:
-    """8 layers of keys and values, 512 tokens of 2 heads of 64 float32 each: 4 MiB a sequence."""
-    gibibyte = 1 << 30
-    with pytest.raises(
-        LevelfieldError, match=r"takes 4\.0 GiB in a batch of 1024, and a worker may take 1\.0 GiB"
-    ) as no:
-        check_room({"decoder": (4, 1024)}, gibibyte)
-    largest = int(no.value.fix.split()[2])
-    weights = 4 * models.get("decoder").parameter_count
-    assert largest == (gibibyte - weights) // (4 << 20)
-    check_room({"decoder": (largest,)}, gibibyte)
-    with pytest.raises(LevelfieldError, match=f"in a batch of {largest + 1}"):
-        check_room({"decoder": (largest + 1,)}, gibibyte)

@@ -1,15 +1,12 @@
 """Plans: from what a user typed, of two arms and of a record; and what is said of what cannot be."""
 
-import os
-
 import msgspec
 import pytest
 
 from levelfield import plan
 from levelfield.errors import LevelfieldError
-from levelfield.machine.topology import Cpu, Topology, unknown
-from levelfield.plan import CANARY, Selection, make, pair, with_launches
-from levelfield.plan.profiles import PROFILES
+from levelfield.machine.topology import unknown
+from levelfield.plan import CANARY, Selection, make, pair
 from levelfield.record.schema import SCHEMA, Run, Settings
 
 CPUS = (0, 1, 2, 3)
@@ -31,21 +28,6 @@ def test_the_default_is_everything_in_the_standard_profile() -> None:
     assert len({block.case.id for block in made.blocks}) == len(made.blocks) == 7
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_profile_makes_a_plan(name: str) -> None:
-    made = make(Selection(profile=name), available=CPUS)
-    for block in made.blocks:
-        alone = not block.case.timed
-        planned = made.profile.launches_alone if alone else made.profile.generations
-        assert block.planned_generations == (made.profile.seeds if block.case.converges else planned)
-        assert block.canary == (None if alone else CANARY)
-        assert block.case.threads == len(made.cpus)
-        if block.case.converges:
-            assert block.case.batch == 64
-        elif not block.case.per_item:
-            assert block.case.batch == 1
-
-
 @pytest.mark.parametrize(
     ("selection", "message", "fix"),
     [
@@ -55,10 +37,7 @@ def test_every_profile_makes_a_plan(name: str) -> None:
             "There is no model called 'resnet'.",
             "Did you mean 'resnet50' or 'mobilenet'?",
         ),
-        (Selection(models=("mlp", "brt")), "There is no model called 'brt'.", "Did you mean 'bert'?"),
         (Selection(backends=("onnx",)), "There is no backend called 'onnx'.", "Did you mean 'onnxruntime'"),
-        (Selection(backends=("tensorflow_xla",)), "'tensorflow_xla'", "'tensorflow-xla' or 'tensorflow'"),
-        (Selection(scenarios=("latence",)), "There is no scenario called 'latence'.", "Did you mean 'latency' or"),
         (Selection(precisions=("bf61",)), "There is no precision called 'bf61'.", "Did you mean 'bf16' or 'fp16'?"),
         (
             Selection(precisions=("fp32", "tf32")),
@@ -76,48 +55,16 @@ def test_every_profile_makes_a_plan(name: str) -> None:
             "Choose --precision fp32,bf16, or other scenarios.",
         ),
         (
-            Selection(scenarios=("convergence", "training"), precisions=("fp32", "int8"), backends=("jax", "openvino")),
-            "No backend here trains in int8. jax trains in fp32, bf16 here",
-            "Choose --precision fp32,bf16",
-        ),
-        (
-            Selection(scenarios=("convergence",), models=("bert",)),
-            "bert: there is no network of this kind that is trained to a target.",
-            "Ask for mlp, resnet50.",
-        ),
-        (
-            Selection(scenarios=("convergence",), backends=("onnxruntime",)),
-            "onnxruntime cannot train: a finished model is read there.",
-            "Ask for torch, torch-compile, tensorflow, tensorflow-xla, jax.",
-        ),
-        (
             Selection(models=("mlp", "vit"), scenarios=("training",)),
             "vit cannot be trained: there is no recipe.",
             "ask for mlp, resnet50, bert.",
         ),
-        (
-            Selection(models=("vit", "mobilenet"), precisions=("int8",)),
-            "vit cannot be measured in int8: what would be quantised is not defined.",
-            "ask for mlp, mobilenet, resnet50, bert.",
-        ),
         (Selection(threads=(2, 1, 2)), "--threads names 2 twice.", "--threads 1,2."),
-        (Selection(threads=(1, 2, 8)), "8 threads were asked for", "--threads 4 or fewer"),
-        (
-            Selection(models=("zzz",)),
-            "There is no model called 'zzz'.",
-            "Known: bert, decoder, embedder, mlp, mobilenet, resnet50, vit.",
-        ),
-        (Selection(backends=("onnxruntime@1.2.3",)), "no lock of onnxruntime 1.2.3", "lock onnxruntime@1.2.3"),
         (Selection(control="onnx"), "There is no backend called 'onnx'.", "'onnxruntime'"),
         (Selection(backends=("jax",), control="torch"), "There is no backend called 'torch'.", "jax"),
         (Selection(inject=("5%", "onnxruntime#3")), "There is no arm called 'onnxruntime#3'.", "'onnxruntime#2'"),
-        (Selection(models=("canary",)), "There is no model called 'canary'.", ""),
-        (Selection(backends=("canary",)), "There is no backend called 'canary'.", ""),
         (Selection(batches=(0,)), "A batch of 0 cannot be measured.", "from 1 to 65536"),
-        (Selection(batches=(1, 10**9)), "A batch of 1000000000 cannot be measured.", "from 1 to 65536"),
         (Selection(threads=(0,)), "0 threads cannot compute anything.", "--threads"),
-        (Selection(threads=(-1,)), "-1 threads cannot compute anything.", "--threads"),
-        (Selection(threads=(5,)), "5 threads were asked for, and this process may use 4 CPUs.", "--threads 4"),
     ],
 )
 def test_what_cannot_be_says_why(selection: Selection, message: str, fix: str) -> None:
@@ -126,77 +73,6 @@ def test_what_cannot_be_says_why(selection: Selection, message: str, fix: str) -
     assert message in caught.value.message
     assert fix in caught.value.fix
     assert caught.value.exit_code == 2
-
-
-def test_a_selection_is_kept_in_its_order() -> None:
-    made = make(
-        Selection(
-            models=("bert", "mlp", "bert"),
-            backends=("openvino", "jax"),
-            scenarios=("throughput", "latency"),
-            batches=(8, 2, 8),
-        ),
-        available=CPUS,
-    )
-    assert made.models == ("bert", "mlp")
-    assert made.backends == ("openvino", "jax")
-    assert made.batches == {"bert": (8, 2), "mlp": (8, 2)}
-    assert [block.case.id for block in made.blocks] == [
-        "bert/latency/fp32/b1/t4/cpu",
-        "mlp/latency/fp32/b1/t4/cpu",
-        "bert/throughput/fp32/b8/t4/cpu",
-        "bert/throughput/fp32/b2/t4/cpu",
-        "mlp/throughput/fp32/b8/t4/cpu",
-        "mlp/throughput/fp32/b2/t4/cpu",
-    ]
-
-
-def test_a_backend_that_is_named_twice_is_refused() -> None:
-    with pytest.raises(LevelfieldError, match="jax is named twice") as caught:
-        make(Selection(backends=("jax", "openvino", "jax")), available=CPUS)
-    assert "--control jax" in caught.value.fix
-
-
-def test_no_batches_where_nothing_is_measured_in_batches() -> None:
-    assert make(Selection(scenarios=("latency",)), available=CPUS).batches == {}
-
-
-def test_versions_and_settings_stand_side_by_side() -> None:
-    words = ("onnxruntime@1.30.0", "onnxruntime", "openvino+hint=throughput")
-    made = make(Selection(backends=words, control="none"), available=CPUS)
-    assert made.backends == words
-    assert made.images == ("onnxruntime@1.30.0", "onnxruntime", "openvino", "canary")
-    assert made.exporters
-    assert all([arm.id for arm in block.arms] == list(words) for block in made.blocks)
-
-
-@pytest.mark.parametrize(
-    ("threads", "available", "cpus"),
-    [
-        (None, range(8), (0, 1, 2, 3)),
-        (1, range(8), (0,)),
-        (4, range(8), (0, 1, 2, 3)),
-        (6, range(8), (0, 1, 2, 3, 4, 5)),
-        (8, range(8), tuple(range(8))),
-        (None, (0, 4, 1, 5), (0, 1)),
-        (3, (0, 4, 1, 5), (0, 1, 4)),
-        (None, (6, 7), (6, 7)),
-    ],
-)
-def test_one_cpu_of_every_core_first(
-    threads: int | None, available: range | tuple[int, ...], cpus: tuple[int, ...]
-) -> None:
-    arranged = Topology(cpus={number: Cpu(number, core=number % 4) for number in range(8)}, allowed=tuple(available))
-    made = make(Selection(threads=() if threads is None else (threads,)), available=arranged)
-    assert made.cpus == cpus
-    assert made.threads == (len(cpus),)
-    assert all(block.case.threads == len(cpus) for block in made.blocks)
-
-
-def test_the_kernel_is_asked_where_nothing_is_given() -> None:
-    made = make(Selection())
-    assert set(made.cpus) <= os.sched_getaffinity(0)
-    assert made.cpus
 
 
 @pytest.mark.parametrize(
@@ -264,16 +140,6 @@ def test_a_record_tells_its_plan(selection: Selection) -> None:
         blocks=made.blocks,
     )
     assert plan.of_record(msgspec.json.decode(msgspec.json.encode(run), type=Run)) == made
-
-
-def test_more_launches_are_planned_where_a_block_has_fewer() -> None:
-    chosen = make(Selection(models=("mlp",)), available=CPUS)
-    more = with_launches(chosen, 7)
-    assert {block.planned_generations for block in more.blocks} == {7}
-    assert with_launches(chosen, None) is chosen
-    assert [block.planned_generations for block in with_launches(chosen, 2).blocks] == [
-        max(2, block.planned_generations) for block in chosen.blocks
-    ]
 
 
 @pytest.mark.parametrize(

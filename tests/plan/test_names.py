@@ -5,22 +5,8 @@ import pytest
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make, pair
-from levelfield.plan.names import CANARY, EXPORTER, all_images, known, names_of_backends, names_of_models, why_not
+from levelfield.plan.names import names_of_models, why_not
 from levelfield.zoo import models
-
-
-def test_the_canary_is_an_image_and_nobodys_wish() -> None:
-    assert CANARY not in names_of_models()
-    assert CANARY not in names_of_backends()
-    assert all_images()[-2:] == (EXPORTER, CANARY)
-    assert len(set(all_images())) == len(all_images())
-
-
-def test_names_stand_once_and_strangers_are_refused() -> None:
-    assert known("model", ("b", "a", "b"), ("a", "b", "c")) == ("b", "a")
-    with pytest.raises(LevelfieldError, match="There is no model called 'd'"):
-        known("model", ("a", "d"), ("a", "b"))
-
 
 CPUS = (0, 1)
 OPERATOR = "gemm-768x128x768"
@@ -30,20 +16,6 @@ def test_every_framework_has_every_model_and_operator() -> None:
     for name in registry.names():
         if not registry.get(name).wraps:
             assert not [each for each in (*names_of_models(), *models.operators()) if why_not(name, each)]
-
-
-@pytest.mark.parametrize("backend", ["keras-torch", "keras-jax", "keras-tensorflow"])
-def test_keras_has_the_core_models_alone(backend: str) -> None:
-    assert [name for name in names_of_models() if not why_not(backend, name)] == ["mlp", "resnet50", "bert"]
-    assert why_not(backend, OPERATOR) == (
-        f"{backend} has no definition of single operators here: it has those of mlp, resnet50, bert."
-    )
-
-
-def test_of_a_file_of_the_users_own_and_of_the_canary_nothing_is_said() -> None:
-    assert not why_not("onnxruntime", "own:net")
-    assert not why_not("canary", "canary")
-    assert not why_not("keras-torch", "digits_resnet")
 
 
 @pytest.mark.parametrize(
@@ -83,8 +55,3 @@ def test_beside_a_framework_it_is_absent_and_needs_no_image() -> None:
 def test_a_pair_of_which_one_alone_answers_is_refused(selection: Selection, says: str) -> None:
     with pytest.raises(LevelfieldError, match=f"nothing that torch and keras-torch both do. {says}"):
         pair(selection, "torch", "keras-torch", available=CPUS)
-
-
-def test_a_pair_is_compared_in_what_both_do() -> None:
-    made = pair(Selection(models=("mlp", "vit"), scenarios=("latency",)), "torch", "keras-torch", available=CPUS)
-    assert [block.case.model for block in made.blocks] == ["mlp", "vit"]

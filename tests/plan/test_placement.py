@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from levelfield import plan, scenarios
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield import plan
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.plan import Selection, make, pair, placement
-from levelfield.plan.placement import DeviceRequest
+from levelfield.plan import Selection, make, pair
 from tests.commands import run
-from tests.machine.fake_nvml import H100, T4, V100, compile_library, environment
+from tests.machine.fake_nvml import T4, compile_library, environment
 
 CPUS = (0, 1)
 NONE = Nvidia(driver=None, problem="there is no NVIDIA driver here (its library, NVML, is not found)")
@@ -27,13 +26,6 @@ def nvidia(driver: str = "595.58.03", *gpus: Gpu) -> Nvidia:
 
 def arms(made: plan.Plan) -> set[str]:
     return {arm.id for block in made.blocks for arm in block.arms if arm.ordinal == 1}
-
-
-def test_without_a_gpu_everything_is_as_it_was() -> None:
-    made = make(Selection(variant="auto"), available=CPUS, here=NONE)
-    assert made == make(Selection(), available=CPUS)
-    assert made.gpu is None
-    assert made.warnings == ()
 
 
 def test_a_gpu_is_used_where_there_is_one() -> None:
@@ -63,13 +55,6 @@ def test_a_gpu_is_used_where_there_is_one() -> None:
     assert "compute capability 8.6, 8.9, 12.0 and newer, and GPU 0 (NVIDIA H100, 9.0) is none of them" in other.message
     assert other.message.endswith("): onnxruntime-tensorrt-rtx.")
     assert other.remedy == "Use another GPU for it."
-
-
-@pytest.mark.parametrize("capability", ["8.6", "8.9", "12.0", "12.1"])
-def test_a_gpu_of_the_kind_that_the_plug_in_is_made_for(capability: str) -> None:
-    here = nvidia("595.58.03", Gpu(0, "NVIDIA RTX", capability))
-    made = make(Selection(variant="auto", scenarios=("latency",)), available=CPUS, here=here)
-    assert "onnxruntime-tensorrt-rtx@cu13" in arms(made)
 
 
 @pytest.mark.parametrize(("locked", "variant"), [(True, "cu13"), (False, "cuda")])
@@ -128,13 +113,6 @@ def test_driver_and_gpu_choose_the_variant(here: Nvidia, variant: str) -> None:
     assert arms(made) == {f"jax@{variant}"}
 
 
-def test_an_older_driver_of_the_family_is_reported_its_limits() -> None:
-    made = make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=nvidia("580.95.05"))
-    (warning,) = made.warnings
-    assert (warning.code, warning.about) == ("cuda-misfit", "jax@cu13")
-    assert "minor-version compatibility" in warning.message
-
-
 def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
     made = make(Selection(variant="auto"), available=CPUS, here=nvidia("470.57.02"))
     assert made.gpu is None
@@ -152,7 +130,6 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
     [
         (Selection(variant="auto", gpu="0"), NONE, "No NVIDIA driver answers here", "Leave out --gpu"),
         (Selection(variant="auto", gpu="0"), nvidia("470.57.02"), "needs the driver 525", "Install the driver"),
-        (Selection(variant="auto", gpu="0"), MISMATCHED, "the machine not restarted", "Restart it."),
         (Selection(variant="auto", gpu="0"), nvidia("595.58.03", PROHIBITED), "is PROHIBITED", "-c DEFAULT"),
         (Selection(variant="auto", gpu="3"), nvidia(), "There is no GPU 3 here.", "GPU 0 (NVIDIA H100, 9.0)"),
         (Selection(variant="auto", gpu="0"), nvidia("595.58.03", SLICED), "MIG is on", "nvidia-smi -i 0 -mig 0"),
@@ -160,12 +137,8 @@ def test_a_gpu_that_nothing_runs_on_leaves_the_cpu_and_a_warning() -> None:
         (Selection(backends=("torch@cu13",)), nvidia(), "torch@cu13 asks for a GPU", "Leave one"),
         (Selection(variant="cu13", backends=("tensorflow",)), nvidia(), "tensorflow has no cu13.", "--backends"),
         (Selection(variant="auto", gpu="0", backends=("openvino",)), nvidia(), "no CUDA variant", "--variant cpu"),
-        (Selection(variant="cu99"), nvidia(), "torch has no cu99.", "--variant cpu"),
         (Selection(scenarios=("latency-device",)), NONE, "latency-device keeps inputs", "--gpu 0"),
-        (Selection(variant="auto", gpu="0", backends=("tensorrt",)), nvidia(), "no CUDA", "lock tensorrt@cu13"),
-        (Selection(backends=("tensorrt",)), NONE, "tensorrt runs on NVIDIA GPUs only", "--gpu 0"),
         (Selection(variant="auto", backends=("onnxruntime-tensorrt-rtx",)), NONE, "GPUs only", "doctor"),
-        (Selection(variant="auto", gpu="first"), nvidia(), "'first' names no GPU.", "nvidia-smi -L"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_fetched(
@@ -175,24 +148,6 @@ def test_what_cannot_be_is_said_before_anything_is_fetched(
         make(selection, available=CPUS, here=here)
     assert message in caught.value.message
     assert fix in caught.value.fix
-
-
-def test_a_variant_that_is_asked_for_is_taken_with_a_warning() -> None:
-    made = make(Selection(variant="cu13", backends=("jax",)), available=CPUS, here=nvidia("570.124.06"))
-    assert arms(made) == {"jax@cu13"}
-    assert "cu13 was asked for, and is not expected to run here" in made.warnings[0].message
-    some = make(Selection(variant="cu13", scenarios=("latency",)), available=CPUS, here=nvidia())
-    names = ("torch", "torch-compile", "jax", "onnxruntime")
-    assert arms(some) == {f"{name}@cu13" for name in names}
-
-
-def test_of_two_gpus_the_first_that_all_can_use_or_the_one_that_was_named() -> None:
-    both = nvidia("595.58.03", Gpu(0, "Tesla K80", "3.7"), Gpu(1, "NVIDIA H100", "9.0"))
-    assert make(Selection(variant="auto"), available=CPUS, here=both).gpu == 1
-    mixed = nvidia("595.58.03", HOPPER, VOLTA)
-    assert make(Selection(variant="auto", gpu="1", backends=("jax",)), available=CPUS, here=mixed).gpu == 1
-    assert arms(make(Selection(variant="auto", gpu="1", backends=("jax",)), available=CPUS, here=mixed)) == {"jax@cu12"}
-    assert arms(make(Selection(variant="auto", backends=("jax",)), available=CPUS, here=mixed)) == {"jax@cu13"}
 
 
 def test_two_variants_side_by_side() -> None:
@@ -205,76 +160,7 @@ def test_two_variants_side_by_side() -> None:
     assert {block.case.device for block in one.blocks} == {"cuda"}
 
 
-def test_the_host_launcher_takes_what_cuda_there_is() -> None:
-    made = make(Selection(variant="auto", locked=False, backends=("torch", "jax")), available=CPUS, here=nvidia())
-    assert arms(made) == {"torch@cuda", "jax@cuda"}
-    assert made.warnings == ()
-
-
-def test_token_by_token_on_a_gpu_by_those_that_can() -> None:
-    made = make(Selection(variant="auto", scenarios=("decode",)), available=CPUS, here=nvidia())
-    assert {block.case.device for block in made.blocks} == {"cuda"}
-    assert arms(made) == {"torch@cu13", "torch-compile@cu13", "jax@cu13"}
-    named = Selection(variant="auto", backends=("onnxruntime",), scenarios=("decode",))
-    with pytest.raises(LevelfieldError, match="onnxruntime keeps no cache of keys and values on a GPU") as refused:
-        make(named, available=CPUS, here=nvidia())
-    assert "torch, torch-compile, jax, or for the CPU: --variant cpu" in refused.value.fix
-
-
-def test_device_scenarios_have_names_of_their_own() -> None:
-    of_one_call = tuple(name for name in scenarios.NAMES if not scenarios.get(name).decodes)
-    selection = Selection(variant="auto", backends=("jax",), models=("mlp",), scenarios=of_one_call)
-    made = make(selection, available=CPUS, here=nvidia())
-    assert [block.case.scenario for block in made.blocks] == [
-        "cold-start",
-        "memory",
-        "latency",
-        "throughput",
-        "training",
-        "convergence",
-        "data-pipeline",
-        "loadgen-single-stream",
-        "loadgen-multi-stream",
-        "loadgen-server",
-        "loadgen-offline",
-        "latency-device",
-        "throughput-device",
-    ]
-    by_scenario = {block.case.scenario: block.case for block in made.blocks}
-    assert by_scenario["throughput-device"].batch == by_scenario["throughput"].batch > 1
-    assert by_scenario["throughput-device"].per_item
-    assert not by_scenario["latency-device"].per_item
-
-
-def test_images_to_build() -> None:
-    named, said = placement.as_typed(("torch", "canary"), DeviceRequest("auto"), nvidia())
-    assert named == ("torch@cu13", "canary")
-    assert said == ()
-    assert placement.as_typed(("torch@cu12",), DeviceRequest("auto"), nvidia())[0] == ("torch@cu12",)
-    assert placement.as_typed(("torch",), DeviceRequest("cu13", named=True), NONE)[0] == ("torch@cu13",)
-    assert "not expected to run here" in placement.as_typed(("torch",), DeviceRequest("cu13", named=True), NONE)[1][0]
-    with pytest.raises(LevelfieldError, match="no CUDA variant of this image"):
-        placement.as_typed(("canary",), DeviceRequest("auto", named=True), nvidia())
-
-
 # ---- the command, with a driver that answers through ctypes ----------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--gpu", "GPU-00000000-0000-0000-0000-000000000007"), "No GPU here has the UUID"),
-        (("--gpu", "2"), "There is no GPU 2 here."),
-        (("--variant", "cu13", "--backends", "tensorflow"), "tensorflow has no cu13."),
-        (("--variant", "cpu", "--gpu", "0"), "--gpu asks for a GPU"),
-        (("--variant", "cpu", "--scenarios", "latency-device"), "none is used"),
-    ],
-)
-def test_bench_refuses_in_a_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    library = compile_library(tmp_path / "nvml", gpus=(H100, V100))
-    command = run("bench", *words, folder=tmp_path, environment=environment(library))
-    assert command.code == 2
-    assert says in " ".join(command.err.split())
 
 
 def test_ab_and_build_refuse_alike(tmp_path: Path) -> None:

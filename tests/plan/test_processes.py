@@ -3,9 +3,7 @@
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.plan import Selection, make, of_record
-from levelfield.record.schema import Case
-from tests.records_builder import make_run
+from levelfield.plan import Selection, make
 
 CPUS = (0, 1, 2, 3)
 
@@ -26,17 +24,6 @@ def test_every_number_of_processes_is_a_case_with_equal_threads_each() -> None:
     assert [(block.case.processes, block.case.threads) for block in four.blocks] == [(1, 1), (4, 1)]
 
 
-def test_one_process_is_what_it_was() -> None:
-    for processes in ((), (1,)):
-        made = make(Selection(processes=processes), available=CPUS)
-        assert made.processes == (1,)
-        assert {block.case.processes for block in made.blocks} == {1}
-        assert made.threads == (4,)
-    assert Case("mlp", "training", "fp32", 8, 2).id == "mlp/training/fp32/b8/t2/cpu"
-    assert Case("mlp", "training", "fp32", 8, 2).question == "mlp training"
-    assert Case("mlp", "training", "fp32", 8, 2, processes=2).question == "mlp training in 2 processes"
-
-
 def test_a_model_with_batch_norm_is_left_out_and_reported() -> None:
     made = make(asked(models=()), available=CPUS)
     assert {block.case.model for block in made.blocks} == {"mlp", "bert"}
@@ -44,12 +31,6 @@ def test_a_model_with_batch_norm_is_left_out_and_reported() -> None:
     assert (warning.code, warning.about) == ("not-divided", "resnet50")
     assert "BatchNorm" in warning.message
     assert set(made.training_batches) == {"mlp", "bert"}
-
-
-def test_a_record_keeps_the_numbers() -> None:
-    run = make_run(models=["mlp"], backends=["jax"], scenarios=["training"], processes=(1, 2), max_calls=3)
-    assert of_record(run).processes == (1, 2)
-    assert of_record(make_run(models=["mlp"], backends=["jax"], scenarios=["latency"], max_calls=3)).processes == (1,)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ import pytest
 
 from levelfield.backends import registry
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.host import HostLauncher
+from levelfield.launchers.host import HostLauncher, VenvLauncher, start_process
 from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
-from levelfield.launchers.venv import VenvLauncher, start_process
 from levelfield.launchers.worker import Worker
 from levelfield.prepare.artifacts import MANIFEST, Artifacts, ModelFile
 from levelfield.record.schema import Image
-from levelfield.worker.files import digest_of, files_in
+from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import inputs, models, reference, weights
 from tests import plugged
 from tests.launchers.scripts import READY
@@ -25,16 +24,6 @@ EXPORTER = Image(name="exporter", variant="cpu", launcher="host", tag="host:expo
 @pytest.fixture
 def artifacts(tmp_path: Path) -> Artifacts:
     return Artifacts(tmp_path / "artifacts")
-
-
-def test_weights_are_made_once(artifacts: Artifacts) -> None:
-    path = artifacts.root / artifacts.weights("mlp")
-    made = path.stat().st_mtime_ns
-    assert artifacts.weights("mlp") == str(path.relative_to(artifacts.root))
-    assert path.stat().st_mtime_ns == made
-    artifact = artifacts.weights_artifact("mlp")
-    assert artifact.sha256 == weights.sha256(weights.make(models.get("mlp")))
-    assert artifact.size_bytes == path.stat().st_size
 
 
 def test_only_what_is_computed_is_reported(tmp_path: Path) -> None:
@@ -102,11 +91,6 @@ def test_a_kept_reference_cannot_run_code(artifacts: Artifacts) -> None:
     (kept,) = (artifacts.root / "references").iterdir()
     np.save(kept, np.array([print], dtype=object), allow_pickle=True)
     assert artifacts.reference("mlp", 4).dtype == np.float64
-
-
-def test_inputs_have_one_digest(artifacts: Artifacts) -> None:
-    assert artifacts.inputs_sha256("mlp", 4) == weights.sha256(inputs.make(models.get("mlp"), 0, 4))
-    assert artifacts.inputs_sha256("mlp", 4) != artifacts.inputs_sha256("mlp", 5)
 
 
 class Exporting(HostLauncher):
@@ -205,13 +189,3 @@ def test_an_export_that_fails_leaves_nothing(artifacts: Artifacts, script: str, 
     assert caught.value.fix
     assert "\n" not in str(caught.value)
     assert not list((artifacts.root / "onnx").iterdir())
-
-
-def test_another_exporter_another_export(artifacts: Artifacts) -> None:
-    launcher = Exporting(WRITES.replace("FILES", "files"))
-    paths = {
-        artifacts.exported("mlp", "fp32", batch, exporter=exporter, launcher=launcher).path
-        for batch in (1, 2)
-        for exporter in (EXPORTER, msgspec.structs.replace(EXPORTER, lock_sha256="1"))
-    }
-    assert len(paths) == 4

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import files, page
 from tests.commands import one_clear_sentence
 from tests.commands import run as run_command
 from tests.record import corpus
@@ -51,7 +51,7 @@ def test_an_array_of_a_thousand_million_elements_is_not_read(tmp_path: Path) -> 
     with path.open("wb") as stream:
         stream.write(b'{"schema":1,"blocks":[0,')
         stream.truncate(2_000_000_000)
-    with pytest.raises(LevelfieldError, match=f"longer than {files.MAX_BYTES} bytes"):
+    with pytest.raises(LevelfieldError, match=f"longer than {page.MAX_BYTES} bytes"):
         files.read(path)
 
 

@@ -54,7 +54,7 @@ def test_a_record_is_read_from_its_folder_and_from_its_file(tmp_path: Path) -> N
 def test_a_missing_record(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match=r"cannot be read: No such file") as caught:
         files.read(tmp_path)
-    assert "run.json" in caught.value.fix
+    assert "its page" in caught.value.fix
 
 
 def test_a_longer_file_than_any_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ def test_a_hostile_record_runs_nothing_and_asks_for_nothing(
     assert [address for address in requests(browser) if not address.startswith("data:")] == [file.as_uri()]
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     carried = browser.execute_script("return JSON.parse(document.getElementById('record').textContent).format")
-    assert carried == "levelfield-record-1"
+    assert carried == "levelfield-record-2"
 
 
 def test_it_prints(browser: webdriver.Chrome, page: Path) -> None:

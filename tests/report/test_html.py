@@ -6,15 +6,15 @@ import itertools
 import re
 from functools import cache
 from html.parser import HTMLParser
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from levelfield.analysis import analyse
 from levelfield.record import files
+from levelfield.record import page as record_page
 from levelfield.record.schema import Absent, Failure, Run, Warning_
-from levelfield.report import embedded_record, html, names, pages, thinning
+from levelfield.report import html, names, pages
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
 
@@ -112,25 +112,9 @@ def test_headings_alone_answer_who_by_how_much_whether_to_trust_it_and_what_next
 
 def test_the_record_inside_is_the_one_that_was_rendered() -> None:
     run, text = standard()
-    embedded = embedded_record.unpack(Page(text).data["script"].encode()).embedded
-    assert embedded == thinning.embed(run, embedded.record_sha256, tails=embedded_record.tails(analyse(run)))[0]
-    assert "mlp" in {entry.result.split("/")[1] for entry in embedded.thinned}
-
-
-def test_the_digest_is_that_of_the_file_beside_the_page(tmp_path: Path) -> None:
-    run, text = standard()
-    digest = hashlib.sha256(files.write(run, tmp_path).read_bytes()).hexdigest()
-    assert digest in Page(text).text
-    assert digest in Page(text).data["script"]
-
-
-def test_a_page_of_what_was_inside_a_page_says_the_same_verdict() -> None:
-    run, text = standard()
-    inner = embedded_record.unpack(Page(text).data["script"].encode()).embedded.record
-    assert analyse(inner).status.answers_equal == analyse(run).status.answers_equal
-    assert [block.best for block in analyse(inner).timed if block.case.model != "mlp"] == [
-        block.best for block in analyse(run).timed if block.case.model != "mlp"
-    ]
+    content = files.encode(run)
+    assert record_page.record_in(text.encode()) == content
+    assert hashlib.sha256(content).hexdigest() in Page(text).text
 
 
 def test_nothing_is_fetched_and_nothing_runs_but_the_page_s_own_script() -> None:
@@ -233,8 +217,7 @@ def test_a_hostile_record_is_only_text(variants: bool) -> None:
             assert re.fullmatch(r"[A-Za-z0-9 #:,_-]*", attributes.get(name) or "")
     assert "{{7*7}}" in page.text
     assert "49" not in re.findall(r"window\.owned=1 (\S+?)\{%", page.text)
-    embedded = embedded_record.unpack(page.data["script"].encode()).embedded
-    assert embedded.record == thinning.thin(run, "", embedded.cap).record
+    assert record_page.record_in(text.encode()) == files.encode(run)
 
 
 @pytest.mark.parametrize("launcher", ["venv", "host"])

@@ -19,8 +19,9 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate, Row, TimedBlock
 from levelfield.record.disturbance import Reason
+from levelfield.record.files import encode
 from levelfield.record.schema import Failure, Run
-from levelfield.report import embedded_record, html, names, units
+from levelfield.report import html, names, units
 from tests.browsers import click, log, open_details, requests, show
 from tests.records_builder import make_run
 from tests.report.hostile import PAYLOAD, make_hostile
@@ -38,7 +39,6 @@ RUN = make_run(
     disturbed=[1],
 )
 ANALYSIS = analyse(RUN)
-CARRIED = embedded_record.carry(RUN, ANALYSIS)
 
 
 def write(run: Run, folder: Path) -> Path:
@@ -273,7 +273,6 @@ def take(browser: webdriver.Chrome, closer: WebElement, name: str) -> None:
 
 @pytest.mark.parametrize("model", ["mlp", "bert"])
 def test_windows_over_time_are_those_of_the_record(browser: webdriver.Chrome, page: Path, model: str) -> None:
-    """Also where a window's samples were thinned: its median is that of all its calls."""
     show(browser, page)
     of = block(model, "latency")
     closer = open_closer_view(browser, of)
@@ -360,7 +359,6 @@ def test_quantiles_are_those_of_the_table(browser: webdriver.Chrome, page: Path)
         on_page = texts(closer, ".strip .plot-value")
         rows = [row for row in of.rows if row.call_ns is not None]
         assert on_page == [units.time(row.p90_ns if name == "p90" else row.p99_ns) for row in rows]
-    assert "travel inside this file" in closer.find_element(By.CLASS_NAME, "note").text
 
 
 def test_arrow_keys_move_between_the_views(browser: webdriver.Chrome, page: Path) -> None:
@@ -421,8 +419,8 @@ def test_what_is_inside_can_be_saved(browser: webdriver.Chrome, page: Path, tmp_
         each.click()
     files = {name: tmp_path / f"{RUN.id}-{name}" for name in ("record.json", "windows.csv", "calls.csv")}
     wait(browser, lambda _: all(file.is_file() for file in files.values()))
-    assert files["record.json"].read_bytes() == CARRIED.content
-    kept = json.loads(CARRIED.content)["record"]
+    assert files["record.json"].read_bytes() == encode(RUN)
+    kept = json.loads(encode(RUN))
     turns = [
         turn
         for each in kept["blocks"]

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.compare.types import Gate
-from levelfield.compatibility.devices import Gpu, Nvidia
+from levelfield.compatibility.gate import Gpu, Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan, Selection, pair
 from levelfield.run import bench
@@ -55,30 +55,11 @@ def everything(module: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("launcher", [None, "venv"])
-def test_arms_that_name_no_launcher_stay_as_they_are(launcher: str | None) -> None:
-    asked = options(launcher)
-    assert choose_launchers("onnxruntime@1.30.0", "onnxruntime", asked) == ("onnxruntime@1.30.0", "onnxruntime", asked)
-
-
 def test_both_arms_are_written_with_their_launcher() -> None:
     first, second, asked = choose_launchers("onnxruntime@1.30.0#2", BARE[1], options("venv"), there=everything)
     assert (first, second) == ("onnxruntime@1.30.0+launcher=venv#2", BARE[1])
     assert asked.launcher == "venv"
     assert asked.selection.locked
-
-
-def test_what_is_no_arm_lives_where_least_is_left_to_the_machine() -> None:
-    first, second, asked = choose_launchers(BARE[1], BARE[0], options(), there=everything)
-    assert (first, second, asked.launcher) == (BARE[1], BARE[0], "venv")
-    _, _, alone = choose_launchers(BARE[1], BARE[1], options(), there=everything)
-    assert (alone.launcher, alone.selection.locked) == ("host", False)
-
-
-@pytest.mark.docker
-def test_beside_one_that_names_a_launcher_an_arm_lives_in_a_container() -> None:
-    first, second, asked = choose_launchers("onnxruntime", BARE[0], options())
-    assert (first, second, asked.launcher) == ("onnxruntime+launcher=docker", BARE[0], "docker")
 
 
 def test_no_other_launcher_takes_the_place_of_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,10 @@ from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.images import catalogue
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
-from levelfield.run.results import REPORT
-from tests.commands import ROOT, Command, one_clear_sentence, run
+from tests.benches import cut_off
+from tests.commands import Command, one_clear_sentence, run
 from tests.engines import none_left
 
 pytestmark = pytest.mark.docker
@@ -30,7 +31,7 @@ class Case:
 
     @property
     def record(self) -> Run:
-        (path,) = self.reports.glob("*/run.json")
+        (path,) = self.reports.glob("*/report.html")
         return files.read(path)
 
 
@@ -85,30 +86,16 @@ def test_a_run_is_gone_on_with_by_the_same_arms_only(case: Case) -> None:
     again = case.ab("onnxruntime@1.30.0", "onnxruntime", *words, "--resume", before.id)
     one_clear_sentence(again, "is finished")
     assert case.record == before
-    (journal,) = case.reports.glob("*/journal.jsonl")
-    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    last = max(number for number, line in enumerate(lines) if '"type":"generation"' in line)
-    journal.write_text("".join(lines[: last + 1]), encoding="utf-8")  # as if it was killed there
+    cut_off(case.reports / before.id)
     other = case.ab("onnxruntime@1.29.0", "onnxruntime", *words, "--resume", before.id)
     one_clear_sentence(other, "holds onnxruntime@1.30.0 against onnxruntime, not onnxruntime@1.29.0 against")
 
 
-def test_versions_in_virtual_environments(case: Case) -> None:
-    command = case.ab(
-        "onnxruntime@1.30.0", "onnxruntime", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency",
-        "--launcher", "venv",
-    )  # fmt: skip
-    assert command.code == 3, command.err
-    images = {image.variant: image for image in case.record.images if image.name == "onnxruntime"}
-    assert images["cpu@1.30.0"].distributions["onnxruntime"] == "1.30.0"
-    assert images["cpu"].distributions["onnxruntime"] == catalogue.current_version("onnxruntime")
-
-
 def test_what_the_container_costs(engine: docker.DockerClient, case: Case) -> None:
-    """The command of the documentation, cut down to a smoke run of one model."""
-    page = (ROOT / "docs" / "container.md").read_text(encoding="utf-8")
-    typed = next(line.split() for line in page.splitlines() if line.startswith("    levelfield ab "))
-    command = case.ab(*typed[2:], "--profile", "smoke", "--models", "mlp", "--scenarios", "latency,cold-start,memory")
+    command = case.ab(
+        "onnxruntime", "onnxruntime+launcher=venv",
+        "--profile", "smoke", "--models", "mlp", "--scenarios", "latency,cold-start,memory",
+    )  # fmt: skip
     assert command.code == 3, command.out + command.err
     assert not command.err
     one = case.record
@@ -178,7 +165,7 @@ def test_bisecting_names_the_distribution(case: Case) -> None:
     """Five distributions changed since 1.22.1; peak memory tells the two apart in a few launches.
 
     Each mixture is an environment of its own, and a virtual one is made in seconds; images of mixtures are built in
-    `tests/images/test_builds_at_once.py`.
+    `tests/images/test_killed.py`.
     """
     command = case.ab(
         "onnxruntime@1.22.1", "onnxruntime", "--models", "mlp", "--scenarios", "memory", "--bisect",
@@ -191,13 +178,3 @@ def test_bisecting_names_the_distribution(case: Case) -> None:
     assert "cannot be installed together" in out, "1.22.1 cannot do without sympy"
     assert "onnxruntime makes the difference in mlp/memory/fp32/b1" in out
     assert "cannot be installed without it" in out
-
-
-def test_a_setting_of_openvino_reaches_it(case: Case) -> None:
-    command = case.ab(
-        "openvino", "openvino+hint=throughput", "--profile", "smoke", "--models", "mlp", "--scenarios", "latency"
-    )
-    assert command.code == 3, command.err
-    said = {launch.arm: launch.settings for launch in case.record.blocks[0].generations[0].launches}
-    assert said["openvino"]["performance hint"] == "LATENCY"
-    assert said["openvino+hint=throughput"]["performance hint"] == "THROUGHPUT"

@@ -1,7 +1,6 @@
 """The steps of `bench` around the measurement: what is refused, and what is said at the end."""
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,10 @@ from rich.console import Console
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan, Selection
 from levelfield.record import files, journal
+from levelfield.record.page import NAME as REPORT
 from levelfield.run import bench, first_ranking
 from levelfield.run.bench import INCONCLUSIVE, find, finish, run_bench
 from levelfield.run.options import Options
-from levelfield.run.results import REPORT
 from tests import canaries
 from tests.records_builder import make_run
 from tests.reported import check_run
@@ -63,16 +62,6 @@ def test_a_target_that_nothing_uses_is_refused_before_anything_runs(measured: Me
 def begun(reports: Path) -> canaries.Harness:
     """A run that was cut off before its first window."""
     return canaries.Harness(canaries.plan("latency"), reports)
-
-
-@pytest.mark.parametrize("named", [lambda folder: folder.name, str])
-def test_a_run_that_was_cut_off_is_found_by_its_id_or_folder(
-    begun: canaries.Harness, reports: Path, named: Callable[[Path], str]
-) -> None:
-    folder, run = find(named(begun.folder), reports)
-    assert folder == begun.folder
-    assert run == begun.record()
-    assert run.finished is None
 
 
 def test_a_run_that_another_process_measures_is_not_found(begun: canaries.Harness, reports: Path) -> None:

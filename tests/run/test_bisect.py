@@ -4,6 +4,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from levelfield.analysis.types import Estimate
@@ -12,8 +14,17 @@ from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
 from levelfield.record.schema import Case
 from levelfield.run.ab import AbResult
-from levelfield.run.bisect import Bisection, _only, clearest, conclusion, effect_of, run_bisection
-from levelfield.run.delta_debugging import Effect, Finding, Tried
+from levelfield.run.bisect import (
+    Bisection,
+    Effect,
+    Finding,
+    Tried,
+    _only,
+    conclusion,
+    effect_of,
+    run_bisection,
+    search,
+)
 from levelfield.run.options import Options
 from levelfield.scenarios import ScenarioName
 from tests.compare.pairs import run
@@ -63,18 +74,6 @@ def test_more_than_half_of_the_difference_is_the_difference(overall: float, foun
     assert effect_of(found, math.log(overall)) is effect
 
 
-def test_a_ratio_without_an_interval_says_nothing() -> None:
-    (found,) = judged(run(2.0, generations=3, models=("mlp",), scenarios=("latency",))).rows
-    assert effect_of(found, 0.5) is Effect.UNDECIDED
-
-
-def test_the_clearest_case_is_followed() -> None:
-    wide, narrow = row(1.05, 1.3, 1.6), row(1.09, 1.1, 1.11, model="bert")
-    noise = row(0.5, 1.5, 2.5, Verdict.INCONCLUSIVE)
-    assert clearest((wide, noise, narrow)) == narrow
-    assert clearest((noise,)) is None
-
-
 @pytest.mark.parametrize(
     ("first", "second", "says"),
     [
@@ -109,3 +108,55 @@ def test_the_conclusion_is_a_sentence(finding: Finding | None, says: str) -> Non
     text = conclusion(Bisection(overall=overall, case=case, finding=finding))
     assert says in text
     assert text.endswith(".")
+
+
+NAMES = tuple("abcdefgh")
+
+
+class World:
+    """A judge that knows the culprits: the difference is there when one of the groups is there whole."""
+
+    def __init__(self, *groups: str, needs: dict[str, str] | None = None, blurred: tuple[str, ...] = ()) -> None:
+        self.groups = [frozenset(group) for group in groups]
+        self.needs = needs or {}
+        self.blurred = [frozenset(each) for each in blurred]
+        self.asked: list[frozenset[str]] = []
+
+    def __call__(self, chosen: frozenset[str]) -> Effect:
+        assert chosen not in self.asked, "measuring is dear: no set is asked about twice"
+        assert chosen
+        self.asked.append(chosen)
+        if any(name in chosen and other not in chosen for name, other in self.needs.items()):
+            return Effect.IMPOSSIBLE
+        if chosen in self.blurred:
+            return Effect.UNDECIDED
+        return Effect.MAKES if any(group <= chosen for group in self.groups) else Effect.LEAVES
+
+
+@pytest.mark.parametrize("culprit", NAMES)
+def test_one_culprit_is_named_and_the_rest_acquitted(culprit: str) -> None:
+    world = World(culprit)
+    found = search(NAMES, world)
+    assert found.names == (culprit,)
+    assert found.single
+    assert found.rest is Effect.LEAVES
+    assert len(world.asked) <= 7, "two questions for every halving of eight, and one about the rest"
+
+
+@given(
+    st.lists(st.sets(st.sampled_from(NAMES), min_size=1, max_size=3), min_size=1, max_size=3),
+    st.dictionaries(st.sampled_from(NAMES), st.sampled_from(NAMES), max_size=3),
+    st.permutations(NAMES),
+)
+def test_what_is_named_was_measured_to_make_it(groups: list[set[str]], needs: dict[str, str], names: list[str]) -> None:
+    world = World(*("".join(sorted(group)) for group in groups), needs=needs)
+    found = search(names, world)
+    chosen = frozenset(found.names)
+    assert any(group <= chosen for group in world.groups)
+    assert chosen == frozenset(NAMES) or chosen in world.asked
+    assert len(found.tried) == len(world.asked)
+    for name in found.names:
+        if len(found.names) > 1:
+            without = chosen - {name}
+            fresh = World(*("".join(sorted(group)) for group in groups), needs=needs)
+            assert fresh(without) is not Effect.MAKES, "each of them is needed"

@@ -7,7 +7,7 @@ import pytest
 
 from levelfield import analysis
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from levelfield.zoo.training import convergence
 from tests.commands import run
 from tests.engines import none_left
@@ -31,7 +31,7 @@ def test_backends_train_the_mlp_to_the_target(
         folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    folder = next(reports.glob("*/run.json")).parent
+    folder = next(reports.glob("*/report.html")).parent
     one = files.read(folder)
     (block,) = one.blocks
     assert {arm.id for arm in block.arms} == set(backends)

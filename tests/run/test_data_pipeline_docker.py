@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from levelfield import analysis, plan
-from levelfield.errors import LevelfieldError
 from levelfield.launchers.docker import DockerLauncher, connect
 from levelfield.prepare.artifacts import Artifacts
 from levelfield.record import journal
@@ -23,17 +22,6 @@ FEEDS = {
     "tensorflow": "tf.data, items decoded in threads",
     "jax": "NumPy in a thread",
 }
-
-
-def test_models_without_a_dataset_are_left_out_or_refused() -> None:
-    chosen = plan.make(plan.Selection(scenarios=("data-pipeline", "latency"), backends=("jax",)))
-    assert {block.case.model for block in chosen.blocks if block.case.scenario == "data-pipeline"} == {
-        "mlp",
-        "resnet50",
-    }
-    assert all(block.case.per_item for block in chosen.blocks if block.case.scenario == "data-pipeline")
-    with pytest.raises(LevelfieldError, match=r"^bert: data-pipeline reads images or features"):
-        plan.make(plan.Selection(scenarios=("data-pipeline",), models=("bert",), backends=("jax",)))
 
 
 @pytest.mark.extended

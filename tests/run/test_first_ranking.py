@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping
 
 import pytest
 
-from levelfield.launchers.host import HostLauncher
 from levelfield.plan import Selection, make
 from levelfield.run import first_ranking
 from levelfield.run.options import Options
@@ -39,15 +38,6 @@ def test_the_two_that_can_be_measured_soonest(there: tuple[str, ...], expected: 
     assert first_ranking.quickest(IMAGES, cost(there)) == expected
 
 
-def test_two_that_need_an_exporter_are_not_always_the_soonest() -> None:
-    assert first_ranking.quickest(IMAGES, cost(["jax"], SECONDS | {"exporter": 200.0})) == ("torch", "jax")
-
-
-def test_two_forms_of_one_framework_are_no_choice() -> None:
-    assert first_ranking.quickest({name: IMAGES[name] for name in ("torch", "torch-compile")}, cost()) == ()
-    assert first_ranking.quickest({"jax": IMAGES["jax"]}, cost()) == ()
-
-
 @pytest.mark.parametrize(
     ("models", "expected"), [(("mlp", "bert", "resnet50"), ["mlp", "resnet50"]), (("bert",), ["bert"])]
 )
@@ -58,13 +48,3 @@ def test_the_first_run_is_of_latency_and_has_no_control(models: tuple[str, ...],
     blocks = make(found.selection, available=CPUS).blocks
     assert [(block.case.model, block.case.scenario) for block in blocks] == [(name, "latency") for name in expected]
     assert {arm.id for block in blocks for arm in block.arms} == {"jax", "torch"}
-
-
-def test_where_nothing_is_made_nothing_comes_first() -> None:
-    chosen = make(Selection(models=("mlp",)), available=CPUS)
-    assert first_ranking.choose(chosen, HostLauncher(), "debian") == ()
-
-
-def test_a_run_that_never_ranks_has_no_first_ranking() -> None:
-    chosen = make(Selection(profile="smoke", models=("mlp",)), available=CPUS)
-    assert first_ranking.choose(chosen, HostLauncher(), "debian") == ()

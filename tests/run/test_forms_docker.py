@@ -8,7 +8,7 @@ import pytest
 from levelfield.backends import registry
 from levelfield.backends.kernels import MKL, ONEDNN
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from tests.commands import run
 
 pytestmark = pytest.mark.docker
@@ -32,7 +32,7 @@ def test_every_form_computes_the_same_and_names_who_multiplies(
         "--backends", ",".join((*backends, *forms)), "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    (record,) = (tmp_path / "reports").glob("*/run.json")
+    (record,) = (tmp_path / "reports").glob("*/report.html")
     page = (record.parent / REPORT).read_text(encoding="utf-8")
     (block,) = files.read(record.parent).blocks
     by_arm = {}

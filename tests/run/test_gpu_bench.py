@@ -16,7 +16,7 @@ def test_a_run_on_a_gpu_that_no_framework_sees(tmp_path: Path) -> None:
     words = ("--launcher", "host", "--profile", "smoke", "--models", "mlp", "--backends", "torch,jax")
     command = run("bench", *words, folder=tmp_path, environment=environment(library))
     assert "Traceback" not in command.err + command.out
-    (record,) = (tmp_path / "reports").glob("*/run.json*")
+    (record,) = (tmp_path / "reports").glob("*/report.html")
     run_ = files.read(record.parent)
     assert run_.settings.gpu == 0
     (block,) = run_.blocks
@@ -31,5 +31,5 @@ def test_a_run_on_a_gpu_that_no_framework_sees(tmp_path: Path) -> None:
         assert turn.device is not None
         assert turn.device.power_mw == 310_000
         assert turn.device.energy_mj == 0
-    text = (record.parent / files.NAME).read_text(encoding="utf-8")
+    text = files.content_of(record).decode()
     assert "GPU-0000" not in text, "a UUID names one GPU among all in the world"

@@ -7,8 +7,8 @@ import pytest
 
 from levelfield.analysis import processor
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Absent, Run
-from levelfield.run.results import REPORT
 from tests.commands import run
 
 pytestmark = pytest.mark.docker
@@ -22,7 +22,7 @@ def bench(folder: Path, *words: str, code: int = 0) -> tuple[Run, str, str]:
         "--reports", folder / "reports", *words, folder=folder,
     )  # fmt: skip
     assert command.code == code, command.err + command.out
-    (record,) = (folder / "reports").glob("*/run.json")
+    (record,) = (folder / "reports").glob("*/report.html")
     return files.read(record.parent), (record.parent / REPORT).read_text(encoding="utf-8"), command.out
 
 
@@ -94,12 +94,3 @@ def test_eight_bits_from_one_file_for_both_who_read_it(engine: docker.DockerClie
     assert absent[0] is not None
     assert absent[0].kind == "unsupported"
     assert "JAX has no static quantisation" in page
-
-
-def test_what_nobody_computes_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    command = run("bench", "--precision", "tf32", "--variant", "cpu", folder=tmp_path)
-    assert command.code == 2
-    assert "Nobody here computes in tf32 on the CPU" in command.err
-    command = run("bench", "--threads", "1,1", folder=tmp_path)
-    assert command.code == 2
-    assert "names 1 twice" in command.err

@@ -22,7 +22,7 @@ from levelfield.run import reproduce
 from levelfield.run.reproduce import Foreign, announced, foreign_table
 from tests.commands import ROOT
 from tests.compare.runs import with_machine
-from tests.run.reproductions import asks, injected, known, record
+from tests.run.reproductions import asks, known, record
 
 
 def of_images(run: Run) -> tuple[reproduce.Foreign, ...]:
@@ -45,16 +45,6 @@ def test_batches_are_those_of_the_record_though_a_profile_has_others_now() -> No
     assert run.settings.batches != STANDARD.batches
     chosen = make(reproduce.intent(run).selection, available=[0, 1])
     assert {block.case.id for block in chosen.blocks} == {block.case.id for block in run.blocks}
-
-
-def test_the_caches_of_a_record_are_measured_again() -> None:
-    run = known(record("theirs"))
-    asked = {"scenarios": ("decode",), "models": ("decoder",), "batches": {}, "decoding_batches": {"decoder": (1,)}}
-    wanted = reproduce.intent(asks(run, **asked, depths=(5,), kv_caches=("static", "growing"), backends=("torch",)))
-    assert [block.case.id for block in make(wanted.selection, available=[0, 1]).blocks] == [
-        "decoder/decode/fp32/b1/t2/cpu/d5",
-        "decoder/decode/fp32/b1/t2/cpu/d5/growing",
-    ]
 
 
 @pytest.mark.parametrize(("recorded", "planned"), [((), ()), ((0, 1), "all"), ("all", "all"), (None, "all")])
@@ -115,22 +105,6 @@ def test_a_lock_that_is_not_here_is_no_lock_of_ours(variant: str) -> None:
     assert foreign.differences
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"models": ("mlp2",)}, "There is no model called 'mlp2'"),
-        ({"backends": ("onnx runtime",)}, "There is no backend called 'onnx runtime'"),
-        ({"profile": "../smoke"}, "There is no profile called '../smoke'"),
-    ],
-)
-def test_names_that_are_not_here_end_it(settings: dict[str, Any], says: str) -> None:
-    run = known(record("theirs"))
-    run = msgspec.structs.replace(run, settings=msgspec.structs.replace(run.settings, **settings))
-    with pytest.raises(LevelfieldError) as caught:
-        make(reproduce.intent(run).selection, available=[0, 1])
-    assert caught.value.message.startswith(says)
-
-
 def brought(run: Run, image: str) -> Run:
     """Let a record say that an image's code came from a plug-in that is not here."""
     return msgspec.structs.replace(
@@ -150,31 +124,9 @@ def test_what_a_plug_in_brought_is_named_with_it() -> None:
         reproduce.intent(run)
 
 
-def test_an_image_with_a_plug_in_that_is_not_here_is_foreign() -> None:
-    (foreign,) = of_images(brought(known(record("theirs")), "openvino"))
-    assert foreign.image == "openvino cpu"
-    assert foreign.differences == ("plug-in brings-it 1.0 → not there",)
-
-
 def test_an_ab_is_no_bench() -> None:
     with pytest.raises(LevelfieldError, match="This is the report of an `ab`"):
         reproduce.intent(record("theirs", labels=("ab",)))
-
-
-def test_an_image_that_the_report_does_not_name_is_foreign() -> None:
-    run = known(record("theirs"))
-    bare = msgspec.structs.replace(run, images=())
-    chosen = make(reproduce.intent(bare).selection, available=[0, 1])
-    found = reproduce.foreign(bare, chosen)
-    assert [each.image for each in found] == ["jax cpu", "onnxruntime cpu", "openvino cpu", "canary cpu"]
-    one_less = msgspec.structs.replace(run, images=tuple(each for each in run.images if each.name != "jax"))
-    assert [each.image for each in reproduce.foreign(one_less, chosen)] == ["jax cpu"]
-
-
-def test_a_launcher_in_an_arms_name_ends_it() -> None:
-    run = asks(known(record("theirs")), backends=("onnxruntime+launcher=host",))
-    with pytest.raises(LevelfieldError, match="names a launcher"):
-        make(reproduce.intent(run).selection, available=[0, 1])
 
 
 @pytest.mark.parametrize(
@@ -192,24 +144,12 @@ def test_what_no_option_takes_is_refused(settings: dict[str, Any], what: str) ->
         reproduce.intent(asks(known(record("theirs")), **settings))
 
 
-def test_the_users_own_budget_stands_before_the_reports() -> None:
-    assert reproduce.intent(known(record("theirs")), budget_seconds=60.0).budget_seconds == 60.0
-
-
 def test_an_arm_that_only_the_results_name_brings_no_image() -> None:
     """What runs follows from the settings; an arm of the results has to be known all the same."""
     run = known(record("theirs"))
     block = msgspec.structs.replace(run.blocks[0], arms=(*run.blocks[0].arms, Arm(backend="own", image="evil")))
     with pytest.raises(LevelfieldError, match="There is no backend called 'own'"):
         reproduce.intent(msgspec.structs.replace(run, blocks=(block, *run.blocks[1:])))
-
-
-def test_images_for_another_kind_of_processor_are_not_the_reports() -> None:
-    run = known(record("theirs"))
-    (image, *others) = run.images
-    other = msgspec.structs.replace(image, architecture="aarch64", lock_sha256="a" * 64)
-    (foreign,) = of_images(msgspec.structs.replace(run, images=(other, *others)))
-    assert foreign.differences[0] == "it is for aarch64, and images here are for x86_64"
 
 
 def test_a_base_of_other_packages_is_foreign_and_made_again_as_it_was() -> None:
@@ -230,45 +170,6 @@ def test_a_base_of_other_packages_is_foreign_and_made_again_as_it_was() -> None:
 def says(run: Run, launcher: str = "docker") -> str:
     wanted = reproduce.intent(run)
     return "\n".join(announced(run, make(wanted.selection, available=[0, 1]), wanted, launcher))
-
-
-def test_everything_it_asks_for_is_said() -> None:
-    run = asks(
-        injected(known(record("theirs", control="jax")), "5%"),
-        launcher="host", budget_seconds=5400.0, precision_target=0.01, target=0.9, margin=0.05, threads=1,
-    )  # fmt: skip
-    told = says(run)
-    for line in (
-        "jax, onnxruntime, openvino on mlp",
-        "1 threads",
-        "workers run in: containers (the report's: host)",
-        "precisions: fp32",
-        "batches: mlp 1000",
-        "twice, as a control: jax",
-        "slowed down on purpose: jax by 5%",
-        "launches of each arm: ",
-        "time budget: 1 h 30 min",
-        "goes on until every ratio is known to: ±1 %",
-        "differences that count as none: 5 %",
-        "accuracy to train to: 90 %",
-    ):
-        assert line in told
-    assert "workers run in: virtual environments, with this machine's network" in says(run, "venv")
-    assert "time budget: none" in says(asks(run, budget_seconds=None))
-
-
-def test_what_a_record_does_not_ask_for_is_not_said() -> None:
-    told = says(asks(known(record("theirs")), precision_target=None, target=None))
-    for words in (
-        "processes that train together",
-        "twice, as a control",
-        "slowed down on purpose",
-        "goes on until",
-        "accuracy to train to",
-        "GPU",
-        "author's own",
-    ):
-        assert words not in told
 
 
 HOSTILE = "\x1b]0;owned\x07[bold]jax[/]\u202e\x9b31m"

@@ -30,6 +30,7 @@ def test_nearly_all_of_a_runs_time_is_accounted_for(tmp_path: Path) -> None:
     began = time.monotonic()
     folder = conduct(chosen, Options(selection=selection, reports=tmp_path, launcher="docker"), Console(quiet=True))
     wall_s = time.monotonic() - began
+    written = [each.seconds for each in journal.read(folder / files.JOURNAL) if isinstance(each, journal.TimeSpent)]
     finish(folder, Console(quiet=True))
 
     run = files.read(folder)
@@ -41,7 +42,6 @@ def test_nearly_all_of_a_runs_time_is_accounted_for(tmp_path: Path) -> None:
     assert spent.keys() <= TITLES.keys()
     assert spent["cold starts"] > 0
     assert spent["windows"] > 0
-    written = [each.seconds for each in journal.read(folder / files.JOURNAL) if isinstance(each, journal.TimeSpent)]
     assert len(written) == sum(len(block.generations) for block in run.blocks) + 1, "a kill loses one generation's"
 
     found = summarise(run)

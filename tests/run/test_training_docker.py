@@ -10,8 +10,8 @@ from levelfield import analysis, plan
 from levelfield.launchers.docker import DockerLauncher
 from levelfield.prepare.artifacts import Artifacts
 from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import TrainingParity
-from levelfield.run.results import REPORT
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.outcomes import end_workers
@@ -91,7 +91,7 @@ def test_backends_train_the_mlp(engine: docker.DockerClient, tmp_path: Path, bac
         folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    folder = next(reports.glob("*/run.json")).parent
+    folder = next(reports.glob("*/report.html")).parent
     one = files.read(folder)
     (block,) = one.blocks
     assert block.case.batch == 1000
@@ -143,7 +143,7 @@ def test_a_batch_that_does_not_fit_costs_its_own_case_only(engine: docker.Docker
         folder=tmp_path,
     )  # fmt: skip
     assert command.code == 1, command.err + command.out
-    one = files.read(next(reports.glob("*/run.json")).parent)
+    one = files.read(next(reports.glob("*/report.html")).parent)
     small, large = analysis.analyse(one).timed
     assert [row.standing for row in small.rows] == ["shown"]
     (row,) = large.rows

@@ -5,18 +5,22 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
+from levelfield.backends.profiling.operators import Operator
 from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate
 from levelfield.record import files
 from levelfield.record.schema import Arm, Run
 from levelfield.run import why
 from levelfield.run.ab import AbResult
-from levelfield.run.explain.difference import Change, Difference
 from levelfield.run.options import Options
+from levelfield.run.why import Change, Difference, compare_profiles
+from levelfield.worker.messages import Profiled
 from tests.compare.pairs import A, B, run
+from tests.statistics.rates import check_rate
 
 
 def result(made: Run, folder: Path) -> AbResult:
@@ -27,13 +31,6 @@ def result(made: Run, folder: Path) -> AbResult:
 def pair(factor: float, **options: Any) -> Run:
     known: dict[str, Any] = {"models": ("mlp", "resnet50"), "scenarios": ("latency", "memory"), "generations": 8}
     return run(factor, **known | options)
-
-
-def test_cases_that_differ_are_explained_and_memory_is_not(tmp_path: Path) -> None:
-    rows, nothing = why.explainable(result(pair(1.3), tmp_path))
-    assert not nothing
-    assert {row.case.scenario for row in rows} == {"latency"}
-    assert len(rows) == 2
 
 
 @pytest.mark.parametrize(
@@ -68,3 +65,38 @@ def test_what_differs_is_named_and_hostile_names_are_only_text(tmp_path: Path) -
     assert why.NAME in text
     nothing = Difference("bert/latency", A.id, B.id, 8, call, (still,), 1.2, "a profiler")
     assert why.sentence(nothing).startswith("No kind of operator was shown to differ.")
+
+
+CALLS = 10
+TRUE_NS = {"MatMul": 50e6, "Gelu": 10e6, "Softmax": 3e6, "Add": 1e6}
+
+
+def profile(times_ns: dict[str, float], rng: np.random.Generator, *, noise: float = 0.01) -> Profiled:
+    """A launch in which each kind takes its time times a launch's own factor."""
+    drawn = {kind: value * float(np.exp(noise * rng.standard_normal())) for kind, value in times_ns.items()}
+    call = round(1.05 * sum(drawn.values()))
+    operators = tuple(Operator(kind, "", CALLS, value) for kind, value in drawn.items())
+    return Profiled("a profiler", operators, (call,) * CALLS, (round(1.2 * call),) * CALLS, "")
+
+
+def compared(new: dict[str, float], seed: int, *, launches: int = 7) -> Difference:
+    rng = np.random.default_rng(seed)
+    pairs = [(profile(TRUE_NS, rng), profile(TRUE_NS | new, rng)) for _ in range(launches)]
+    return compare_profiles("bert/latency", "old", "new", pairs)
+
+
+def test_the_operator_that_takes_longer_is_named_with_its_interval() -> None:
+    found = compared({"Gelu": 13e6}, 1)
+    assert [each.name for each in found.operators if each.differs] == ["Gelu"]
+    gelu = next(each for each in found.operators if each.name == "Gelu")
+    assert gelu.low_us < 3000 < gelu.high_us
+    assert gelu.difference_us == pytest.approx(gelu.new_us - gelu.old_us)
+    assert found.call.differs
+    assert found.slowdown == pytest.approx(1.2)
+
+
+@pytest.mark.extended
+def test_equal_arms_have_an_operator_that_differs_in_few_comparisons() -> None:
+    """At a false discovery rate of 1 %, equal arms may show a difference in 1 % of comparisons."""
+    wrong = sum(any(each.differs for each in compared({}, seed).operators) for seed in range(3000))
+    check_rate(wrong, 3000, 0.01)

@@ -48,7 +48,3 @@ def test_null_is_left_out_and_half_a_character_replaced() -> None:
     assert tomllib.loads(toml.write({"a": None, "b": {"c": None}, "d": "\ud800"})) == {"b": {}, "d": "\ufffd"}
     with pytest.raises(ValueError, match="no null"):
         toml.write({"a": [None]})
-
-
-def test_comments_stand_at_the_top() -> None:
-    assert toml.write({"a": 1}, ("Words.", "")) == "# Words.\n#\na = 1\n"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -120,12 +120,6 @@ def test_a_run_looks_at_the_machine_before_its_first_window() -> None:
     assert made.take()[1] == ()
 
 
-def test_a_window_in_a_calm_machine_is_taken_once(tmp_path: Path) -> None:
-    (turn,), _ = measured(tmp_path, states(script()), ARM)
-    assert turn.probed_before == turn.probed_after == MachineProbe(CALM, 400_000, 500_000)
-    assert turn.polled_ns == ()
-
-
 def test_a_window_waits_until_the_machine_is_calm_and_keeps_what_it_saw(tmp_path: Path) -> None:
     (turn,), left_s = measured(tmp_path, states(script(BUSY, BUSY, BUSY)), ARM)
     assert turn.polled_ns == (BUSY, BUSY, BUSY)
@@ -148,34 +142,6 @@ def test_a_machine_that_stays_contended_costs_a_bounded_number_of_attempts(
     assert all(turn.window is not None for turn in turns)
 
 
-def test_what_a_generation_may_wait_and_repeat_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "LEAST_CALM_S", 0.02)
-    turns, left_s = measured(tmp_path, states(script(always=BUSY)), ARM)
-    assert 1 <= len(turns) <= 2
-    assert left_s <= 0
-
-
-def test_no_more_than_a_quarter_of_a_generations_budget_is_waited(tmp_path: Path) -> None:
-    turns, left_s = measured(tmp_path, states(script(always=BUSY)), ARM, budget_s=0.04)
-    assert 1 <= len(turns) <= 2
-    assert left_s <= 0
-
-
-def test_a_window_longer_than_a_calm_spell_is_not_taken_again_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As BERT with a large batch: it counts as unsettled."""
-    monkeypatch.setattr(rounds, "LONGEST_WINDOW_S", 0.0)
-    (turn,), _ = measured(tmp_path, states(script(CALM, BUSY)), ARM)
-    assert turn.window is not None
-
-
-def test_the_canary_shows_the_machine_as_it_is(tmp_path: Path) -> None:
-    (turn,), _ = measured(tmp_path, states(script(BUSY, BUSY)), Arm(CANARY, CANARY))
-    assert turn.polled_ns == ()
-    assert turn.probed_before == MachineProbe(BUSY, 400_000, 500_000)
-
-
 def test_a_probe_that_fails_is_absent_with_a_reason_and_the_window_counts_as_before(tmp_path: Path) -> None:
     refused = WorkerError("error", "cannot pin a thread", gone=False)
     (turn,), _ = measured(tmp_path, states(script(refused)), ARM)
@@ -183,46 +149,6 @@ def test_a_probe_that_fails_is_absent_with_a_reason_and_the_window_counts_as_bef
     for found in (turn.probed_before, turn.probed_after):
         assert isinstance(found, Absent)
         assert found.reason == "the canary's process could not probe the machine: cannot pin a thread"
-
-
-def test_a_canary_that_is_gone_probes_no_more_and_its_successor_does() -> None:
-    canary = outcome(Arm(CANARY, CANARY), ScriptedWorker(script(WorkerError("crashed", "gone"))))
-    made = MachineStates("here", 1 << 20)
-    made.use(canary)
-    assert isinstance(made.probe(), Absent)
-    assert canary.worker is None
-    made.use(outcome(Arm(CANARY, CANARY), ScriptedWorker(iter([CALM]))))
-    assert made.probe() == MachineProbe(CALM, 400_000, 500_000)
-
-
-def test_on_a_gpu_nothing_is_probed_and_the_turn_says_why(tmp_path: Path) -> None:
-    (turn,), _ = measured(tmp_path, calm.ON_A_GPU, ARM)
-    assert turn.probed_before == turn.probed_after == calm.ON_A_GPU
-    assert turn.settled is None
-
-
-def test_what_a_run_saw_is_known_to_the_next_one() -> None:
-    first = states(script())
-    assert first.close()
-    assert not first.close()
-    second = states(cast("Iterator[Any]", iter([BUSY] * 200)))
-    assert second.levels is not None
-    assert second.levels.kept
-    assert second.levels.arithmetic_ns == CALM
-
-
-def test_a_run_whose_cache_cannot_be_written_ends_as_any_other(tmp_path: Path) -> None:
-    made = states(script())
-    (tmp_path / "machine-levels.json").mkdir()
-    assert not made.close()
-
-
-def test_a_run_that_is_resumed_knows_its_earlier_probes() -> None:
-    made = MachineStates("here", 1 << 20)
-    made.resume([MachineProbe(CALM, 400_000, 500_000)] * FEWEST_PROBES)
-    assert made.levels is not None
-    made.use(outcome(Arm(CANARY, CANARY), ScriptedWorker(iter([CALM]))))
-    assert made.probe() == MachineProbe(CALM, 400_000, 500_000)
 
 
 def disturbed_rounds(tmp_path: Path, where: MachineStates | Absent, monkeypatch: pytest.MonkeyPatch) -> list[RoundDone]:

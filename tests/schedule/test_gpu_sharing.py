@@ -75,16 +75,6 @@ def test_arms_are_divided_into_as_few_groups_as_fit(
 # ---- what is known ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ["torch", "torch-compile", "tensorflow", "jax", "onnxruntime", "tensorrt"])
-def test_an_estimate_grows_with_the_model_and_the_batch(backend: str) -> None:
-    small = estimate(CASE, backend)
-    assert 1 * GIB <= small < 3 * GIB
-    larger = estimate(msgspec.structs.replace(CASE, batch=16), backend)
-    assert larger - small == 15 * 4 * 11_200_000
-    assert estimate(msgspec.structs.replace(CASE, model="bert"), backend) > small
-    assert estimate(msgspec.structs.replace(CASE, model="mlp"), backend) < small
-
-
 def test_what_was_seen_counts_more_than_what_was_guessed() -> None:
     known = sharing(80 * GIB)
     guessed = known.need(CASE, TORCH)
@@ -98,14 +88,6 @@ def test_what_was_seen_counts_more_than_what_was_guessed() -> None:
     )
 
 
-def test_enough_memory_says_nothing() -> None:
-    found, said = sharing(80 * GIB).divide(CASE, (TORCH, JAX, ORT), seed=1)
-    assert (len(found), said) == (1, ())
-    assert MemorySharing(None).divide(CASE, (TORCH, JAX), seed=1) == ([(TORCH, JAX)], ())
-    cpu = msgspec.structs.replace(CASE, device="cpu")
-    assert sharing(0).divide(cpu, (TORCH, JAX), seed=1) == ([(TORCH, JAX)], ())
-
-
 def test_too_little_memory_divides_and_says_so() -> None:
     found, (warning,) = sharing(3 * GIB).divide(CASE, (TORCH, JAX, ORT), seed=1)
     assert len(found) == 2
@@ -113,23 +95,6 @@ def test_too_little_memory_divides_and_says_so() -> None:
     assert "in 2 groups (torch@cu13, onnxruntime@cu13; jax@cu13)" in warning.message
     assert "3.0 GiB is free" in warning.message
     assert "nvidia-smi" in warning.remedy
-
-
-def test_one_at_a_time_where_not_two_fit() -> None:
-    found, (warning,) = sharing(2 * GIB).divide(CASE, (TORCH, JAX), seed=1)
-    assert len(found) == 2
-    assert "were measured one at a time" in warning.message
-
-
-def test_what_fits_nowhere_is_tried_alone_and_said() -> None:
-    found, (warning,) = sharing(1 * GIB).divide(CASE, (TORCH,), seed=1)
-    assert found == [(TORCH,)]
-    assert (warning.code, warning.about) == ("gpu-memory-short", f"{TORCH.id}/{CASE.id}")
-
-
-def test_free_memory_that_is_not_told_divides_nobody() -> None:
-    found, said = sharing(Absent("NVML: Not Supported")).divide(CASE, (TORCH, JAX), seed=1)
-    assert (found, said) == ([(TORCH, JAX)], ())
 
 
 def test_who_ran_out_is_alone_the_next_time() -> None:
@@ -147,13 +112,6 @@ def test_a_gpu_that_lets_one_process_in() -> None:
     assert sorted(names(found)) == [["jax@cu13"], ["onnxruntime@cu13"], ["onnxruntime@cu13#2"]]
     assert warning.code == "gpu-one-process"
     assert "-c DEFAULT" in warning.remedy
-
-
-def test_the_order_of_groups_follows_from_the_seed() -> None:
-    known = sharing(2 * GIB)
-    orders = {tuple(map(tuple, names(known.divide(CASE, (TORCH, JAX), seed)[0]))) for seed in range(20)}
-    assert len(orders) == 2, "neither is always first"
-    assert known.divide(CASE, (TORCH, JAX), 7) == known.divide(CASE, (TORCH, JAX), 7)
 
 
 def test_a_fingerprint_says_whether_one_process_is_let_in() -> None:

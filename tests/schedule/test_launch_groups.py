@@ -5,7 +5,7 @@ import pytest
 
 from levelfield.record.schema import Arm, Block, Case, Generation, Launch
 from levelfield.scenarios import ScenarioName
-from levelfield.schedule.launch_groups import fitting, further_pass, remaining_passes, reusable_workers
+from levelfield.schedule.launch_groups import fitting, remaining_passes, reusable_workers
 from levelfield.schedule.outcomes import Outcome
 
 
@@ -43,12 +43,6 @@ def test_the_first_cases_that_a_budget_has_time_for_have_all_their_launches(left
     assert [[each.case.model for group in made.groups for each, _ in group] for made in kept] == [expected] * 4
 
 
-def test_numbers_of_processes_share_no_launch() -> None:
-    alone, together = block("mlp", "training", 8, done=1), block("mlp", "training", 8, done=1)
-    together = msgspec.structs.replace(together, case=msgspec.structs.replace(together.case, processes=2))
-    assert names([alone, together]) == [["mlp/training/1"], ["mlp/training/1"]]
-
-
 def test_what_measures_a_beginning_comes_first_one_in_each_sitting() -> None:
     blocks = [
         block("mlp", "cold-start", planned=1),
@@ -61,70 +55,6 @@ def test_what_measures_a_beginning_comes_first_one_in_each_sitting() -> None:
         ["mlp/memory/0", "mlp/latency/1", "mlp/training/1"],
         ["mlp/training/2", "mlp/latency/2"],
     ]
-
-
-def test_cold_starts_and_memory_alternate() -> None:
-    blocks = [block("mlp", "cold-start"), block("mlp", "memory"), block("mlp", "latency", planned=4)]
-    assert names(blocks) == [
-        ["mlp/cold-start/0", "mlp/latency/0"],
-        ["mlp/memory/0", "mlp/latency/1"],
-        ["mlp/cold-start/1", "mlp/latency/2"],
-        ["mlp/memory/1", "mlp/latency/3"],
-    ]
-
-
-def test_beginnings_that_no_sitting_is_left_for_stand_alone() -> None:
-    alone = [block("mlp", "cold-start"), block("mlp", "memory", planned=1)]
-    assert names(alone) == [["mlp/cold-start/0"], ["mlp/memory/0"], ["mlp/cold-start/1"]]
-    blocks = [
-        block("mlp", "memory", planned=1),
-        block("mlp", "latency", planned=1),
-        block("mlp", "training", planned=1),
-    ]
-    assert names(blocks) == [["mlp/training/0"], ["mlp/memory/0", "mlp/latency/0"]]
-
-
-def test_each_training_is_once_the_first_in_its_launches_for_its_peak_memory() -> None:
-    blocks = [block("mlp", "latency"), block("mlp", "training", 8), block("mlp", "training", 16)]
-    assert names(blocks) == [
-        ["mlp/training/0", "mlp/latency/0", "mlp/training/0"],
-        ["mlp/training/1", "mlp/latency/1", "mlp/training/1"],
-    ]
-    assert [
-        block.case.batch for made in remaining_passes(blocks) for group in made.groups for block, _ in group[:1]
-    ] == [8, 16]
-
-
-def test_a_training_whose_peak_is_known_need_not_come_first_again() -> None:
-    arm = Arm("torch", "torch")
-    for served, begins in (((), "latency"), (("mlp/latency",), "training")):
-        launch = Launch(arm=arm.id, started="", served=served)
-        known = msgspec.structs.replace(
-            block("mlp", "training", 8),
-            arms=(arm,),
-            generations=(Generation(index=0, seed=0, complete=True, launches=(launch,)),),
-        )
-        assert names([block("mlp", "latency", done=1), known])[0][0] == f"mlp/{begins}/1"
-
-
-def test_another_precision_is_another_launch() -> None:
-    other = msgspec.structs.replace(block("mlp", "throughput", planned=1), case=Case("mlp", "throughput", "bf16", 1, 2))
-    (made,) = remaining_passes([block("mlp", "latency", planned=1), other])
-    assert len(made.groups) == 2
-
-
-def test_each_pass_has_every_case_once() -> None:
-    blocks = [block("mlp", "latency", done=1), block("bert", "latency"), block("mlp", "throughput", 8)]
-    passes = remaining_passes(blocks)
-    assert [made.number for made in passes] == [0, 1]
-    assert [len(made.groups) for made in passes] == [2, 2]
-
-
-def test_a_further_pass_numbers_on() -> None:
-    blocks = [block("mlp", "latency", done=3), block("mlp", "throughput", 8, done=3), block("bert", "latency", done=2)]
-    made = further_pass(blocks)
-    assert made.number == 3
-    assert [[index for _, index in group] for group in made.groups] == [[3, 3], [2]]
 
 
 def test_a_run_that_was_cut_off_goes_on_where_it_was() -> None:

@@ -20,15 +20,6 @@ def test_who_does_not_compute_in_a_precision_is_not_launched() -> None:
         assert words in outcome.launch.failure.message
 
 
-def test_who_has_no_definition_of_the_model_is_not_launched() -> None:
-    site = canaries.site(canaries.plan("latency"))
-    (outcome,) = bring_up(site, Case("vit", "latency", "fp32", 1, 1), [Arm("keras-torch", "keras-torch")])
-    assert not canaries.workers()
-    assert outcome.launch.failure is not None
-    assert outcome.launch.failure.kind == "unsupported"
-    assert "keras-torch has no definition of vit here" in outcome.launch.failure.message
-
-
 def test_the_same_seed_draws_the_same_padding() -> None:
     lengths = [padding_of(arm, 7) for arm in (Arm("torch", "torch"), Arm("torch", "torch", ordinal=2))]
     assert lengths == [1260, 2485], "a seed in a record means the same lengths in later versions"

@@ -1,8 +1,14 @@
 """What came of launches, and how their workers end."""
 
+import threading
+import time
 from pathlib import Path
 
+import pytest
+
+from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Arm, Case, Launch
+from levelfield.schedule import outcomes
 from levelfield.schedule.outcomes import Outcome, end_workers
 from tests.launchers.scripts import NEXT, PATIENCE_S, READY, gone, worker
 
@@ -31,3 +37,23 @@ def test_all_are_asked_to_end_before_one_is_waited_for(tmp_path: Path) -> None:
     assert all(each.pid is not None and gone(each.pid) for each in workers)
     assert [outcome.worker for outcome in outcomes] == [None, None]
     end_workers(outcomes)
+
+
+def test_an_error_is_reported_while_others_still_work() -> None:
+    going = threading.Event()
+    began: list[str] = []
+
+    def fail() -> None:
+        raise LevelfieldError("The disk is full.", fix="Free some space.")
+
+    def wait() -> None:
+        began.append("wait")
+        going.wait(30)
+
+    begin = time.monotonic()
+    with pytest.raises(LevelfieldError, match="disk is full"):
+        outcomes.run_jobs([wait, fail, lambda: began.append("too late")], at_once=2)
+    assert time.monotonic() - begin < 20
+    going.set()
+    time.sleep(0.5)
+    assert "too late" not in began

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from levelfield.analysis.launch_levels import reduce
-from levelfield.plan.profiles import FULL, STANDARD
+from levelfield.plan.profiles import STANDARD
 from levelfield.record import files
 from levelfield.record.schema import Block, Case, Generation, Settings
 from levelfield.scenarios import ScenarioName
@@ -18,12 +18,6 @@ from tests.commands import ROOT
 from tests.records_builder import make_run
 
 SETTINGS = make_run(models=("mlp",), scenarios=("latency",)).settings
-
-
-def test_the_typical_variance_decides_until_a_block_shows_its_own() -> None:
-    none = msgspec.structs.replace(make_run(models=("mlp",), scenarios=("latency",)).blocks[0], generations=())
-    best = math.sqrt(1.0 / 0.16) * pacing.TYPICAL.window_sd / pacing.TYPICAL.launch_sd
-    assert pacing.rounds_for(none, launch_s=1.0, window_s=0.16) == math.ceil(best)
 
 
 @pytest.mark.extended
@@ -42,26 +36,12 @@ def test_the_typical_variance_is_that_of_published_default_runs() -> None:
         )
 
 
-def test_a_launch_that_costs_nothing_takes_the_fewest_rounds() -> None:
-    block = make_run(models=("mlp",), scenarios=("latency",), generations=5, rounds=4).blocks[0]
-    assert pacing.rounds_for(block, launch_s=0.0, window_s=0.1) == pacing.FEWEST_ROUNDS
-
-
 def test_costly_launches_are_worth_more_rounds_within_bounds() -> None:
     block = make_run(models=("mlp",), scenarios=("latency",), generations=5, rounds=4).blocks[0]
     found = [pacing.rounds_for(block, launch_s=cost, window_s=0.1) for cost in (1e-6, 1.0, 1e9)]
     assert found == sorted(found)
     assert found[0] == pacing.FEWEST_ROUNDS
     assert found[-1] == pacing.MOST_ROUNDS
-
-
-def test_a_block_counts_for_more_the_more_generations_it_has() -> None:
-    few, many = (
-        pacing.split(make_run(models=("mlp",), scenarios=("latency",), generations=count, rounds=4).blocks[0])
-        for count in (3, 30)
-    )
-    typical = pacing.TYPICAL
-    assert abs(many.window_sd - typical.window_sd) > abs(few.window_sd - typical.window_sd)
 
 
 def test_a_generation_has_no_more_rounds_than_its_share_of_the_budget_holds() -> None:
@@ -99,31 +79,6 @@ def test_a_budget_buys_passes_and_is_kept(pass_s: float, expected: int) -> None:
     assert passes(found, pass_s) == expected
 
 
-def test_a_plan_has_the_passes_that_it_says_within_a_budget() -> None:
-    blocks = [block("latency", 0, planned=10), block("cold-start", 0)]
-    assert passes(clock(FULL, settings(), blocks), 1000.0) == 10
-    assert passes(clock(FULL, settings(budget_s=2500), blocks), 1000.0) == 2
-
-
-def test_a_pass_may_be_the_last_where_a_slower_one_leaves_no_time_for_another() -> None:
-    found = Clock(100.0, fewest=2, most=None)
-    assert not found.may_be_last(0, 0.0, 90.0), "two are made in any case"
-    assert not found.may_be_last(2, 40.0, 20.0)
-    assert found.may_be_last(3, 60.0, 20.0)
-    assert found.another(3, 60.0, 20.0)
-    assert Clock(math.inf, fewest=1, most=4).may_be_last(3, 0.0, math.inf)
-    assert not Clock(math.inf, fewest=1, most=4).may_be_last(2, 0.0, math.inf)
-
-
-def test_how_long_the_rest_may_take() -> None:
-    default, bought = Clock(330.0, fewest=5, most=12), Clock(100.0, fewest=1, most=None)
-    assert default.rest_s(1, 10.0, math.inf, planned_s=40.0) == 320
-    assert default.rest_s(10, 100.0, 10.0, planned_s=0.0) == 20, "two passes more at the most"
-    assert default.rest_s(4, 320.0, 80.0, planned_s=90.0) == 90, "five are made in any case"
-    assert bought.rest_s(1, 60.0, 60.0, planned_s=300.0) == 40
-    assert bought.rest_s(2, 120.0, 60.0, planned_s=300.0) == 0
-
-
 @pytest.mark.parametrize(
     ("budget_s", "passes_left", "expected"),
     [(None, 10, 10), (150, 10, 10), (140, 10, 9), (40, 10, 0), (40, 0, 10)],
@@ -131,12 +86,6 @@ def test_how_long_the_rest_may_take() -> None:
 def test_pauses_cost_no_launch_of_the_plan(budget_s: float | None, passes_left: int, expected: float) -> None:
     asked = settings(budget_s=budget_s, clock_s=330)
     assert apart_s(STANDARD, asked, passes_left=passes_left, spent_s=0.0, longest_s=5.0, alone=True) == expected
-
-
-def test_no_pause_delays_a_verdict() -> None:
-    asked = msgspec.structs.replace(settings(), precision_target=0.01)
-    assert apart_s(STANDARD, asked, passes_left=3, spent_s=0.0, longest_s=5.0, alone=True) == 0
-    assert apart_s(STANDARD, asked, passes_left=3, spent_s=0.0, longest_s=5.0, alone=False) == 10
 
 
 def test_the_pass_that_a_run_was_cut_off_in_is_completed() -> None:

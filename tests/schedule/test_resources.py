@@ -1,21 +1,26 @@
 """Where workers run and which task they load, with the paths that they see."""
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from levelfield.launchers.host import HostLauncher
-from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
+from levelfield.launchers import disk_limit
+from levelfield.launchers.host import HostLauncher, start_process
+from levelfield.launchers.protocol import LaunchSpec
 from levelfield.launchers.worker import Worker
-from levelfield.plan import CANARY
+from levelfield.paths import MARK
 from levelfield.plan.types import file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.record.schema import Arm, Artifact, Case, Computed
-from levelfield.scenarios import ScenarioName
+from levelfield.schedule import resources
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import RunResources, cache_folder, task_for
+from levelfield.schedule.resources import RunResources
 from tests import canaries
 
 CASE = Case("mlp", "latency", "fp32", 1, 1)
@@ -31,46 +36,6 @@ class Counting(HostLauncher):
     def launch(self, spec: LaunchSpec) -> Worker:
         self.names.append(spec.name)
         return super().launch(spec)
-
-
-def test_arms_have_compile_caches_of_their_own(reports: Path) -> None:
-    site = canaries.site(canaries.plan("latency"))
-    case = Case("mlp", "latency", "fp32", 1, 1)
-    other = Case("bert", "latency", "fp32", 1, 1)
-    folders = {
-        cache_folder(site, each, arm)
-        for each in (case, other)
-        for arm in (Arm("jax", "jax"), Arm("jax", "jax", ordinal=2), Arm("jax", "jax", settings={"a": "../../x"}))
-    }
-    assert len(folders) == 6
-    assert all(folder.parent == site.caches for folder in folders)
-
-
-def test_a_task_names_files_as_the_worker_sees_them() -> None:
-    site = canaries.site(canaries.plan("latency"))
-    case = Case("mlp", "latency", "fp32", 1, 1)
-    task = task_for(site, case, Arm("jax", "jax"), WorkerPaths(artifacts="/artifacts", cache="/cache", export=None))
-    assert task.weights_path is not None
-    assert task.weights_path.startswith("/artifacts/weights/mlp-")
-    assert task.cache_path == "/cache"
-    assert task.file_path is None
-
-
-@pytest.mark.parametrize(
-    ("scenario", "device", "loaded"),
-    [
-        ("operators", "cpu", "latency"),
-        ("operators", "cuda", "latency-device"),
-        ("latency", "cuda", "latency"),
-        ("latency-device", "cuda", "latency-device"),
-    ],
-)
-def test_on_a_gpu_the_arrays_of_an_operator_stay_there(scenario: ScenarioName, device: str, loaded: str) -> None:
-    site = canaries.site(canaries.plan("latency"))
-    case = Case("mlp", scenario, "fp32", 1, 1, device=device)
-    paths = WorkerPaths(artifacts="/artifacts", cache="/cache", export=None)
-    assert task_for(site, case, Arm("jax", "jax"), paths).scenario == loaded
-    assert case.stays_on_device == (loaded == "latency-device")
 
 
 def test_every_arm_lives_where_it_says(reports: Path) -> None:
@@ -129,17 +94,6 @@ def test_a_model_file_changes_with_the_tensors_beside_it(tmp_path: Path) -> None
     assert not where.is_hashed(CASE, ORT, where.stamps(CASE, ORT))
 
 
-def test_what_is_made_in_the_worker_is_hashed_in_every_launch(tmp_path: Path) -> None:
-    where = own_site(tmp_path)
-    target = msgspec.structs.replace(CASE, scenario="convergence")
-    canary = msgspec.structs.replace(CASE, model=CANARY)
-    for case, arm in ((target, JAX), (canary, Arm(CANARY, CANARY))):
-        found = where.stamps(case, arm)
-        assert found == ()
-        where.remember_hashed(case, arm, found)
-        assert not where.is_hashed(case, arm, found)
-
-
 def test_an_arm_is_asked_once_in_what_it_computes() -> None:
     resources = canaries.site(canaries.plan("memory"))
     arm, other = Arm("torch", "torch"), Arm("jax", "jax")
@@ -158,10 +112,53 @@ def test_an_arm_is_asked_once_in_what_it_computes() -> None:
     assert resources.known_computed(low, arm) is None
 
 
-def test_on_a_gpu_every_launch_is_asked_of_what_may_choose_other_kernels() -> None:
-    resources = canaries.site(canaries.plan("memory"))
-    case, found = Case("mlp", "latency", "fp32", 1, 2, device="cuda"), Computed({"fp32": 6}, "what it prints")
-    for arm in (Arm("jax", "jax"), Arm("torch", "torch"), Arm("torch-compile", "torch-compile")):
-        resources.remember_computed(case, arm, found)
-        expected = None if arm.backend == "jax" else found
-        assert resources.known_computed(case, arm) == expected
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def test_a_killed_runs_folder_is_removed_and_a_live_ones_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELFIELD_CACHE", str(tmp_path / "cache"))
+    killed = (
+        "import os, signal; from levelfield.schedule import resources;"
+        " print(resources.new_caches(), flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", killed], stdout=subprocess.PIPE, check=False)
+    left = Path(done.stdout.decode().strip())
+    assert left.is_dir()
+    mine = resources.new_caches()
+    assert not left.parent.exists()
+    assert mine.is_dir()
+    resources.remove_caches(mine)
+    assert [each.name for each in (tmp_path / "cache" / "temporary").iterdir()] == [MARK]
+
+
+def test_folders_of_others_and_links_are_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "levelfield-run-unmarked").mkdir()
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "owner").write_text("1:1")
+    (tmp_path / "levelfield-run-link").symlink_to(tmp_path / "thesis")
+    (tmp_path / "levelfield-run-pipe").mkdir()
+    os.mkfifo(tmp_path / "levelfield-run-pipe" / "owner")
+    assert disk_limit.sweep() == 0
+    assert (tmp_path / "thesis" / "owner").exists()
+
+
+def test_the_home_of_a_killed_supervisors_worker_is_removed(tmp_path: Path) -> None:
+    killed = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from levelfield.launchers.host import start_process\n"
+        "start_process([sys.executable, '-c', 'input()'], 'one', {}, Path('.'))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed], check=False)
+    assert list(tmp_path.glob("*/home"))
+    living = start_process([sys.executable, "-c", "input()"], "one", {}, tmp_path)
+    assert disk_limit.sweep() == 1
+    assert len(list(tmp_path.glob("*/home"))) == 1
+    living.stop()
+    assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,6 @@ from levelfield.run.start import start_run
 from levelfield.schedule import roofline
 from levelfield.schedule.listener import SilentListener
 from levelfield.schedule.resources import RunResources
-from levelfield.zoo import flops, models
 from tests.canaries import plan, site, workers
 
 
@@ -43,14 +42,6 @@ def test_it_is_measured_once_and_kept(reports: Path) -> None:
     before = (folder / JOURNAL).read_bytes()
     roofline.probe(folder, where, SilentListener())  # as a resumed run does
     assert (folder / JOURNAL).read_bytes() == before
-
-
-def test_what_a_call_computes_is_in_the_record(reports: Path) -> None:
-    folder, where = begun(reports)
-    run = record(folder)
-    (work,) = run.work
-    assert (work.model, work.batch, work.macs) == ("canary", 1, flops.count(models.get("canary")).macs)
-    assert run.settings.worker_memory_bytes == where.memory_bytes
 
 
 def test_a_worker_that_dies_leaves_the_reason_and_the_run_goes_on(reports: Path) -> None:

@@ -1,5 +1,6 @@
 """The schedule of one generation, and the pieces it is made of."""
 
+import itertools
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -12,9 +13,16 @@ from hypothesis import strategies as st
 from levelfield.record.schema import Launch, Window
 from levelfield.schedule.launches import bring_up
 from levelfield.schedule.outcomes import end_workers
-from levelfield.schedule.rounds import INJECTION_CALLS, Pace, SupervisorClock, injected_ns, order, warm_up
+from levelfield.schedule.rounds import (
+    INJECTION_CALLS,
+    SAMPLES_KEPT,
+    Pace,
+    injected_ns,
+    keep_evenly,
+    order,
+    warm_up,
+)
 from tests import canaries
-from tests.records_builder import make_noise
 
 
 def window(*samples_ns: int) -> Window:
@@ -34,15 +42,6 @@ def test_every_arm_takes_every_place_about_as_often() -> None:
     assert all(140 < count < 260 for count in places.values())  # 200 expected, standard deviation 11.5
 
 
-def test_the_supervisors_share() -> None:
-    clock = SupervisorClock()
-    assert clock.share == 0.0
-    noise = make_noise(100_000_000)
-    clock.add(noise)
-    clock.add(noise)
-    assert clock.share == pytest.approx(noise.supervisor_ns / noise.elapsed_ns)
-
-
 @pytest.mark.parametrize(
     ("inject", "ns"), [("", 0), ("5%", 10_000), ("100%", 200_000), ("0.001", 1_000_000), ("0", 0), ("0%", 0)]
 )
@@ -50,6 +49,16 @@ def test_an_injected_slowdown(inject: str, ns: int) -> None:
     warm = Launch(arm="a", started="", warmup=(window(9, 9, 9), window(100_000, 200_000, 300_000)))
     assert injected_ns(inject, warm) == ns
     assert injected_ns(inject, Launch(arm="a", started="")) == 0
+
+
+@given(st.integers(1, 5 * SAMPLES_KEPT))
+def test_of_many_calls_an_even_share_is_kept_and_all_are_counted(calls: int) -> None:
+    kept = keep_evenly(window(*range(calls)))
+    assert len(kept.samples_ns) == min(calls, SAMPLES_KEPT)
+    assert kept.calls == calls
+    steps = {after - before for before, after in itertools.pairwise(kept.samples_ns)}
+    assert not steps or max(steps) - min(steps) <= 1
+    assert statistics.median(kept.samples_ns) == pytest.approx((calls - 1) / 2, abs=calls / SAMPLES_KEPT)
 
 
 def test_a_slow_models_verification_is_its_warm_up() -> None:

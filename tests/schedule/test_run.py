@@ -5,7 +5,6 @@ import math
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,16 +49,6 @@ class Meddler(SilentListener):
 
 def interrupt() -> None:
     raise KeyboardInterrupt
-
-
-def test_what_is_installed_is_known_where_one_launch_answers_all_cases(reports: Path) -> None:
-    """A short run ends after one generation, whose latency is answered by the launch of the cold start."""
-    made = plan("cold-start", "latency", arms=(Arm(CANARY, "other", ordinal=2),))
-    blocks = tuple(msgspec.structs.replace(block, planned_generations=1) for block in made.blocks)
-    run = Harness(msgspec.structs.replace(made, blocks=blocks), reports).measure()
-    (launch,) = [each for each in run.blocks[1].generations[0].launches if each.arm != CANARY]
-    assert launch.served
-    assert {image.name: "numpy" in image.distributions for image in run.images} == {"other": True, CANARY: True}
 
 
 def test_a_machine_that_changed_during_a_run_is_reported(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,16 +203,6 @@ def test_an_interrupted_run_keeps_its_rounds_and_goes_on(reports: Path) -> None:
         assert None not in lengths.values()
 
 
-def test_a_finished_run_has_nothing_to_go_on_with(reports: Path) -> None:
-    harness = Harness(plan("memory"), reports)
-    before = harness.measure()
-    (image,) = before.images
-    assert "numpy" in image.distributions, "of an image where memory alone was read"
-    after = harness.measure(resumed=True)
-    assert after.blocks == before.blocks
-    assert after.finished
-
-
 def test_a_spent_budget_ends_a_run_between_generations(reports: Path) -> None:
     run = Harness(plan("latency"), reports, options=Options(seed=1, budget_seconds=0.5)).measure()
     assert run.finished
@@ -308,35 +287,6 @@ def test_what_cannot_run_here_is_absent_with_its_reason(reports: Path) -> None:
     assert all(turn.window for generation in latency.generations for each in generation.rounds for turn in each.turns)
 
 
-def test_what_computes_in_no_such_precision_needs_no_image(reports: Path) -> None:
-    """JAX multiplies no 8-bit integers here, so no image is made for it."""
-    made = plan("memory", "latency", arms=(Arm("jax", "jax"),), model="mlp")
-    blocks = tuple(
-        msgspec.structs.replace(block, case=msgspec.structs.replace(block.case, precision="int8"))
-        for block in made.blocks
-    )
-    where = site(made)
-    where = msgspec.structs.replace(where, images={key: one for key, one in where.images.items() if one.name != "jax"})
-    run = Harness(msgspec.structs.replace(made, blocks=blocks), reports, where=where).measure(where=where)
-    assert run.finished
-    launches = [launch for block in run.blocks for launch in block.generations[0].launches if launch.arm == "jax"]
-    assert [launch.failure.kind for launch in launches if launch.failure is not None] == ["unsupported"] * 2
-
-
-def test_there_is_no_look_before_half_a_minute_was_measured(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    began = time.monotonic()
-    looks: list[float] = []
-    monkeypatch.setattr(bench, "FIRST_LOOK_S", 15.0)
-
-    def undecided(run: Run) -> dict[str, str]:
-        looks.append(time.monotonic() - began)
-        return {}
-
-    run = Harness(plan("latency"), reports, options=Options(seed=1, ends_on_verdict=True)).measure(undecided=undecided)
-    assert min(looks) > 15
-    assert all(launch.parity_after for launch in run.blocks[0].generations[-1].launches if launch.arm != CANARY)
-
-
 def test_a_run_that_ends_on_verdicts_adds_generations_to_what_has_none(
     reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,12 +353,6 @@ def test_the_clock_alone_says_how_many_launches_every_arm_has(reports: Path, mon
     assert run.time_spent_s["pausing"] > 5
     for block in run.blocks:
         assert all(each.parity_after for each in block.generations[-1].launches if each.arm != CANARY)
-
-
-def test_an_arm_is_compared_again_in_its_last_launch_alone(reports: Path) -> None:
-    first, last = Harness(plan("latency"), reports).measure().blocks[0].generations
-    assert all(launch.parity for launch in (*first.launches, *last.launches))
-    assert [launch.arm for launch in (*first.launches, *last.launches) if launch.parity_after] == [FIRST.id, SECOND.id]
 
 
 @needs_no_jax

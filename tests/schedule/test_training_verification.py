@@ -17,18 +17,6 @@ TRAJECTORY = Trajectory(TRAINED.losses, TRAINED.gradients, TRAINED.weights)
 FOLLOWED = update.Judgement(error=5e-8, tolerance=2e-6, reason="")
 
 
-def test_the_same_training_is_equal() -> None:
-    parity = judge_training(TRAINED, FOLLOWED, TRAJECTORY, "mlp")
-    assert parity.equal
-    assert parity.relative_error == 0
-    assert parity.projection == TRAINED.losses
-    assert parity.training is not None
-    assert parity.training.reference == TRAJECTORY.losses
-    assert isinstance(parity.training.errors.statistics, Absent)
-    assert parity.inputs == 3 * 32
-    assert (parity.training.errors.update, parity.training.tolerances.update) == (5e-8, 2e-6)
-
-
 @pytest.mark.parametrize("error", [3e-6, math.inf])
 def test_the_same_steps_by_another_update_rule_are_not_equal(error: float) -> None:
     otherwise = update.Judgement(error=error, tolerance=2e-6, reason="Its optimizer does not follow the recipe.")

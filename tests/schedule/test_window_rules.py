@@ -7,17 +7,13 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy.typing as npt
 import pytest
 
 from levelfield.analysis import analyse
-from levelfield.machine.idle_wait import LIMIT_NS
-from levelfield.record.schema import IdleWait, Turn
+from levelfield.machine.quiet import LIMIT_NS
 from levelfield.report import sentences
-from levelfield.schedule.launches import bring_up
-from levelfield.schedule.outcomes import end_workers
-from levelfield.schedule.output_verification import AFTER_WINDOWS, verify_again
+from levelfield.schedule.output_verification import AFTER_WINDOWS
 from levelfield.schedule.rounds import REWARM_NS, WARM_NS
 from levelfield.zoo import parity
 from tests import canaries, hostile
@@ -133,25 +129,3 @@ def test_a_worker_that_cannot_answer_after_its_windows_has_failed(
     assert last.failure.stage == "verify"
     assert "no more arrays" in last.failure.message
     assert all(launch.failure is None for launch in launches_of(run, HONEST))
-
-
-def test_an_unequal_answer_is_not_asked_for_again() -> None:
-    made = canaries.plan("latency")
-    site = canaries.site(made)
-    (outcome,) = bring_up(site, made.blocks[0].case, canaries.ARMS[:1])
-    try:
-        assert outcome.launch.parity is not None
-        verify_again(site, outcome.case, outcome)
-        assert outcome.launch.parity_after is not None
-        unequal = msgspec.structs.replace(outcome.launch.parity, equal=False)
-        outcome.launch = msgspec.structs.replace(outcome.launch, parity=unequal, parity_after=None)
-        verify_again(site, outcome.case, outcome)
-        assert outcome.launch.parity_after is None
-    finally:
-        end_workers([outcome])
-
-
-def test_a_wait_is_kept_as_it_was() -> None:
-    turn = Turn(arm="a", window=None, settling=IdleWait(7, ("b",), ("c",)))
-    assert msgspec.json.decode(msgspec.json.encode(turn), type=Turn) == turn
-    assert msgspec.json.decode(b'{"arm":"a","window":null}', type=Turn).settling is None

@@ -1,7 +1,6 @@
 """Reports for tests: a run's folder as `bench` leaves it, with statement, bills and perhaps a signature."""
 
 import functools
-import hashlib
 import subprocess
 from pathlib import Path
 
@@ -9,15 +8,14 @@ import msgspec
 
 from levelfield import analysis
 from levelfield.images import base, catalogue
-from levelfield.record import files
+from levelfield.paths import tool_sha256
+from levelfield.record import files, page
 from levelfield.record.schema import Image, Run
 from levelfield.report import html
 from levelfield.share import run_evidence
-from levelfield.share.inputs import open_input
+from levelfield.share.inputs import read
 from levelfield.share.verify import Verified, verify
 from tests.records_builder import make_run
-
-TOOL_SHA256 = hashlib.sha256(b"tool").hexdigest()
 
 
 def image() -> Image:
@@ -37,38 +35,31 @@ def image() -> Image:
 
 
 @functools.cache
-def small(max_calls: int = 12) -> Run:
-    """A record of five launches, whole inside its page."""
+def small() -> Run:
+    """A record of five launches."""
     run = make_run(
         models=("mlp",),
         backends=("jax", "onnxruntime"),
         scenarios=("latency", "memory"),
         rounds=3,
-        max_calls=max_calls,
+        max_calls=12,
         window_seconds=0.05,
     )
-    return msgspec.structs.replace(run, images=(image(),), tool_sha256=TOOL_SHA256)
-
-
-@functools.cache
-def large() -> Run:
-    """A record whose results are thinned inside its page."""
-    return small(max_calls=1001)
+    return msgspec.structs.replace(run, images=(image(),), tool_sha256=tool_sha256())
 
 
 def leave(run: Run, folder: Path, key: Path | None = None) -> Path:
     """Write what a run leaves, and return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    files.write(run, folder)
-    result = analysis.analyse(run)
-    evidence, missing = run_evidence.write_evidence(folder, run, result, key)
+    evidence, missing = run_evidence.write_evidence(folder, run, files.encode(run), key)
     assert not missing
-    (folder / "report.html").write_text(html.render(run, result, evidence=evidence), encoding="utf-8")
+    text = html.render(run, analysis.analyse(run), evidence=evidence)
+    (folder / page.NAME).write_text(text, encoding="utf-8")
     return folder
 
 
 def check(path: Path, signers: Path | None = None) -> Verified:
-    return verify(open_input(path), tool_sha256=TOOL_SHA256, signers=signers)
+    return verify(read(path), signers=signers)
 
 
 def broken(found: Verified) -> str:

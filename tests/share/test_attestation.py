@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
+from levelfield.record import files
+from levelfield.record.page import NAME
 from levelfield.share import attestation, statement
-from levelfield.share.inputs import PAGE, open_input
-from levelfield.share.reading import Check, read
-from tests.share.evidence import TOOL_SHA256, check, key, leave, small
+from levelfield.share.attestation import Check
+from levelfield.share.inputs import read
+from tests.share.evidence import check, key, leave, small
 
 BILL = "sbom/canary-cpu.cdx.json"
 
@@ -20,20 +22,27 @@ def folder(tmp_path: Path) -> Path:
 
 
 def bills(folder: Path) -> Check:
-    (found,) = attestation.of_bills(read(open_input(folder)))
+    (found,) = attestation.of_bills(read(folder))
     return found
 
 
 def test_a_statement_of_its_record_holds_with_and_without_a_page(folder: Path) -> None:
-    for path in (folder, folder / PAGE, folder / "run.json"):
-        assert [each.state for each in attestation.of_statement(read(open_input(path)), TOOL_SHA256)] == ["holds"]
+    for path in (folder, folder / NAME, files.write(small(), folder)):
+        assert [each.state for each in attestation.of_statement(read(path))] == ["holds"]
+
+
+def test_a_statement_of_old_that_names_a_part_of_the_record_holds(folder: Path) -> None:
+    named = statement.read((folder / statement.NAME).read_bytes())
+    assert named is not None
+    older = statement.make(small(), record_sha256=named.record_sha256, sboms=named.sboms, part="b" * 64)
+    (folder / statement.NAME).write_bytes(older)
+    assert [each.state for each in attestation.of_statement(read(folder))] == ["broken", "holds"]  # not the page's own
 
 
 def test_a_statement_of_another_record_is_broken_and_says_where(folder: Path) -> None:
-    (folder / PAGE).unlink()
     file = folder / statement.NAME
     file.write_bytes(file.read_bytes().replace(small().id.encode(), b"another-run"))
-    (found,) = attestation.of_statement(read(open_input(folder)), TOOL_SHA256)
+    found = attestation.of_statement(read(folder))[-1]
     assert found.state == "broken"
     assert found.named[0].startswith("predicate.runDetails.metadata.invocationId is 'another-run'")
 
@@ -41,14 +50,14 @@ def test_a_statement_of_another_record_is_broken_and_says_where(folder: Path) ->
 def test_a_page_with_another_statement_than_the_one_beside_it_is_broken(folder: Path) -> None:
     file = folder / statement.NAME
     file.write_bytes(file.read_bytes() + b" ")
-    found = attestation.of_statement(read(open_input(folder)), TOOL_SHA256)
+    found = attestation.of_statement(read(folder))
     assert [each.topic for each in found] == ["statement inside the page", "statement"]
     assert {each.state for each in found} == {"broken"}
 
 
 def test_bills_are_compared_with_digests_and_with_the_record(folder: Path) -> None:
     assert bills(folder).state == "holds"
-    assert bills(folder / PAGE).state == "open", "a page alone has no bills beside it"
+    assert bills(folder / NAME).state == "open", "a page alone has no bills beside it"
     (folder / BILL).write_text((folder / BILL).read_text().replace("numpy", "numbat", 1))
     changed = bills(folder)
     assert changed.state == "broken"
@@ -76,7 +85,7 @@ def test_a_bill_that_is_not_there_is_said_and_one_that_is_a_link_not_followed(tm
 
 def test_a_signature_is_the_signers_who_is_known(tmp_path: Path) -> None:
     ada, signers = key(tmp_path)
-    found = read(open_input(leave(small(), tmp_path / "run", ada)))
+    found = read(leave(small(), tmp_path / "run", ada))
     assert attestation.of_signature(found, signers)[0] == "ada@example.org"
     name, unknown = attestation.of_signature(found, None)
     assert (name, unknown.state) == ("", "open")

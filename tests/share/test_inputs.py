@@ -6,67 +6,53 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
-from levelfield.share import inputs, statement
-from levelfield.share.inputs import PAGE, content_of, open_input
+from levelfield.record import files, page
+from levelfield.share import statement
+from levelfield.share.inputs import content_of, read
+from tests.share.evidence import leave, small
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / PAGE).write_text("<!doctype html>page")
-    (tmp_path / files.NAME).write_text('{"record": 1}')
-    (tmp_path / statement.NAME).write_text("{}")
-    (tmp_path / statement.SIGNATURE).write_text("signature")
-    return tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return leave(small(), tmp_path_factory.mktemp("inputs") / "run")
 
 
-def test_a_folder_is_read_with_all_that_lies_in_it(folder: Path) -> None:
-    found = open_input(folder)
-    assert found.page == "<!doctype html>page"
-    assert found.record == b'{"record": 1}'
-    assert (found.statement, found.signature) == (b"{}", b"signature")
-    assert found.folder == folder
+def test_a_folder_is_read_with_all_that_lies_in_it_and_a_page_alone(folder: Path) -> None:
+    whole, alone = read(folder), read(folder / page.NAME)
+    assert whole.run == alone.run == small()
+    assert whole.content == alone.content == files.encode(small())
+    assert whole.statement == alone.statement == (folder / statement.NAME).read_bytes()
+    assert whole.page_statement == alone.page_statement == ((folder / statement.NAME).read_text(), "")
+    assert (whole.folder, alone.folder) == (folder, None)
 
 
-def test_a_page_is_read_alone(folder: Path) -> None:
-    found = open_input(folder / PAGE)
-    assert found.page == "<!doctype html>page"
-    assert (found.record, found.statement, found.signature, found.folder) == (None, None, None, None)
-
-
-def test_a_record_is_read_with_its_statement_but_not_the_page(folder: Path) -> None:
-    found = open_input(folder / files.NAME)
-    assert found.page is None
-    assert found.record == b'{"record": 1}'
-    assert found.statement == b"{}"
+def test_a_record_is_read_with_its_statement_but_not_the_page(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / statement.NAME).write_bytes((folder / statement.NAME).read_bytes())
+    (tmp_path / page.NAME).write_bytes((folder / page.NAME).read_bytes())
+    found = read(files.write(small(), tmp_path))
+    assert (found.page, found.page_statement) == (None, ("", ""))
+    assert found.statement is not None
 
 
 def test_what_is_neither_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LevelfieldError, match=r"holds neither a report\.html nor a run\.json"):
-        open_input(tmp_path)
+    with pytest.raises(LevelfieldError, match=r"holds no report\.html"):
+        read(tmp_path)
     with pytest.raises(LevelfieldError, match="cannot be read"):
-        open_input(tmp_path / "missing")
+        read(tmp_path / "missing")
     (tmp_path / "notes.txt").write_text("notes")
     with pytest.raises(LevelfieldError, match="neither a report's page nor a record"):
-        open_input(tmp_path / "notes.txt")
+        read(tmp_path / "notes.txt")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(LevelfieldError, match="cannot be read"):
-        open_input(tmp_path / "loop")
-
-
-def test_a_page_that_is_not_text_is_damaged(tmp_path: Path) -> None:
-    (tmp_path / PAGE).write_bytes(b"<html>\xff")
-    with pytest.raises(LevelfieldError) as caught:
-        open_input(tmp_path / PAGE)
-    assert caught.value.exit_code == 1
+        read(tmp_path / "loop")
 
 
 def test_a_page_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MAX_PAGE_BYTES", 10)
-    (tmp_path / PAGE).write_text("<!doctype html>page")
-    for path in (tmp_path, tmp_path / PAGE):
+    monkeypatch.setattr(page, "MAX_BYTES", 10)
+    (tmp_path / page.NAME).write_text("<!doctype html>page")
+    for path in (tmp_path, tmp_path / page.NAME):
         with pytest.raises(LevelfieldError, match="is longer than 10 bytes"):
-            open_input(path)
+            read(path)
 
 
 def test_links_are_not_followed_and_pipes_are_not_waited_for(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.commands import ROOT, call
 
-PUBLISHED = sorted(path.parent for path in (ROOT / "reports").glob("*/run.json"))
+PUBLISHED = sorted(path.parent for path in (ROOT / "reports").glob("*/report.html"))
 
 
 @pytest.mark.extended

@@ -77,24 +77,6 @@ def test_the_smallest_slowdown_is_found_four_times_in_five(boots: int, spread: f
     assert 0.73 < tally(Setting(boots, cases, spread, effect=effect), 2_000, seed=2).slower.share < 0.88
 
 
-def test_slower_and_faster_mirror_each_other() -> None:
-    for ratio in (1.013, 1.03, 1.2):
-        slower, faster = (_one(OLD, _times(each), OLD) for each in (ratio, 1 / ratio))
-        mirrored = {Verdict.SLOWER: Verdict.FASTER}.get(slower.verdict, slower.verdict)
-        assert faster.verdict is mirrored
-        assert slower.ratio is not None
-        assert faster.ratio is not None
-        assert 1 / slower.ratio.high == pytest.approx(faster.ratio.low)
-
-
-def test_without_a_way_back_the_reason_says_what_is_open() -> None:
-    found = _one(OLD, _times(1.03))
-    assert found.verdict is Verdict.SLOWER
-    assert found.drift is None
-    assert "cannot be told from the change" in found.reason
-    assert "cannot be told" not in _one(OLD, _times(1.03), OLD).reason
-
-
 @pytest.mark.parametrize(
     ("boots", "lacking"), [((0, 0, 0), 3), ((3, 2, 0), 1), ((3, 3, 2), 1), ((1, 3, 3), 2), ((0, 3, 0), 3)]
 )
@@ -120,13 +102,6 @@ def test_equal_costs_have_no_spread() -> None:
 def test_costs_are_above_zero(cost: float) -> None:
     with pytest.raises(UnusableData):
         _one(OLD, (*OLD, cost), OLD)
-
-
-def test_margins_and_levels_are_shares() -> None:
-    for wrong in ({"margin": 2.0}, {"level": 1.0}):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            judge([], **wrong)
-    assert judge([]) == ()
 
 
 def _boots(mean: float, spread: float, count: int) -> tuple[float, ...]:
@@ -209,7 +184,7 @@ def test_an_honest_machine_is_called_slower_or_drifted_in_one_percent_of_upgrade
 
 @pytest.mark.parametrize(("boots", "about"), [(2, 0.135), (3, 0.036), (5, 0.022)])
 def test_boots_in_two_modes_are_called_different_as_often_as_is_said(boots: int, about: float) -> None:
-    """The figures of the module's docstring and of docs/upgrade-statistics.md; nearly all of them are *drifted*."""
+    """The figures of the module's docstring and of docs/upgrade.md; nearly all of them are *drifted*."""
     rng = np.random.default_rng(boots)
     upgrades = 20_000
     logs = 0.003 * rng.standard_normal((3, boots, upgrades, 1)) + math.log(1.05) * rng.integers(
@@ -264,23 +239,6 @@ def test_a_slowdown_beside_a_larger_lasting_drift_is_not_called_the_upgrades(
         _rate_is_at_most(found.faster, LEVEL)
 
 
-def test_the_same_holds_where_it_happens_to_many_cases() -> None:
-    drifting = {"trouble": Trouble.STEP_BEFORE_NEW, "size": 0.05, "effect": 0.03, "changed": 40}
-    for found in _tallies(1_000, boots=5, cases=40, **drifting):
-        _rate_is_at_most(found.slower, 0.002)
-
-
-def test_a_large_slowdown_is_found_where_boots_scatter() -> None:
-    assert tally(Setting(3, spread=0.01, effect=0.1), 2_000, seed=1).slower.share > 0.94
-    assert tally(Setting(5, spread=0.015, effect=0.1), 2_000, seed=1).slower.share > 0.96
-
-
-def test_a_drift_that_stays_is_found() -> None:
-    for boots, spread in ((3, 0.006), (5, 0.01)):
-        setting = Setting(boots=boots, spread=spread, trouble=Trouble.STEP_BEFORE_NEW, size=0.05)
-        assert tally(setting, 4_000, seed=1).drifted.low > 0.97
-
-
 def test_power_rises_with_boots_and_falls_with_spread_and_cases() -> None:
     def power(boots: int, spread: float, cases: int = 1) -> float:
         return tally(Setting(boots, cases, spread, effect=0.03), 2_000, seed=6).slower.share
@@ -290,8 +248,3 @@ def test_power_rises_with_boots_and_falls_with_spread_and_cases() -> None:
     assert 0.6 < power(5, 0.012) < 0.85
     assert power(3, 0.01) < 0.5 < power(5, 0.01, cases=1)
     assert power(5, 0.01, cases=20) < power(5, 0.01) - 0.2
-
-
-def test_a_machine_without_trouble_is_mostly_called_safe_where_boots_agree() -> None:
-    assert tally(Setting(5, 1, 0.004), 2_000, seed=1).safe.low > 0.97
-    assert tally(Setting(3, 1, 0.003), 2_000, seed=1).safe.low > 0.9

@@ -85,10 +85,6 @@ def test_no_launch_is_judged_by_itself() -> None:
 CALM, DISTURBED = False, True
 
 
-def test_disturbed_rounds_are_left_out() -> None:
-    assert counted_rounds([[CALM, DISTURBED, CALM]] * 3) == [[True, False, True]] * 3
-
-
 def test_a_generation_without_a_undisturbed_round_counts_where_few_have_one() -> None:
     few = [[CALM, DISTURBED]] * (MIN_LAUNCHES - 1) + [[DISTURBED, DISTURBED]]
     assert counted_rounds(few) == [[True, False]] * (MIN_LAUNCHES - 1) + [[True, True]]
@@ -97,11 +93,6 @@ def test_a_generation_without_a_undisturbed_round_counts_where_few_have_one() ->
 def test_a_generation_without_a_undisturbed_round_is_left_out_where_enough_have_one() -> None:
     enough = [[DISTURBED, DISTURBED]] + [[CALM, DISTURBED]] * MIN_LAUNCHES
     assert counted_rounds(enough) == [[False, False]] + [[True, False]] * MIN_LAUNCHES
-
-
-def test_nothing_was_measured() -> None:
-    assert counted_rounds([]) == []
-    assert counted_rounds([[], []]) == [[], []]
 
 
 @pytest.mark.extended

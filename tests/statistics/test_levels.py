@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 
-from levelfield.statistics.arrays import UnusableData
 from levelfield.statistics.levels import levels_of_windows
 
 
@@ -19,11 +18,6 @@ def test_a_spike_in_one_window_in_four_does_not_move_a_launch() -> None:
     windows = np.zeros((1, 8, 2))
     windows[0, 2, 0] = windows[0, 5, 0] = 3.0
     assert levels_of_windows(windows) == pytest.approx(np.zeros((1, 2)))
-
-
-def test_one_round_and_one_arm_are_taken_as_they_are() -> None:
-    assert levels_of_windows([[[1.5, 2.5]]]) == pytest.approx(np.array([[1.5, 2.5]]))
-    assert levels_of_windows([[[1.0], [2.0], [3.0]]]) == pytest.approx(np.array([[2.0]]))
 
 
 def test_a_failed_launch_is_missing_and_leaves_the_others_alone() -> None:
@@ -44,26 +38,6 @@ def test_a_launch_that_dies_in_the_middle_is_compared_round_by_round() -> None:
     windows[0, 3:, 1] = np.nan
     levels = levels_of_windows(windows)[0]
     assert levels - levels[0] == pytest.approx(np.array([0.0, 0.1, 0.2]))
-
-
-def test_a_generation_without_any_window_is_missing() -> None:
-    windows = np.zeros((2, 3, 2))
-    windows[1] = np.nan
-    assert np.isnan(levels_of_windows(windows)).tolist() == [[False, False], [True, True]]
-
-
-@pytest.mark.parametrize("shape", [(0, 3, 2), (2, 0, 2), (2, 3, 0)])
-def test_empty_blocks_give_empty_or_missing_levels(shape: tuple[int, int, int]) -> None:
-    levels = levels_of_windows(np.zeros(shape))
-    assert levels.shape == (shape[0], shape[2])
-    assert np.isnan(levels).all()
-
-
-def test_rubbish_is_refused() -> None:
-    with pytest.raises(UnusableData, match="3 dimensions"):
-        levels_of_windows(np.zeros((2, 3)))
-    with pytest.raises(UnusableData, match="infinite"):
-        levels_of_windows([[[math.inf]]])
 
 
 def test_interleaving_finds_what_levels_alone_would_drown() -> None:

@@ -8,7 +8,6 @@ import pytest
 import scipy
 
 from levelfield.statistics import prediction
-from levelfield.statistics.arrays import InsufficientData, UnusableData
 from levelfield.statistics.prediction import NOISES, Earlier, Noise
 
 RATE, POWER = 0.01, 0.9
@@ -62,35 +61,7 @@ def test_normal_noise_and_one_new_run_is_student_s_prediction(earlier: int) -> N
     assert prediction.factor(earlier, 1, RATE) >= 0.99 * exact  # heavier tails take no less
 
 
-def test_more_than_half() -> None:
-    assert [prediction.majority(new) for new in (1, 2, 3, 4, 5)] == [1, 2, 2, 3, 3]
-
-
-def test_the_rate_of_a_single_baseline_lies_around_the_stated_one() -> None:
-    """`docs/ci.md` states how often the rate of five runs' gate is above the double of the stated one."""
-    old = draws("normal", (50_000, 5), 9)
-    limit = old.mean(axis=1) + prediction.factor(5, 1, RATE) * old.std(axis=1, ddof=1)
-    own = scipy.special.ndtr(-limit)
-    assert own.mean() <= RATE
-    assert 0.03 < (own > 2 * RATE).mean() < 0.08
-
-
-def test_more_runs_narrow_it_and_more_cases_widen_it() -> None:
-    widths = [prediction.factor(runs, 2, RATE) for runs in (3, 5, 10, 20)]
-    assert widths == sorted(widths, reverse=True)
-    assert prediction.factor(5, 2, RATE / 10) > prediction.factor(5, 2, RATE)
-
-
 def test_the_interval_of_the_spread_covers_it() -> None:
     values = draws("normal", (4_000, 5), 3) * 0.02
     covered = [low <= 0.02 <= high for low, high in (prediction.from_runs(row).spread_interval() for row in values)]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
-
-
-def test_what_runs_say() -> None:
-    found = prediction.from_runs(np.log([10.0, 10.1, np.nan, 10.2]))
-    assert (found.runs, round(math.exp(found.mean), 2)) == (3, 10.1)
-    with pytest.raises(InsufficientData, match="2 runs"):
-        prediction.from_runs([0.0, 0.1])
-    with pytest.raises(UnusableData):
-        prediction.from_runs([0.0, 0.1, np.inf])

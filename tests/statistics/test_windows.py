@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from levelfield.statistics.arrays import InsufficientData, UnusableData
+from levelfield.statistics.arrays import UnusableData
 from levelfield.statistics.windows import least_calls, quantiles_absent, tails
 
 
@@ -28,8 +28,3 @@ def test_the_slowest_of_the_fewest_calls_bounds_a_quantile_from_above(quantile: 
 def test_what_is_no_time_is_refused(bad: list[float]) -> None:
     with pytest.raises(UnusableData):
         tails(bad)
-
-
-def test_no_calls_are_refused() -> None:
-    with pytest.raises(InsufficientData, match="0 calls"):
-        tails([])

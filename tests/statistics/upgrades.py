@@ -130,15 +130,6 @@ def draw(rng: np.random.Generator, upgrades: int, cases: int, boots: int, noise:
     noise : Noise
         Distribution.
 
-    Parameters
-    ----------
-    rng
-        Source of the noise.
-    upgrades, cases, boots
-        Numbers of upgrades, of cases in each, and of boots in each phase.
-    noise
-        Its distribution.
-
     Returns
     -------
     ndarray, shape (3, boots, upgrades, cases)

@@ -62,9 +62,3 @@ def test_a_loss_that_is_not_finite_ends_it_and_what_came_before_stays(loss: floa
     _, converged = train(iter([*[4.0] * 12, loss, *[4.0] * 7]))
     assert converged.diverged == f"Training diverged: the loss of step 13 is {loss}."
     assert [point.step for point in converged.points] == [10]
-
-
-def test_another_seed_is_another_training() -> None:
-    one, other = (train(repeat(1.0), seed)[1] for seed in (0, 1))
-    assert one.weights_sha256 != other.weights_sha256
-    assert one.inputs_sha256 != other.inputs_sha256

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from levelfield.backends.decoding.protocol import Decoder, DecodingSource
+from levelfield.backends.decoding import Decoder, DecodingSource
 from levelfield.backends.protocol import Options, Resident, Source, Step, Unsupported
 from levelfield.worker import decoding as worker
 from levelfield.worker.messages import Task
@@ -90,10 +90,6 @@ def test_calls_give_the_logits_of_the_reference_again_and_again(
             expected = decoding.reference(MODEL, made, call, inputs[decoding.INPUT])
             assert output.shape == expected.shape
             assert np.allclose(output, expected, rtol=0, atol=1e-5)
-
-
-def test_other_scenarios_answer_no_tokens() -> None:
-    assert worker.call_of(Task("torch", "decoder", 1, 1)) is None
 
 
 def test_a_backend_without_a_cache_is_refused(made: weights.Arrays) -> None:

@@ -1,13 +1,16 @@
 """What frameworks throw on a GPU, and the one sentence that is made of it. The texts are those of their sources."""
 
+import io
+import os
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from levelfield.backends.cuda import meaning
 from levelfield.worker import failures
-from levelfield.worker.messages import Failed
+from levelfield.worker.messages import Failed, Joined, Reply
+from levelfield.worker.server import ReplyWriter
 
 
 class OutOfMemoryError(RuntimeError):
@@ -88,15 +91,46 @@ def test_cudas_own_words_get_their_meaning_and_fix(text: str, says: str) -> None
     assert text[:20] in reply.detail
 
 
-def test_other_errors_keep_their_own_words() -> None:
-    assert meaning("CUDA error: an illegal memory access was encountered") == ""
-    reply = answered(RuntimeError("shapes do not match"))
-    assert (reply.kind, reply.message) == ("error", "RuntimeError: shapes do not match")
-
-
 def test_a_traceback_names_no_folder_of_this_machine() -> None:
     import levelfield
 
     detail = answered(RuntimeError("no")).detail
     assert re.search(r'File "(tests/)?worker/test_failures.py", line', detail)
     assert str(Path(levelfield.__file__).parent.parent) not in detail
+
+
+LOST = Failed("crashed", "Process 2 of 2 was killed.")
+
+
+class ExitedError(Exception):
+    """In place of the end of the process."""
+
+
+def lines(stream: io.BytesIO) -> list[Reply]:
+    return [msgspec.json.decode(line, type=Reply) for line in stream.getvalue().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _no_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exits(code: int) -> None:
+        raise ExitedError(code)
+
+    monkeypatch.setattr(os, "_exit", exits)
+
+
+def test_a_failure_takes_the_place_of_a_reply_that_is_owed() -> None:
+    stream = io.BytesIO()
+    replies = ReplyWriter(stream)
+    replies.expect_one()
+    with pytest.raises(ExitedError):
+        replies.fail_and_exit(LOST)
+    assert lines(stream) == [LOST]
+
+
+def test_nobody_hears_of_a_failure_that_nothing_asked_for() -> None:
+    stream = io.BytesIO()
+    replies = ReplyWriter(stream)
+    replies.expect_one()
+    replies.write(Joined())
+    replies.fail_and_exit(LOST)
+    assert lines(stream) == [Joined()]

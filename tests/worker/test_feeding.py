@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from levelfield.backends.protocol import Resident
-from levelfield.worker.feeding import READY, Fed, batch_of
+from levelfield.worker.feeding import READY, Fed
 from levelfield.worker.messages import Measure, Task
 from levelfield.zoo import dataset, models
 
@@ -39,19 +39,9 @@ def test_its_first_answers_are_those_of_the_first_records(task: Task, fed: Fed) 
         np.testing.assert_array_equal(np.asarray(fed.answer()), wanted)
 
 
-def test_what_it_is_compiled_for_is_the_first_batch(task: Task) -> None:
-    assert batch_of(task, 0)["features"].shape == (BATCH, 200)
-    np.testing.assert_array_equal(batch_of(task, 0)["features"], dataset.decode(dataset.encode(MODEL, 0, BATCH)))
-
-
 def test_a_window_says_what_it_waited_within_its_samples(fed: Fed) -> None:
     measured = fed.measure(Measure(window_ns=5_000_000, min_calls=3, rewarm_calls=1))
     assert measured.waited_ns is not None
     assert 0 < measured.waited_ns <= sum(measured.samples_ns)
     assert len(measured.rewarm_ns) >= READY, "what lay ready is used up before the window"
     assert fed.settings["feed"] == "NumPy in a thread"
-
-
-def test_no_dataset_is_said() -> None:
-    with pytest.raises(ValueError, match="none was given"):
-        batch_of(Task("jax", "mlp", 1, 1, scenario="data-pipeline"), 0)

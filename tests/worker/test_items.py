@@ -37,14 +37,6 @@ def test_pixels_become_what_torchvision_makes_of_them() -> None:
     assert list(map(float, given[0, :, 0, 0])) == pytest.approx([-2.11790, 0.20518, 2.64000], abs=1e-5)
 
 
-def test_the_layout_changes_memory_and_no_value() -> None:
-    made = pictures(2)
-    first, last = (items.inputs_of(made, RESNET, layout=each)["images"] for each in ("NCHW", "NHWC"))
-    np.testing.assert_array_equal(first, last)
-    assert first.flags.c_contiguous
-    assert last.transpose(0, 2, 3, 1).flags.c_contiguous
-
-
 def answering(seen: list[int]) -> Resident:
     def run(given: dict[str, Any]) -> npt.NDArray[np.float32]:
         image = given["images"]

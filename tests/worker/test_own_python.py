@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from levelfield.backends.own_outputs import outputs
 from levelfield.backends.protocol import Unsupported
 from levelfield.worker.own_python import written
 
@@ -68,8 +67,3 @@ def test_anything_else_is_unsupported(file: Path, function: str) -> None:
 def test_its_own_errors_are_its_own(file: Path) -> None:
     with pytest.raises(RuntimeError, match="no weights here"):
         written(str(file), "fails")
-
-
-def test_outputs_of_any_nesting_are_a_list() -> None:
-    nested = {"a": 1, "b": (2, None, [3])}
-    assert [int(each) for each in outputs(nested, np.asarray)] == [1, 2, 3]

@@ -48,21 +48,6 @@ def test_a_node_that_is_not_there_is_refused() -> None:
     assert "memory cannot be bound to the NUMA nodes 63, 700: Invalid argument" in done.stderr
 
 
-def test_nothing_is_bound_where_nothing_is_named() -> None:
-    done = run(BOUND)
-    assert done.stdout.split("]") == [str(sorted(os.sched_getaffinity(0)))[:-1], " ['default'", "\n"], done.stderr
-
-
-def test_to_ask_whether_memory_can_be_bound_changes_nothing() -> None:
-    code = """
-from levelfield.worker import pinning
-before = open("/proc/self/numa_maps").read().count("default")
-pinning.cannot_bind_memory()
-print(before > 0, "bind" in open("/proc/self/numa_maps").read())
-"""
-    assert run(code).stdout == "True False\n"
-
-
 def test_a_cpu_that_is_not_there_is_refused() -> None:
     done = run("from levelfield.worker import pinning; pinning.pin()", **{pinning.CPUS: "9999"})
     assert "Invalid argument" in done.stderr

@@ -1,20 +1,15 @@
-import importlib.metadata
-import importlib.util
 import json
 import os
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import msgspec
 import numpy as np
-import pytest
 
-from levelfield.launchers import owned_folders
+from levelfield.launchers import disk_limit
 from levelfield.worker.messages import Probed
-from levelfield.worker.probes import affinity, distributions, environment, memory, probe, threads, usage
+from levelfield.worker.probes import environment, probe
 from tests.worker.interpreters import fresh
 
 MIB = 1 << 20
@@ -42,39 +37,6 @@ def test_the_peak_is_seen_after_the_memory_is_given_back() -> None:
     assert now < 60 * MIB
 
 
-def test_the_peak_of_a_large_parent_is_not_inherited() -> None:
-    ballast = bytearray(b"x") * (256 * MIB)
-    peak = int(fresh("from levelfield.worker.probes import memory; print(memory().peak_rss_bytes)"))
-    assert len(ballast) > peak > 5 * MIB
-
-
-def test_native_threads_are_counted() -> None:
-    before, release = threads(), threading.Event()
-    others = [threading.Thread(target=release.wait) for _ in range(3)]
-    for other in others:
-        other.start()
-    assert threads() == before + 3
-    release.set()
-    for other in others:
-        other.join()
-
-
-def test_cpu_time_is_counted_in_nanoseconds_for_all_threads() -> None:
-    before, clock = usage(), time.process_time_ns()
-    while time.process_time_ns() - clock < 100_000_000:
-        pass
-    after = usage()
-    spent = after.user_ns + after.system_ns - before.user_ns - before.system_ns
-    assert spent == pytest.approx(100_000_000, rel=0.1)
-
-
-def test_a_sleep_is_a_voluntary_switch() -> None:
-    before = usage()
-    for _ in range(5):
-        time.sleep(0.001)
-    assert usage().voluntary_switches - before.voluntary_switches >= 5
-
-
 def test_only_what_matters_of_the_environment_is_reported() -> None:
     variables = environment(
         {
@@ -99,7 +61,7 @@ def test_only_what_matters_of_the_environment_is_reported() -> None:
 
 def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:
     """Else two runs of one thing would differ in their environments, and a public record would name private paths."""
-    run = f"/tmp/{owned_folders._PREFIX}k3_x9/caches"
+    run = f"/tmp/{disk_limit._PREFIX}k3_x9/caches"
     found = environment(
         {
             "HOME": "/home/someone",
@@ -118,12 +80,6 @@ def test_folders_of_one_machine_or_one_run_are_not_reported() -> None:
 def test_the_folder_of_kept_caches_is_not_reported() -> None:
     found = environment({"TORCHINDUCTOR_CACHE_DIR": "/var/c/compiled/0123456789abcdef/torch-compile-mlp"})
     assert found == {"TORCHINDUCTOR_CACHE_DIR": "{run}/torch-compile-mlp"}
-
-
-def test_distributions_have_one_spelling() -> None:
-    found = distributions()
-    assert found["msgspec"] == importlib.metadata.version("msgspec")
-    assert all(name == name.lower() and "_" not in name for name in found)
 
 
 def _leave_distribution(folder: Path, name: str) -> Path:
@@ -167,21 +123,3 @@ def test_every_way_to_install_is_part_of_the_environment(tmp_path: Path) -> None
     found, folders = json.loads(answer.stdout)
     assert found == {"installed": "1.0", "linked": "1.0", "on-the-path": "1.0"}
     assert folders == [str(named), str(root), str(packages), str(tmp_path / "sources")]
-
-
-def test_affinity_is_the_one_that_was_set() -> None:
-    one = min(os.sched_getaffinity(0))
-    program = (
-        f"import os; os.sched_setaffinity(0, [{one}]); from levelfield.worker.probes import affinity; print(affinity())"
-    )
-    assert fresh(program).strip() == f"({one},)"
-    assert one in affinity()
-
-
-def test_memory_without_proc_falls_back_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("levelfield.worker.probes._status", dict)
-    found = memory()
-    assert found.source == "rusage"
-    assert isinstance(found.peak_rss_bytes, int)
-    assert isinstance(found.rss_bytes, int)
-    assert found.peak_rss_bytes >= found.rss_bytes - MIB > 0

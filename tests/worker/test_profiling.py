@@ -72,20 +72,3 @@ def test_plain_calls_before_and_after_stand_beside_what_the_profiler_saw(profile
     assert loaded.calls == plain + warming + len(told.profiled_ns)
     assert 4 + 3 <= before[0] < plain + 3, "some of the plain calls come after the profiler"
     assert all(each > 0 for each in told.plain_ns)
-
-
-def test_a_profiler_that_must_be_asked_before_loads_the_same_model_again(profiler: Callable[..., None]) -> None:
-    loaded = Loaded()
-    again: list[Any] = []
-
-    def found(subject: protocol.Subject) -> protocol.Profile:
-        step = subject.reload(Canary(subject.options))
-        subject.warm(step)
-        again.extend((step(subject.inputs), subject.step(subject.inputs)))
-        return protocol.Profile("a clock", OPERATORS, (1,), "")
-
-    profiler(found)
-    loaded.profiled()
-    first, second = again
-    assert first is not second
-    assert first.tobytes() == second.tobytes()

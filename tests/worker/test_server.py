@@ -9,9 +9,7 @@ import pytest
 
 from levelfield.record.measured import Absent
 from levelfield.worker.messages import (
-    PROTOCOL,
     CallPlugin,
-    Converge,
     Failed,
     Load,
     Loaded,
@@ -20,8 +18,6 @@ from levelfield.worker.messages import (
     PluginCalled,
     Probe,
     Probed,
-    Profile,
-    Ready,
     Stop,
     Task,
     Train,
@@ -37,12 +33,6 @@ def worker() -> Iterator[Conversation]:
     with Conversation() as conversation:
         yield conversation
     assert conversation.code == 0
-
-
-def test_the_first_line(worker: Conversation) -> None:
-    assert isinstance(worker.ready, Ready)
-    assert worker.ready.protocol == PROTOCOL
-    assert worker.ready.pid == worker.process.pid
 
 
 def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation) -> None:
@@ -65,18 +55,6 @@ def test_another_task_finds_the_framework_as_it_was_set_up(worker: Conversation)
     assert (known.weights_sha256, known.inputs_sha256 != "") == ("", True)
 
 
-def test_who_has_no_profiler_says_so_and_goes_on(worker: Conversation) -> None:
-    request = Profile(window_ns=1_000_000, min_calls=1, max_calls=2, rewarm_ns=0)
-    early = worker.ask(request)
-    assert isinstance(early, Failed)
-    assert "Nothing has been loaded yet" in early.message
-    assert isinstance(worker.ask(Load(CANARY)), Loaded)
-    refused = worker.ask(request)
-    assert isinstance(refused, Failed)
-    assert (refused.kind, refused.message) == ("unsupported", "canary has no profiler that is read here.")
-    assert isinstance(worker.ask(Verify(1)), Verified)
-
-
 def test_what_is_not_a_training_cannot_follow_one(worker: Conversation) -> None:
     for says in ("Nothing has been loaded yet", "latency is not training"):
         refused = worker.ask(Train(steps=1, batch=1))
@@ -87,16 +65,6 @@ def test_what_is_not_a_training_cannot_follow_one(worker: Conversation) -> None:
     assert isinstance(refused, Failed)
     assert "There is no recipe to train 'canary'" in refused.message
     assert isinstance(worker.ask(Load(CANARY)), Loaded), "the worker goes on"
-
-
-def test_what_is_not_trained_to_a_target_has_no_seeds(worker: Conversation) -> None:
-    assert isinstance(worker.ask(Load(CANARY)), Loaded)
-    refused = worker.ask(Converge(seed=0))
-    assert isinstance(refused, Failed)
-    assert "latency is not training to a target" in refused.message
-    refused = worker.ask(Load(msgspec.structs.replace(CANARY, scenario="convergence")))
-    assert isinstance(refused, Failed)
-    assert "canary is not trained to a target; there are mlp, resnet50." in refused.message
 
 
 def test_a_whole_life(worker: Conversation) -> None:
@@ -189,13 +157,6 @@ def test_what_cannot_be_loaded_is_said_in_one_sentence(worker: Conversation, tas
     assert "\n" not in reply.message
     assert "Traceback" in reply.detail
     assert isinstance(worker.ask(Load(CANARY)), Loaded), "it goes on"
-
-
-def test_verifying_half_a_batch(worker: Conversation) -> None:
-    worker.ask(Load(msgspec.structs.replace(CANARY, batch=2)))
-    reply = worker.ask(Verify(3))
-    assert isinstance(reply, Failed)
-    assert "3 inputs are not a whole number of batches of 2" in reply.message
 
 
 RAISING = """

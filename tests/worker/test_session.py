@@ -11,7 +11,7 @@ from levelfield.backends import registry
 from levelfield.backends.protocol import Options
 from levelfield.record.measured import Absent
 from levelfield.worker import messages
-from levelfield.worker.session import Session, concatenated, copies
+from levelfield.worker.session import Session, concatenated
 from tests.worker.conversation import CANARY
 
 
@@ -43,12 +43,6 @@ def test_inference_is_not_training(session: Session, ask: Callable[[Session], ob
         ask(session)
 
 
-def test_the_next_window_takes_the_batches_that_were_made_last(session: Session) -> None:
-    assert session.rotate(3).sets == 3
-    measured = session.measure(messages.Measure(window_ns=0, min_calls=4, rewarm_calls=0), None)
-    assert len(measured.window.samples_ns) == 4
-
-
 def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,13 +57,6 @@ def test_outputs_of_a_feed_are_copied_before_the_next_call_overwrites_them(
     monkeypatch.setattr(session, "_fed", Fed())
     verified = session.verify(messages.Verify(3))
     np.testing.assert_array_equal(np.frombuffer(verified.output, "<f4"), [1, 1, 2, 2, 3, 3])
-
-
-def test_a_copy_does_not_change_with_the_array() -> None:
-    array = np.zeros(3, np.float32)
-    (kept,) = copies(array)
-    array += 1
-    assert not kept.any()
 
 
 def test_calls_are_joined_along_the_batch_and_each_output_by_itself() -> None:

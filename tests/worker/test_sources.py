@@ -1,15 +1,14 @@
 """What a backend is given to load."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from levelfield.backends import registry
 from levelfield.backends.protocol import Arrays
-from levelfield.worker.files import digest_of, files_in
 from levelfield.worker.messages import Task
-from levelfield.worker.sources import inputs_of, rotation, rotation_digest, source_of
+from levelfield.worker.sources import digest_of, files_in, rotation, rotation_digest, source_of
 from levelfield.zoo import models, weights
 
 MLP = Task("jax", "mlp", 2, 1)
@@ -21,21 +20,6 @@ def test_weights_are_made_or_read_and_are_the_same(tmp_path: Path) -> None:
     weights.save(models.get("mlp"), tmp_path / "weights")
     read = source_of(Task("jax", "mlp", 2, 1, weights_path=str(tmp_path / "weights")))
     assert weights.sha256(read.weights) == weights.sha256(made.weights)
-
-
-def test_inputs_go_on_with_the_next_items() -> None:
-    (name,) = inputs_of(MLP, 0)
-    pair, second = inputs_of(MLP, 0)[name], inputs_of(Task("jax", "mlp", 1, 1), 1)[name]
-    np.testing.assert_array_equal(pair[1:], second)
-
-
-def test_the_order_in_memory_is_the_backends() -> None:
-    by_layout = {
-        registry.get(name).layout: next(iter(inputs_of(Task(name, "resnet50", 1, 1), 0).values()))
-        for name in ("torch", "onnxruntime")
-    }
-    assert by_layout["NCHW"].strides != by_layout["NHWC"].strides
-    np.testing.assert_array_equal(by_layout["NCHW"], by_layout["NHWC"])
 
 
 def test_another_onnx_file_than_the_plan_names_is_refused(tmp_path: Path) -> None:
@@ -55,12 +39,19 @@ def ranges(first: int) -> Arrays:
     return {"x": np.arange(first, first + 4, dtype=np.float32)}
 
 
-def test_each_batch_goes_on_where_the_one_before_it_ended() -> None:
-    made = list(rotation(ranges, sets=3, batch=4))
-    np.testing.assert_array_equal(np.concatenate([each["x"] for each in made]), np.arange(12))
-
-
 def test_order_and_content_decide_the_digest() -> None:
     first, second, third = rotation(ranges, sets=3, batch=4)
     digests = {rotation_digest(each) for each in ([first, second], [second, first], [first, third], [first])}
     assert len(digests) == 4
+
+
+def test_files_are_digested_by_name(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"graph")
+    (tmp_path / "model.onnx.data").write_bytes(b"weights")
+    (tmp_path / "manifest.json").write_bytes(b"{}")
+    (tmp_path / "model.onnx.folder").mkdir()
+    assert files_in(tmp_path, "model.onnx*") == {
+        "model.onnx": hashlib.sha256(b"graph").hexdigest(),
+        "model.onnx.data": hashlib.sha256(b"weights").hexdigest(),
+    }
+    assert len(files_in(tmp_path)) == 3

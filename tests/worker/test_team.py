@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 import levelfield
-from levelfield.backends.replica import Replica
 from levelfield.record.measured import Memory
 from levelfield.worker import team
 from levelfield.worker.messages import Failed, Probed, Reply, Trained, Updated
@@ -21,7 +20,7 @@ ROOT = Path(levelfield.__file__).parents[2]
 LEADER = """
 import os, sys, time
 from levelfield.worker.messages import Load, Loaded, Task
-from levelfield.worker.replies import ReplyWriter
+from levelfield.worker.server import ReplyWriter
 from levelfield.worker.team import Team
 from tests.commands import IMPORTS
 replies = ReplyWriter(os.fdopen(1, "wb", closefd=False))
@@ -101,21 +100,6 @@ def test_the_others_end_with_the_first() -> None:
         time.sleep(0.05)
     else:
         assert not Path(f"/proc/{other}").exists()
-
-
-def test_shares_are_equal_and_make_the_whole() -> None:
-    replicas = [Replica(rank, 4, ()) for rank in range(4)]
-    items = list(range(12))
-    assert [item for each in replicas for item in items[each.share(12)]] == items
-    with pytest.raises(ValueError, match="A batch of 10 cannot be divided equally among 4 processes"):
-        replicas[0].share(10)
-
-
-def test_cpus_are_divided_equally() -> None:
-    assert team.split_cpus([0, 1, 4, 5, 7], 2) == [[0, 1], [4, 5]]
-    with pytest.raises(ValueError, match="3 processes need a CPU each, and there are 2"):
-        team.split_cpus([0, 1], 3)
-    assert len(set(team.free_ports(3))) == 3
 
 
 def test_losses_are_means_and_weights_must_be_the_same() -> None:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from levelfield.backends.parallel import Replica
 from levelfield.backends.protocol import Arrays
-from levelfield.backends.replica import Replica
 from levelfield.worker import training
 
 

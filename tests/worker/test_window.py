@@ -65,23 +65,11 @@ def test_the_choice_of_a_batch_is_in_no_sample(monkeypatch: pytest.MonkeyPatch) 
     assert max(measured.samples_ns) < 10 * MS
 
 
-def test_at_least_so_many_calls() -> None:
-    assert len(measure_window(Step(), (None,), Measure(window_ns=0, min_calls=7)).samples_ns) == 7
-
-
 def test_at_most_so_many_calls() -> None:
     step = Step()
     measured = measure_window(step, (None,), Measure(window_ns=10**12, max_calls=5, rewarm_ns=10**12))
     assert len(measured.samples_ns) == 5
     assert len(measured.rewarm_ns) == 5
-
-
-def test_a_window_is_one_call_at_the_least() -> None:
-    assert len(measure_window(Step(), (None,), Measure(window_ns=0, min_calls=0)).samples_ns) == 1
-
-
-def test_no_rewarming_where_none_is_asked_for() -> None:
-    assert measure_window(Step(), (None,), Measure(window_ns=0, rewarm_calls=0)).rewarm_ns == ()
 
 
 def test_an_injected_slowdown_is_true_time_inside_every_call() -> None:

@@ -1,7 +1,6 @@
 import hashlib
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,24 +44,3 @@ def test_values_are_inside_the_interval_and_never_zero(name: str) -> None:
     assert values.dtype == np.float32
     assert np.all(np.abs(values) < 1)
     assert np.all(np.abs(values) >= 2.0**-24)
-
-
-def test_mean_and_deviation_are_as_asked() -> None:
-    values = bits.scaled("moments", (100_000,), mean=2.0, std=0.5)
-    # Standard error of the mean: 0.5/√100000 = 0.0016.
-    assert values.mean(dtype=np.float64) == pytest.approx(2.0, abs=0.007)
-    assert values.std(dtype=np.float64) == pytest.approx(0.5, rel=0.01)
-
-
-def test_no_deviation_gives_a_constant() -> None:
-    np.testing.assert_array_equal(bits.scaled("constant", (2, 2), mean=3.0, std=0.0), np.full((2, 2), 3.0))
-
-
-def test_names_have_streams_of_their_own() -> None:
-    correlation = np.corrcoef(bits.symmetric("a", (10_000,)), bits.symmetric("b", (10_000,)))[0, 1]
-    assert abs(correlation) < 0.05
-
-
-def test_integers_fill_their_range() -> None:
-    values = bits.integers("dice", 10_000, bits=3)
-    assert set(values.tolist()) == set(range(8))

@@ -32,12 +32,6 @@ def test_records_are_the_inputs_rounded_to_eight_bits(name: str) -> None:
     assert np.abs(values - exact).max() <= 2.0**-6, "half a step"
 
 
-def test_a_model_of_words_has_none(tmp_path: Path) -> None:
-    assert not models.get("bert").dataset_items
-    with pytest.raises(ValueError, match=r"has no dataset; there is one for mlp, resnet50\."):
-        dataset.save(models.get("bert"), tmp_path / "x")
-
-
 def test_a_dataset_that_is_missing_empty_cut_off_or_changed_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mlp.u8"
     with pytest.raises(ValueError, match=r"mlp\.u8 cannot be read: No such file"):

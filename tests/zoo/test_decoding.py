@@ -5,7 +5,7 @@ import pytest
 
 from levelfield.zoo import decoding, flops, models, weights
 from levelfield.zoo.decoder import reference, spec
-from levelfield.zoo.decoding import STEPS, Call
+from levelfield.zoo.decoding import Call
 
 MODEL = models.get("decoder")
 
@@ -13,17 +13,6 @@ MODEL = models.get("decoder")
 @pytest.fixture(scope="module")
 def made() -> weights.Arrays:
     return weights.make(MODEL)
-
-
-def test_a_longer_sequence_begins_with_the_shorter_one() -> None:
-    longest = decoding.inputs(MODEL, Call("generate", 100), 3, 2)[decoding.INPUT]
-    assert longest.shape == (2, 100 + STEPS)
-    assert longest.dtype == np.int32
-    assert 0 <= longest.min() < longest.max() < spec.VOCABULARY
-    for call, length in ((Call("prefill", 100), 100), (Call("decode", 100), 101)):
-        ids = decoding.inputs(MODEL, call, 3, 2)[decoding.INPUT]
-        assert ids.shape == (2, length)
-        assert np.array_equal(ids, longest[:, :length])
 
 
 def test_no_token_sees_those_after_it(made: weights.Arrays) -> None:
@@ -71,12 +60,6 @@ def test_what_is_returned_are_the_logits_of_the_computed_tokens(
 def test_what_the_cache_cannot_hold_has_a_reason(call: Call, says: str) -> None:
     assert MODEL.decoding is not None
     assert says in decoding.why_not(MODEL.decoding, call)
-
-
-@pytest.mark.parametrize("call", [Call("prefill", 512), Call("decode", 511), Call("generate", 384), Call("decode", 1)])
-def test_the_whole_context_can_be_used(call: Call) -> None:
-    assert MODEL.decoding is not None
-    assert decoding.why_not(MODEL.decoding, call) == ""
 
 
 def test_a_step_reads_every_weight_that_is_multiplied_once() -> None:

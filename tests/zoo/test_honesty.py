@@ -14,13 +14,6 @@ def said(**products: int) -> Computed:
     return Computed(products, "its graph")
 
 
-def test_fp32_holds_by_both_witnesses() -> None:
-    found = judge("fp32", 5e-7, BF16, said(fp32=54))
-    assert found.holds
-    assert found.computed_in == "fp32"
-    assert not found.reason
-
-
 def test_fp32_is_dishonest_by_its_own_word_however_small_its_error() -> None:
     found = judge("fp32", 5e-7, {}, said(bf16=50, fp32=4))
     assert not found.holds
@@ -55,28 +48,8 @@ def test_bf16_between_products_in_fp32_is_emulated() -> None:
     assert found.emulated == "7 of 7 products are in fp32 by its graph"
 
 
-def test_another_lower_precision_is_named() -> None:
-    found = judge("bf16", 5e-3, BF16, said(fp16=7, bf16=1))
-    assert not found.holds
-    assert found.computed_in == "fp16"
-
-
-def test_tf32_multiplies_tensors_in_fp32() -> None:
-    found = judge("tf32", 5e-4, {"tf32": 3e-4}, said(fp32=54))
-    assert found.holds
-    assert not found.emulated
-
-
 @given(st.floats(1e-9, 1), st.floats(1e-6, 1e-1), st.sampled_from(["bf16", "int8", "fp16", "tf32"]))
 def test_a_claim_of_a_lower_precision_holds_from_a_tenth_of_its_yardstick_on(
     error: float, yardstick: float, claimed: str
 ) -> None:
     assert judge(claimed, error, {claimed: yardstick}, None).holds == (error >= yardstick / LIKE)
-
-
-@given(st.floats(0, 10), st.floats(0, 1))
-def test_it_always_has_a_reason_where_a_claim_does_not_hold(error: float, yardstick: float) -> None:
-    for claimed in ("fp32", "bf16"):
-        for computed in (None, said(), said(fp32=1), said(bf16=1), said(int8=2)):
-            found = judge(claimed, error, {"bf16": yardstick}, computed)
-            assert found.holds == (not found.reason)

@@ -22,20 +22,8 @@ def _pairs() -> list[tuple[int, int]]:
     return [(200, 128), (128, 64), (64, 32), (32, 16), (16, 8), (8, 1)]
 
 
-def test_names_are_those_that_are_benchmarked() -> None:
-    assert models.names() == ("mlp", "mobilenet", "resnet50", "decoder", "bert", "embedder", "vit")
-    assert models.trained() == ("mlp", "resnet50", "bert")
-    assert models.get("canary").name == "canary"
-
-
 def test_an_unknown_name_lists_the_close_ones() -> None:
     with pytest.raises(ValueError, match=r"no model 'resnet'.*Did you mean resnet50"):
         models.get("resnet")
     with pytest.raises(ValueError, match="There are mlp, mobilenet, resnet50, decoder, bert, embedder, vit"):
         models.get("?")
-
-
-def test_parameter_names_are_unique() -> None:
-    for name in (*models.names(), "canary"):
-        found = [parameter.name for parameter in models.get(name).parameters]
-        assert len(found) == len(set(found))

@@ -1,16 +1,9 @@
 """Where definitions are found, and the shapes in which frameworks take weights."""
 
 import numpy as np
-import pytest
 
 from levelfield.zoo import models, weights
-from levelfield.zoo.native import channels_first, channels_last, definition
-
-
-@pytest.mark.parametrize(("model", "framework"), [("canary", "torch"), ("mlp", "caffe"), ("mlp", "reference")])
-def test_what_has_no_definition_says_so(model: str, framework: str) -> None:
-    with pytest.raises(ValueError, match=f"has no definition in {framework}"):
-        definition(models.get(model), framework)
+from levelfield.zoo.native import channels_first, channels_last
 
 
 def test_channels_first_is_the_inverse_of_channels_last() -> None:

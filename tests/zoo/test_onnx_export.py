@@ -75,15 +75,6 @@ def test_the_file_is_what_was_asked_for(tmp_path: Path) -> None:
     assert "BatchNormalization" not in operators  # folded into the convolutions
 
 
-def test_a_second_export_replaces_the_first(tmp_path: Path) -> None:
-    model = models.get("mlp")
-    made = weights.make(model)
-    (tmp_path / "model.onnx.data").write_bytes(b"left over")
-    first = onnx_export.export(model, made, 1, "fp32", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
-    assert onnx_export.export(model, made, 1, "fp32", tmp_path) == first
-
-
 @pytest.mark.extended
 @pytest.mark.parametrize("name", [name for name in models.names() if models.get(name).quantized])
 def test_eight_bits_are_a_quarter_of_the_size_and_quantised(name: str, tmp_path: Path) -> None:
@@ -101,11 +92,6 @@ def test_eight_bits_are_a_quarter_of_the_size_and_quantised(name: str, tmp_path:
     kept = sum(parameter.count for parameter in model.parameters if parameter.name.startswith("embeddings."))
     weighed = model.parameter_count + 3 * kept
     assert 0.9 * weighed < (tmp_path / "model.onnx").stat().st_size < 1.3 * weighed + 100_000
-
-
-def test_other_precisions_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not in bf16"):
-        onnx_export.export(models.get("mlp"), {}, 1, "bf16", tmp_path)
 
 
 def test_a_scatter_is_exported_as_one_that_is_added_in_order(exports: Exports) -> None:

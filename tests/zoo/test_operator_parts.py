@@ -22,8 +22,3 @@ def test_bert_by_hand() -> None:
         "gemm-3072x128x768": 12,
         "gemm-768x128x3072": 12,
     }
-
-
-def test_only_those_that_are_named_are_looked_for() -> None:
-    assert parts.of("bert", ["gemm-3072x128x768", "softmax-1536x128"]) == {"gemm-3072x128x768": 12}
-    assert parts.of("bert", []) == parts.of("gemm-3072x128x768", models.operators()) == {}

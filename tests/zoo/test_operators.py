@@ -12,33 +12,10 @@ from levelfield.zoo.operators import spec
 ALL = models.operators()
 
 
-def of_kind(kind: str) -> str:
-    return next(name for name in ALL if name.startswith(kind))
-
-
 def computed(name: str) -> tuple[weights.Arrays, weights.Arrays, np.ndarray]:
     model = models.get(name)
     w, given = weights.make(model), inputs.make(model, 0, 2)
     return w, given, reference.run(model, w, given)
-
-
-def test_there_are_forty_shapes_or_more_and_no_network_among_them() -> None:
-    assert len(ALL) == len(set(ALL)) >= 40
-    assert not set(ALL) & set(models.names())
-    assert all(not models.get(name).by_default for name in ALL)
-    assert {models.get(name).source for name in ALL if name.startswith("conv")} == {
-        "DeepBench, inference on servers",
-        "ResNet-50 v1.5",
-    }
-
-
-@pytest.mark.parametrize("name", [of_kind(kind) for kind in ("gemm", "conv", "attention", "softmax", "layernorm")])
-def test_answers_have_the_shape_that_is_said_and_differ_between_inputs(name: str) -> None:
-    model = models.get(name)
-    _, _, output = computed(name)
-    assert output.shape == (2, *model.output.shape)
-    assert np.isfinite(output).all()
-    assert np.linalg.norm(output[0] - output[1]) > 0.1 * np.linalg.norm(output[0])
 
 
 def test_a_product_by_hand() -> None:

@@ -44,13 +44,6 @@ def test_values_are_of_their_type_and_bounded(dtype: str) -> None:
         assert whole.max() == (255 if dtype == "uint8" else 1)
 
 
-def test_what_there_are_no_values_for() -> None:
-    with pytest.raises(ValueError, match="complex64"):
-        own_inputs.seeded("some", (1,), "complex64")
-    with pytest.raises(ValueError, match="at least one"):
-        own_inputs.make(MODEL, 0, 0)
-
-
 def test_values_of_ones_own_are_taken_in_turn(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(6, dtype=np.float32).reshape(3, 2))
     batched = Own((OwnInput("x", "float32", (2,), batched=True, path=str(tmp_path / "x.npy")),))

@@ -1,9 +1,15 @@
-"""The reference of a batch is that of its items."""
+"""References in NumPy: their layers by definition, activations that keep their size, and batches of items."""
+
+import math
 
 import numpy as np
 import pytest
 
 from levelfield.zoo import inputs, models, reference, weights
+from levelfield.zoo.bert import reference as bert
+from levelfield.zoo.bert.erf import erf
+from levelfield.zoo.mlp import reference as mlp
+from levelfield.zoo.resnet50 import reference as resnet50
 
 
 @pytest.mark.parametrize("name", ["mlp", "canary"])
@@ -21,3 +27,89 @@ def test_resnet50_is_computed_in_chunks_without_a_seam(resnet50_weights: weights
     whole = reference.run(model, resnet50_weights, inputs.make(model, 0, 5))
     last = reference.run(model, resnet50_weights, inputs.make(model, 4, 1))
     np.testing.assert_allclose(whole[4:], last, rtol=1e-9)
+
+
+def test_erf_is_the_error_function() -> None:
+    x = np.concatenate([np.linspace(-7, 7, 20_001), [-1e300, -np.inf, np.inf, 1e300, 5e-324]])
+    expected = np.array([math.erf(value) for value in x])
+    np.testing.assert_allclose(erf(x), expected, rtol=0, atol=1e-15)
+
+
+TINY = np.finfo(np.float32).tiny
+
+
+def healthy(x: np.ndarray, low: float, high: float) -> None:
+    assert np.isfinite(x).all()
+    assert low < x.std() < high
+    size = np.abs(x[x != 0])
+    assert size.min() > TINY  # nothing a processor would call denormal
+
+
+def test_padding_cannot_be_seen(bert_weights: weights.Arrays) -> None:
+    batch = inputs.make(models.get("bert"), 0, 2)
+    padding = batch["attention_mask"] == 0
+    assert padding.any()
+    changed = {**batch, "input_ids": np.where(padding, 12345, batch["input_ids"])}
+    x = bert.embed(bert_weights, batch["input_ids"], batch["token_type_ids"])
+    y = bert.embed(bert_weights, changed["input_ids"], batch["token_type_ids"])
+    before, after = (bert.layer(bert_weights, "encoder.layer.0", h, batch["attention_mask"]) for h in (x, y))
+    np.testing.assert_array_equal(before[~padding], after[~padding])
+    assert not np.allclose(before[padding], after[padding])
+
+
+def test_bert_stays_healthy(bert_weights: weights.Arrays) -> None:
+    batch = inputs.make(models.get("bert"), 0, 1)
+    x = bert.embed(bert_weights, batch["input_ids"], batch["token_type_ids"])
+    healthy(x, 0.9, 1.1)
+    for number in range(12):
+        x = bert.layer(bert_weights, f"encoder.layer.{number}", x, batch["attention_mask"])
+        healthy(x, 0.9, 1.1)
+    directions = x[0] / np.linalg.norm(x[0], axis=-1, keepdims=True)
+    assert (directions @ directions.T).mean() < 0.9  # the tokens have not become one
+
+
+def test_mlp_stays_healthy() -> None:
+    model = models.get("mlp")
+    w = weights.make(model)
+    x = inputs.make(model, 0, 500)["features"].astype(np.float64)
+    healthy(x, 0.7, 1.5)
+    for layer in range(mlp.LAYERS - 1):
+        x = np.maximum(mlp.dense(w, layer, x), 0)
+        healthy(x, 0.2, 2.5)
+    healthy(mlp.sigmoid(mlp.dense(w, mlp.LAYERS - 1, x)), 0.05, 0.5)
+
+
+def test_convolution_is_its_definition() -> None:
+    rng = np.random.default_rng(1)
+    x, kernel = rng.normal(size=(2, 5, 6, 3)), rng.normal(size=(4, 3, 3, 3))
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    expected = np.zeros((2, 3, 3, 4))
+    for n, i, j, o in np.ndindex(expected.shape):
+        window = padded[n, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3]
+        expected[n, i, j, o] = sum(window[a, b, c] * kernel[o, c, a, b] for a, b, c in np.ndindex(3, 3, 3))
+    found = resnet50.conv({"c.weight": kernel}, "c", x, stride=2, padding=1)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_max_pool_is_its_definition() -> None:
+    x = np.random.default_rng(2).normal(size=(1, 4, 4, 1)) - 10  # all below zero: padding must not win
+    found = resnet50.max_pool(x)[0, :, :, 0]
+    plane = x[0, :, :, 0]
+    assert found.tolist() == [
+        [plane[:2, :2].max(), plane[:2, 1:4].max()],
+        [plane[1:4, :2].max(), plane[1:4, 1:4].max()],
+    ]
+
+
+def test_resnet50_stays_healthy(resnet50_weights: weights.Arrays) -> None:
+    x = inputs.make(models.get("resnet50"), 0, 2)["images"].astype(np.float64).transpose(0, 2, 3, 1)
+    x = resnet50.stem(resnet50_weights, x)
+    healthy(x, 0.7, 1.6)
+    for number, shape in enumerate([(56, 56, 256), (28, 28, 512), (14, 14, 1024), (7, 7, 2048)]):
+        x = resnet50.stage(resnet50_weights, number, x)
+        assert x.shape == (2, *shape)
+        healthy(x, 0.7, 1.6)
+    logits = resnet50.head(resnet50_weights, x)
+    healthy(logits, 0.7, 2.0)
+    # The answers to two images differ by more than rounding can hide.
+    assert (logits - logits.mean(axis=0)).std() > 0.02 * logits.std()

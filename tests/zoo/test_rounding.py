@@ -23,12 +23,6 @@ def test_it_is_the_nearest_value_of_so_many_bits(value: float, bits: int) -> Non
     assert abs(rounded - value) <= 2.0**-bits * abs(value)
 
 
-@given(st.lists(ordinary, min_size=1, max_size=20))
-def test_rounding_twice_is_rounding_once(values: list[float]) -> None:
-    once = rounding.to_significand(np.array(values, dtype=np.float32), 8)
-    assert np.array_equal(rounding.to_significand(once, 8), once)
-
-
 def test_eight_bits_have_a_scale_for_every_channel() -> None:
     array = np.array([[1.0, -0.5, 0.004], [100.0, 50.0, 0.4], [0.0, 0.0, 0.0]], dtype=np.float32)
     rounded = rounding.to_int8(array)
@@ -55,11 +49,6 @@ def test_what_is_looked_up_is_not_multiplied() -> None:
     rounded = rounding.weights({"embeddings.word_embeddings.weight": array, "dense.weight": array}, "int8")
     assert np.array_equal(rounded["embeddings.word_embeddings.weight"], array)
     assert not np.array_equal(rounded["dense.weight"], array)
-
-
-def test_there_is_no_rounding_in_fp32() -> None:
-    with pytest.raises(ValueError, match="Nothing is rounded in fp32"):
-        rounding.weights({}, "fp32")
 
 
 @pytest.mark.parametrize("precision", ["bf16", "int8", "tf32"])

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends import blas
+from levelfield.backends import canary
 from levelfield.backends.checks import require_supported
 from levelfield.backends.protocol import Arrays, Options, Source, Step
 from levelfield.zoo import models, reference
@@ -17,7 +17,7 @@ class Example:
     def __init__(self, options: Options) -> None:
         require_supported("example", options)
         self.version = np.__version__
-        self._threads = blas.set_threads(options.threads)
+        self._threads = canary.set_threads(options.threads)
 
     def load(self, source: Source) -> Step:
         """Return the reference of the source's model."""

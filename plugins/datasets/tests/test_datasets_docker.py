@@ -15,13 +15,14 @@ from levelfield.launchers.docker import DockerLauncher
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from levelfield.schedule.data_sets import DataRequest
 from levelfield.worker import items
 from levelfield.zoo import models, reference, weights
 from levelfield_datasets import bert, preparing, preprocessor
 from levelfield_datasets.preprocessor import Preprocessor
 from tests import plugged, small_sets
+from tests.benches import cut_off
 from tests.commands import IMPORTS, ROOT, one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
@@ -133,7 +134,7 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
         "--variant", "cpu", "--data", f"imagenet={folder}", "--reports", reports, "--control", "none",
         folder=tmp_path, environment=installed,
     )  # fmt: skip
-    one = files.read(next(reports.glob("*/run.json")).parent)
+    one = files.read(next(reports.glob("*/report.html")).parent)
     (known,) = one.data_sets
     assert (known.available, known.labels) == (ITEMS, tuple(labels))
     (found,) = accuracy.summarise(one)
@@ -151,13 +152,10 @@ def test_a_run_answers_pictures_and_says_what_a_lower_precision_costs(
     assert f"{100 * (ITEMS - 1) / ITEMS:.1f}" in command.out
     text = (reports / one.id / REPORT).read_text(encoding="utf-8")
     assert "In fp32 all 2 arms gave the same answers to 24 pictures." in text
-    assert "Zoë" not in text + (reports / one.id / files.JOURNAL).read_text(encoding="utf-8")
+    assert "Zoë" not in text + files.content_of(reports / one.id).decode()
     assert none_left(engine, command.pid)
 
-    journal = reports / one.id / files.JOURNAL
-    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    first = next(number for number, line in enumerate(lines) if '"type":"accuracy"' in line)
-    journal.write_text("".join(lines[: first + 1]), encoding="utf-8")  # as if it was killed there
+    cut_off(reports / one.id)
     resume = ("bench", "--resume", one.id, "--reports", reports)
     one_clear_sentence(
         run(*resume, folder=tmp_path, environment=installed), "That run answers ImageNet too", "--data imagenet=PATH"
@@ -193,7 +191,7 @@ def test_weights_of_ones_own_answer_texts(
         "--reports", tmp_path / "reports", folder=tmp_path, environment=installed,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    one = files.read(next((tmp_path / "reports").glob("*/run.json")).parent)
+    one = files.read(next((tmp_path / "reports").glob("*/report.html")).parent)
     (judged,) = accuracy.summarise(one)
     assert {row.arm for row in judged.rows} == set(backends.split(","))
     for row in judged.rows:

@@ -65,7 +65,7 @@ def fleet() -> None:
 def gather(folder: Path, *, margin: float, level: float, format_: str | None, output: tuple[Path, ...]) -> None:
     """Judge the nodes whose records lie under FOLDER.
 
-    A node's run is FOLDER/NODE/run.json; several runs of it are FOLDER/NODE/RUN/run.json. A folder's name is its node's
+    A node's runs are the folders FOLDER/NODE/RUN; FOLDER/NODE itself may be the only one. A folder's name is its node's
     name. A record that is damaged or lies under two nodes is named and left out.
 
     Exit codes: 0 every node is fine; 1 a node is slow, computes wrongly or failed; 2 could not judge; 3 not decided,

@@ -15,15 +15,13 @@ import numpy as np
 
 from levelfield.analysis.summary import Reduced
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import page
 from levelfield.report import units
 from levelfield_fleet import records
 from levelfield_fleet.judge import judge
 from levelfield_fleet.records import Place
 from levelfield_fleet.types import Fleet, Node, NodeVerdict
 
-REPORT = "report.html"
-"""File beside a record that shows it."""
 NO_RECORD = "no record of it can be read"
 
 _Read: TypeAlias = tuple[Place, Reduced]
@@ -66,7 +64,7 @@ def gather(folder: Path) -> Gathered:
 
 def _report(place: Place, folder: Path) -> str:
     """Return the relative path of the report beside a record; empty where there is none, or its path is no text."""
-    file = place.folder / REPORT
+    file = place.folder / page.NAME
     try:
         path = os.path.relpath(file, folder)
         path.encode()
@@ -85,7 +83,7 @@ def verdict(gathered: Gathered, *, margin: float, level: float) -> Fleet:
     if not present:
         raise LevelfieldError(
             f"No record of any node can be read. {gathered.notes[0] if gathered.notes else ''}".strip(),
-            fix=f"Gather the runs as FOLDER/NODE/{files.NAME} or FOLDER/NODE/RUN/{files.NAME}.",
+            fix="Gather the runs as FOLDER/NODE/RUN or FOLDER/NODE.",
         )
     with np.errstate(over="ignore"):  # a stranger's costs may be as far apart as numbers can be
         found = judge(present, margin=margin, level=level, reports=gathered.reports)

@@ -1,4 +1,4 @@
-"""The records of a fleet: FOLDER/<node>/run.json, or FOLDER/<node>/<run>/run.json with several runs a node.
+"""The records of a fleet: FOLDER/<node>/<run>, or FOLDER/<node> itself.
 
 The folders may have been copied together from machines that are not trusted. No link is followed, a folder with more
 entries than a fleet has is not looked through, and a record that is damaged or hostile costs only itself. A record of
@@ -22,7 +22,7 @@ from levelfield.analysis.summary import Reduced
 from levelfield.compare import sides
 from levelfield.compare.phrases import clean
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import files, page
 from levelfield.safety import untrusted
 
 MOST_NODES = 20_000
@@ -43,7 +43,7 @@ class Place(msgspec.Struct, frozen=True):
     @property
     def record(self) -> Path:
         """The record's file."""
-        return self.folder / files.NAME
+        return files.file_of(self.folder)
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ def find(folder: Path) -> Found:
     if not folders:
         raise LevelfieldError(
             f"The folder {folder} holds no folder of a node.",
-            fix=f"Gather the runs as {folder}/NODE/{files.NAME} or {folder}/NODE/RUN/{files.NAME}.",
+            fix=f"Gather the runs as {folder}/NODE/RUN or {folder}/NODE.",
         )
     if len(folders) > MOST_NODES:
         raise LevelfieldError(
@@ -100,7 +100,7 @@ def find(folder: Path) -> Found:
 
 def _of_node(node: str, folder: Path, notes: list[str]) -> Iterator[Place]:
     """Yield the places of a node's records; note what is passed over."""
-    if os.path.lexists(folder / files.NAME):
+    if files.has_record(folder):
         yield Place(node, folder)
         return
     try:
@@ -111,7 +111,7 @@ def _of_node(node: str, folder: Path, notes: list[str]) -> Iterator[Place]:
     links = [each for each in entries if each.is_symlink()]
     notes += [f"{node}/{_shown(each)} is a link, and no link is followed." for each in links]
     runs = [Path(each.path) for each in entries if each.is_dir(follow_symlinks=False)]
-    records = [run for run in runs if os.path.lexists(run / files.NAME)]
+    records = [run for run in runs if files.has_record(run)]
     cut_off = [run for run in runs if run not in records and os.path.lexists(run / files.JOURNAL)]
     notes += [
         f"{node}/{clean(run.name, LONGEST_NAME)} was cut off before its record was written; `bench --resume` on the "
@@ -183,7 +183,7 @@ def read(place: Place) -> Reduced | Unread:
     """Read one record; whatever is wrong with it is told in a sentence."""
     try:
         content = untrusted.read_plain(place.record, MOST_BYTES, follow_links=False)
-        return sides.from_content(content, place.name)
+        return sides.from_content(page.record_in(content, MOST_BYTES), place.name)
     except LevelfieldError as error:
         return Unread(error.message)
     except untrusted.TooLargeError:

@@ -14,7 +14,7 @@ from levelfield.backends.checks import (
     require_names,
     require_supported,
 )
-from levelfield.backends.dtypes import precision_of
+from levelfield.backends.precisions import precision_of
 from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
 from levelfield.record.measured import Computed
 from levelfield.zoo import models

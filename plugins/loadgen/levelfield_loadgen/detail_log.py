@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from levelfield.record.schema import Absent, LoadGenTest
-from levelfield.safety.tool_output import LARGEST, refused, text
+from levelfield.safety.terminals import LARGEST, refused, tool_text
 
 TOOL: Final = "MLPerf LoadGen"
 PREFIX: Final = ":::MLLOG "
@@ -92,7 +92,7 @@ def parse(content: str, elapsed_ns: int = 0) -> Result:
     server = scenario == "Server"
     return Result(
         scenario=scenario,
-        version=text(str(said.get("loadgen_version", ""))),
+        version=tool_text(str(said.get("loadgen_version", ""))),
         target_latency_ns=_count(said, "effective_target_latency_ns") if server else None,
         test=LoadGenTest(
             valid=validity == "VALID",
@@ -110,7 +110,7 @@ def parse(content: str, elapsed_ns: int = 0) -> Result:
 
 def _why(said: Mapping[str, Value]) -> str:
     failed = [meaning for key, meaning in _WHY if said.get(key) is False]
-    return "; ".join(failed) or text(str(said.get("result_invalid_reason", ""))) or "it gives no reason"
+    return "; ".join(failed) or tool_text(str(said.get("result_invalid_reason", ""))) or "it gives no reason"
 
 
 def _percentiles(said: Mapping[str, Value], scenario: str) -> dict[str, int]:

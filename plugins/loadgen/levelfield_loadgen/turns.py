@@ -15,7 +15,7 @@ from levelfield.analysis import loadgen as analysis
 from levelfield.errors import LevelfieldError
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.machine.disturbance import reasons
-from levelfield.machine.idle_wait import wait_until_idle
+from levelfield.machine.quiet import wait_until_idle
 from levelfield.machine.signals import Signals, difference
 from levelfield.plan.profiles import Profile
 from levelfield.record.schema import (

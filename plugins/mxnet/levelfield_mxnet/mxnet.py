@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.backends.checks import import_framework, require_supported
-from levelfield.backends.dtypes import precision_of
+from levelfield.backends.precisions import precision_of
 from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
 from levelfield.record.measured import Computed
 from levelfield.zoo import models

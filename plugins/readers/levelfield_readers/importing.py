@@ -5,21 +5,19 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from levelfield import plugins
+from levelfield import analysis, plugins
 from levelfield.analysis import guarded
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.paths import tool_sha256
+from levelfield.record import files, page
+from levelfield.record.schema import Run
 from levelfield.report import html, sentences, units
-from levelfield.run.results import REPORT
-from levelfield.run.start import tool_sha256
 from levelfield.safety import terminals, untrusted
-from levelfield.share import run_evidence
 from levelfield_readers import making
 from levelfield_readers.recorded import Reader, Recorded
 
@@ -39,30 +37,27 @@ def import_files(paths: Sequence[Path], reports: Path, console: Console) -> None
     a folder cannot be made.
     """
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    made: dict[Path, bytes] = {}
+    made: dict[Path, Run] = {}
     for path in paths:
         recorded, sha256 = read(path)
         run = making.make(
             recorded, sha256=sha256, now=now, tool_sha256=tool_sha256(), command=("levelfield", "import", path.name)
         )
-        content = msgspec.json.encode(run)
-        guarded.decode(content, f"What {path.name} says")
+        guarded.decode(files.encode(run), f"What {path.name} says")
         if reports / run.id in made or any(reports.glob(f"*-imported-{sha256[:8]}")):
             raise LevelfieldError(
                 f"{path} was imported before, or is given twice.", fix="Import every file once: a copy is no new run."
             )
-        made[reports / run.id] = content
-    for folder, content in made.items():
+        made[reports / run.id] = run
+    for folder, run in made.items():
         try:
             folder.mkdir(parents=True)
         except OSError as error:
             raise LevelfieldError(
                 f"The folder {folder} cannot be made: {error.strerror}.", fix="Choose another one with --reports."
             ) from error
-        files.write_atomically(folder / files.NAME, content + b"\n")
-        record = guarded.read(folder)
-        with guarded.computing(record.name):
-            _show(record, console)
+        with guarded.computing(run.id):
+            _show(folder / page.NAME, run, console)
 
 
 def read(path: Path) -> tuple[Recorded, str]:
@@ -100,17 +95,15 @@ def parse(content: bytes, name: str) -> Recorded:
     return recorded
 
 
-def _show(record: guarded.Record, console: Console) -> None:
+def _show(report: Path, run: Run, console: Console) -> None:
     """Write the page of a run, and print its results: each has one arm, so that a table of arms would say nothing."""
-    run, analysis = record.run, record.analysis
-    evidence, _ = run_evidence.read_evidence(record.file, run, analysis, None)
-    page = record.file.parent / REPORT
-    files.write_atomically(page, html.render(run, analysis, evidence=evidence).encode())
+    result = analysis.analyse(run)
+    files.write_atomically(report, html.render(run, result).encode())
     console.print(Text(f"\n{sentences.where_measured(run)}", "bold yellow"))
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("result", "in this file", "launches", "calls"):
         drawn.add_column(title, justify="left" if title == "result" else "right")
-    for block in analysis.timed[:_MOST_SHOWN]:
+    for block in result.timed[:_MOST_SHOWN]:
         (row,) = block.rows
         rate, time = row.items_per_second, row.call_ns
         value = units.rate_with_interval(rate) if block.case.per_item else units.time_with_interval(time)
@@ -118,7 +111,7 @@ def _show(record: guarded.Record, console: Console) -> None:
         cells = (sentences.title(block.case), shown, units.count(row.counts.launches), units.count(row.counts.calls))
         drawn.add_row(*(Text(cell) for cell in cells))
     console.print(drawn)
-    if len(analysis.timed) > _MOST_SHOWN:
-        terminals.say(console, f"And {len(analysis.timed) - _MOST_SHOWN} more, in the report.")
-    terminals.say(console, f"Run: {record.file.parent.name}")
-    terminals.say(console, f"Report: {page}")
+    if len(result.timed) > _MOST_SHOWN:
+        terminals.say(console, f"And {len(result.timed) - _MOST_SHOWN} more, in the report.")
+    terminals.say(console, f"Run: {report.parent.name}")
+    terminals.say(console, f"Report: {report}")

@@ -19,7 +19,7 @@ which stands in the configuration.
 
 import msgspec
 
-from levelfield.safety.tool_output import refused, text
+from levelfield.safety.terminals import refused, tool_text
 from levelfield_readers.recorded import (
     NOT_SAID,
     Reader,
@@ -73,17 +73,17 @@ def pyperf(content: bytes) -> Recorded:
     common = suite.metadata
     for number, benchmark in enumerate(suite.benchmarks, start=1):
         own = benchmark.metadata
-        name = text(own.name or common.name or "") or f"benchmark {number}"
+        name = tool_text(own.name or common.name or "") or f"benchmark {number}"
         unit = own.unit or common.unit or "second"
         if unit != "second":
-            left_out.append(f"{name} (its unit is {text(unit)}, which is no time)")
+            left_out.append(f"{name} (its unit is {tool_text(unit)}, which is no time)")
             continue
         dates += [run.metadata.date for run in benchmark.runs if run.metadata.date]
         launches = tuple(samples(run.values, _calls(run.metadata, own, common)) for run in benchmark.runs)
         results.append(Result(name, tuple(filter(None, launches))))
     return Recorded(
         tool="pyperf",
-        version=text(common.perf_version or "") or NOT_SAID,
+        version=tool_text(common.perf_version or "") or NOT_SAID,
         results=tuple(results),
         started=moment(min(dates, default=common.date)),
         machine={
@@ -122,7 +122,7 @@ def hyperfine(content: bytes) -> Recorded:
         version=NOT_SAID,
         results=tuple(
             Result(
-                text(result.command) or "a command without a name",
+                tool_text(result.command) or "a command without a name",
                 tuple((sample,) for sample in samples(result.times or ())),
                 failure="it ended with another exit code than 0" if any(result.exit_codes) else "",
             )
@@ -171,10 +171,10 @@ def google_benchmark(content: bytes) -> Recorded:
     failures: dict[str, str] = {}
     aggregates: set[str] = set()
     for line in report.benchmarks:
-        name = text(line.run_name or line.name) or "a benchmark without a name"
+        name = tool_text(line.run_name or line.name) or "a benchmark without a name"
         if line.error_occurred or line.skipped:
             launches.setdefault(name, [])
-            failures[name] = text(line.error_message or line.skip_message) or "it says that it failed"
+            failures[name] = tool_text(line.error_message or line.skip_message) or "it says that it failed"
         elif line.run_type != "iteration" or line.aggregate_name:
             aggregates.add(name)
         elif line.time_unit not in units:
@@ -185,7 +185,7 @@ def google_benchmark(content: bytes) -> Recorded:
     context = report.context
     return Recorded(
         tool="Google Benchmark",
-        version=text(context.library_version or "") or NOT_SAID,
+        version=tool_text(context.library_version or "") or NOT_SAID,
         results=tuple(
             Result(name, (tuple(repetitions),) if repetitions else (), failure=failures.get(name, ""))
             for name, repetitions in launches.items()
@@ -256,12 +256,12 @@ def pytest_benchmark(content: bytes) -> Recorded:
     for benchmark in report.benchmarks:
         stats = benchmark.stats
         launch = samples([stats.median]) if stats.data is None else samples(stats.data, stats.iterations)
-        results.append(Result(text(benchmark.fullname) or "a test without a name", (launch,) if launch else ()))
+        results.append(Result(tool_text(benchmark.fullname) or "a test without a name", (launch,) if launch else ()))
     few = any(benchmark.stats.data is None for benchmark in report.benchmarks)
-    version_of = "" if commit.id in {None, "unversioned"} else text(commit.id or "")
+    version_of = "" if commit.id in {None, "unversioned"} else tool_text(commit.id or "")
     return Recorded(
         tool="pytest-benchmark",
-        version=text(report.version or "") or NOT_SAID,
+        version=tool_text(report.version or "") or NOT_SAID,
         results=tuple(results),
         started=moment(report.datetime),
         machine={
@@ -302,7 +302,7 @@ def optimum_benchmark(content: bytes) -> Recorded:
             if target.latency.unit != "s":
                 raise refused("optimum-benchmark", f"its unit of time is {target.latency.unit}")
             launch = samples(target.latency.values)
-            results.append(Result(text(name), (launch,) if launch else ()))
+            results.append(Result(tool_text(name), (launch,) if launch else ()))
     return Recorded(
         tool="optimum-benchmark",
         version=NOT_SAID,

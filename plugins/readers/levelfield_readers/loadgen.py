@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from levelfield.safety.tool_output import refused, text
+from levelfield.safety.terminals import refused, tool_text
 from levelfield_readers.recorded import NOT_SAID, Reader, Recorded, Result, rate, seconds
 
 TOOL: Final = "MLPerf LoadGen"
@@ -33,11 +33,11 @@ def parse(content: bytes) -> Recorded:
     if mode != "PerformanceOnly":
         raise refused(TOOL, f"its mode is {mode or 'not named'}, and times are those of PerformanceOnly")
     failed = ", ".join(name for name, value in lines if value.upper() == "NO")
-    failure = "" if verdict == "VALID" else f"LoadGen says INVALID{f' ({text(failed)})' if failed else ''}"
+    failure = "" if verdict == "VALID" else f"LoadGen says INVALID{f' ({tool_text(failed)})' if failed else ''}"
     return Recorded(
         tool=TOOL,
         version=NOT_SAID,
-        results=tuple(_results(lines, text(scenario), failure)),
+        results=tuple(_results(lines, tool_text(scenario), failure)),
         unknown=(
             "the machine, the version of LoadGen and when it ran",
             "single queries: percentiles and rates of the whole run stand for them",

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from levelfield.record.schema import Absent, Fact, Fingerprint
-from levelfield.safety.tool_output import refused, text
+from levelfield.safety.terminals import refused, tool_text
 
 LARGEST_NS = 10**18
 """Longest sample that is believed: thirty years."""
@@ -74,7 +74,7 @@ def decode(content: bytes, type_: type[T], tool: str) -> T:
 def fact(value: str | float | None) -> Fact:
     """Return a value of the file as a fact: a text on one line, bounded, or absent where there is none."""
     if isinstance(value, str):
-        return text(value) or NOT_SAID
+        return tool_text(value) or NOT_SAID
     return NOT_SAID if value is None or abs(value) >= 2**53 else value
 
 

@@ -140,7 +140,7 @@ def test_what_failed_or_has_no_times_is_no_result() -> None:
 
 
 def test_each_says_what_it_is_and_what_it_lacks(reports: Path) -> None:
-    assert len(list(reports.glob("*/run.json"))) == len(FILES)
+    assert len(list(reports.glob("*/report.html"))) == len(FILES)
     for page in reports.glob("*/report.html"):
         text = page.read_text(encoding="utf-8")
         assert "Levelfield measured none of it" in text

@@ -15,7 +15,7 @@ from levelfield.backends.protocol import Arrays
 from levelfield.worker.messages import Task
 from levelfield.zoo import inputs, models, weights
 from studies.harness import form_worker
-from studies.harness.form_worker import FAIRLY, Windows, bare_loop, own_clock, request_of, window_of
+from studies.harness.form_worker import FAIRLY, Windows, own_clock, request_of, window_of
 from studies.published_comparison.record import FRAMEWORKS
 from tests.commands import IMPORTS, ROOT
 
@@ -30,18 +30,15 @@ def sleeping(x: Arrays) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return np.zeros(1, np.float32)
 
 
-def test_it_times_every_call_until_the_window_is_over() -> None:
+@pytest.mark.parametrize("loop", ["bare", "take"])
+def test_both_loops_time_every_call_until_the_window_is_over(loop: str) -> None:
     begin = time.perf_counter_ns()
-    samples = bare_loop(sleeping, {}, 30_000_000, 1)
+    samples = window_of(loop, sleeping, {}, Windows((), window_ns=30_000_000, min_calls=1, rewarm_ns=1))
     elapsed_ns = time.perf_counter_ns() - begin
     assert min(samples) >= CALL_NS
     assert len(samples) >= 2
-    assert elapsed_ns >= 30_000_000
-    assert sum(samples) <= elapsed_ns
-
-
-def test_it_makes_the_fewest_calls_asked_for() -> None:
-    assert len(bare_loop(sleeping, {}, 1, 4)) == 4
+    assert 30_000_000 <= sum(samples) + CALL_NS <= elapsed_ns + CALL_NS
+    assert len(window_of(loop, sleeping, {}, Windows((), window_ns=1, min_calls=4, rewarm_ns=1))) == 4
 
 
 def test_the_clock_of_the_request_is_found_behind_its_bound_method() -> None:
@@ -60,29 +57,17 @@ def test_the_clock_of_the_request_is_found_behind_its_bound_method() -> None:
 
     assert request_of(step) is request
     assert own_clock(step, {}, 1, 3) == [250_000, 500_000, 750_000]
-
-
-def test_a_step_without_a_request_is_refused() -> None:
     with pytest.raises(LookupError, match="no inference request"):
         request_of(sleeping)
-
-
-@pytest.mark.parametrize("loop", ["bare", "take"])
-def test_both_loops_time_the_calls(loop: str) -> None:
-    samples = window_of(loop, sleeping, {}, Windows((), window_ns=1, min_calls=2, rewarm_ns=1))
-    assert len(samples) == 2
-    assert min(samples) >= CALL_NS
 
 
 def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
     """As in an image, where the text of the module is all there is of it."""
     weights.save(models.get("canary"), tmp_path / "weights")
     task = Task(backend="canary", model="canary", batch=1, threads=1, weights_path=str(tmp_path / "weights"))
-    asked = (
-        form_worker.FormsRequest(task),
-        Windows(((FAIRLY, "bare"),), window_ns=1, min_calls=3, rewarm_ns=1),
-        Windows(((FAIRLY, "bare"), (FAIRLY, "take"), (FAIRLY, "bare")), window_ns=1, min_calls=2, rewarm_ns=1),
-    )
+    bare, take = (FAIRLY, "bare"), (FAIRLY, "take")
+    asked: list[msgspec.Struct] = [form_worker.FormsRequest(task)]
+    asked += [Windows(turns, window_ns=1, min_calls=2, rewarm_ns=1) for turns in ((bare,), (bare, take, bare))]
     done = subprocess.run(
         [sys.executable, "-P", "-c", Path(form_worker.__file__).read_text(encoding="utf-8")],
         input=b"".join(msgspec.json.encode(each) + b"\n" for each in asked),
@@ -97,16 +82,8 @@ def test_a_process_answers_for_its_step_and_times_it(tmp_path: Path) -> None:
     assert answer.form == FAIRLY
     assert answer.shape[0] == form_worker.VERIFIED
     assert len(answer.output) == 4 * math.prod(answer.shape)
-    assert [len(samples) for samples in msgspec.json.decode(one, type=list[list[int]])] == [3]
-    assert [len(samples) for samples in msgspec.json.decode(several, type=list[list[int]])] == [2, 2, 2]
-
-
-def test_a_window_makes_the_calls_it_is_asked_for() -> None:
-    calls: list[int] = []
-    windows = Windows((), window_ns=0, min_calls=4, rewarm_ns=0)
-    samples = window_of("bare", lambda x: calls.append(len(x)), np.zeros((7, 200), np.float32), windows)
-    assert len(samples) == 4
-    assert calls == [7] * 5  # one of them to warm up
+    taken = [[len(samples) for samples in msgspec.json.decode(each, type=list[list[int]])] for each in (one, several)]
+    assert taken == [[2], [2, 2, 2]]
 
 
 def test_the_polls_of_the_published_loop_are_inside_the_call() -> None:

@@ -72,11 +72,7 @@ def bench(*options):
 
 
 try:
-    found = {
-        "default": bench(),
-        "second": bench("--cpus", "2-3"),
-        "three": bench("--threads", "3"),
-    }
+    found = {"default": bench(), "second": bench("--cpus", "2-3"), "three": bench("--threads", "3")}
     print("\\nMARK" + json.dumps(found), flush=True)
 finally:
     os.sync()
@@ -120,6 +116,5 @@ def test_a_run_stays_within_one_node_with_its_memory(tmp_path: Path) -> None:
             here, there = worker["pages"][str(node)], worker["pages"][str(1 - node)]
             assert here > 9 * there, "shared pages alone may be elsewhere"
     assert found["three"]["code"] == 2
-    assert "3 threads were asked for, and this process may use 2 CPUs in one NUMA node (node 0)." in " ".join(
-        found["three"]["said"].split()
-    )
+    said = " ".join(found["three"]["said"].split())
+    assert "3 threads were asked for, and this process may use 2 CPUs in one NUMA node (node 0)." in said

@@ -30,34 +30,36 @@ def _seconds(kind: type[Session], seconds: float = 0.002) -> float:
     return min(after - before for before, after in itertools.pairwise(ends))
 
 
-def test_calls_are_longer_in_proportion_under_the_named_kernel_alone(tmp_path: Path) -> None:
-    file = tmp_path / "slowdown"
-    file.write_text("6.1.0-2 0.5\n")
+def _slowed(folder: Path) -> tuple[type[Session], type[Session]]:
+    """Return a class of the named kernel, and one of another."""
+    (folder / "slowdown").write_text("6.1.0-2 0.5\n")
 
     class Slowed(Session): ...
 
     class Other(Session): ...
 
-    slowdown.apply(Slowed, file, "6.1.0-2")
-    slowdown.apply(Other, file, "6.1.0-1")
-    assert 0.0029 < _seconds(Slowed) < 0.0035
-    assert _seconds(Other) < 0.0025
+    slowdown.apply(Slowed, folder / "slowdown", "6.1.0-2")
+    slowdown.apply(Other, folder / "slowdown", "6.1.0-1")
+    return Slowed, Other
+
+
+def test_calls_are_longer_in_proportion_under_the_named_kernel_alone(tmp_path: Path) -> None:
+    slowed, other = _slowed(tmp_path)
+    assert 0.0029 < _seconds(slowed) < 0.0035
+    assert _seconds(other) < 0.0025
+
+    class Kind(Session): ...
+
+    slowdown.apply(Kind, tmp_path / "none", "6.1.0-1")
+    assert Kind.run is Session.run, "without a file calls are left alone"
 
 
 def test_what_the_waiting_itself_takes_is_in_proportion_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a clock that takes 20 µs to read, as in an emulated machine; without it the ratio would be 1.35 or so."""
-    file = tmp_path / "slowdown"
-    file.write_text("6.1.0-2 0.5\n")
     monkeypatch.setattr(slowdown, "time", SimpleNamespace(perf_counter_ns=_slow_clock))
-
-    class Slowed(Session): ...
-
-    class Other(Session): ...
-
-    slowdown.apply(Slowed, file, "6.1.0-2")
-    slowdown.apply(Other, file, "6.1.0-1")
+    slowed, other = _slowed(tmp_path)
     # Side by side, since the processor's speed moves: the least of either alone may be of a faster moment.
-    ratios = [_seconds(Slowed, 200e-6) / _seconds(Other, 200e-6) for _ in range(20)]
+    ratios = [_seconds(slowed, 200e-6) / _seconds(other, 200e-6) for _ in range(20)]
     assert 1.42 < statistics.median(ratios) < 1.58
 
 
@@ -66,10 +68,3 @@ def _slow_clock() -> int:
     while time.perf_counter_ns() < begun + 20_000:
         pass
     return time.perf_counter_ns()
-
-
-def test_without_a_file_calls_are_left_alone(tmp_path: Path) -> None:
-    class Kind(Session): ...
-
-    slowdown.apply(Kind, tmp_path / "none", "6.1.0-1")
-    assert Kind.run is Session.run

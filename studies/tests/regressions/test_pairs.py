@@ -10,29 +10,12 @@ from studies.regressions import pairs, workloads
 PAIRS = pairs.read()
 
 
-def test_there_are_enough_of_each_kind() -> None:
-    claimed = [each for each in PAIRS if each.claim in {"slower", "faster"}]
-    unchanged = [each for each in PAIRS if each.claim == "none"]
-    assert len(claimed) >= 14
-    assert len(unchanged) >= 12
-    assert {each.backend for each in claimed} == {"onnxruntime", "openvino"}
-
-
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_every_pair_has_a_source_and_two_locked_versions(pair: pairs.Pair) -> None:
-    assert pair.source.startswith("https://github.com/")
-    assert pair.says
-    assert pair.old != pair.new
-    assert not pairs.missing([pair])
-
-
-def test_every_workload_is_of_use() -> None:
+def test_every_pair_has_a_source_two_locked_versions_and_a_workload_of_use() -> None:
+    assert not pairs.missing(PAIRS)
+    assert all(pair.source.startswith("https://github.com/") and pair.says for pair in PAIRS)
     assert {each.workload for each in PAIRS if not each.zoo_model} == set(workloads.names())
-
-
-def test_no_two_pairs_measure_the_same() -> None:
-    asked = [(each.backend, each.old, each.new, each.workload) for each in PAIRS]
-    assert len(set(asked)) == len(asked)
+    asked = {(each.backend, each.old, each.new, each.workload) for each in PAIRS}
+    assert len(asked) == len(PAIRS), "no two measure the same"
 
 
 @pytest.mark.parametrize(
@@ -61,8 +44,5 @@ def test_a_name_stands_once(tmp_path: Path) -> None:
     path.write_text(f"[[pair]]{one}\n[[pair]]{one}")
     with pytest.raises(LevelfieldError, match="is there twice"):
         pairs.read(path)
-
-
-def test_a_file_that_is_not_there_is_no_frozen_list(tmp_path: Path) -> None:
     with pytest.raises(LevelfieldError, match="is no frozen list"):
         pairs.read_frozen(tmp_path / "frozen.toml")

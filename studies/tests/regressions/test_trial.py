@@ -1,23 +1,42 @@
 """The frozen pairs are compared one after the other, and a record is added to; `ab` itself is not called."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from levelfield.compare.ab import compare_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.errors import LevelfieldError
-from levelfield.machine.fingerprint import fingerprint
 from levelfield.run.ab import AbResult
 from levelfield.statistics.proportions import proportion
 from studies.commands import read
 from studies.regressions import pairs, trial
-from studies.regressions.pairs import Class
-from studies.regressions.record import Record, markdown, summary
+from studies.regressions.pairs import Class, Frozen, Pair
+from studies.regressions.record import Outcome, Record, markdown, summary
 from studies.regressions.trial import TrialRequest
-from studies.tests.regressions.outcomes import outcome, result
+from tests.compare.pairs import run
 
+PAIR = Pair("softplus-1.21", "onnxruntime", "1.20.0", "1.21.0", "softplus", "https://example.org/1", "slower", "+25 %")
 REQUEST = TrialRequest(budget_seconds=None, margin=0.02, profile="standard")
+
+
+def outcome(class_: Class, verdict: Verdict) -> Outcome:
+    return Outcome(
+        pair=PAIR,
+        frozen=Frozen("softplus-1.21", class_, 1.3, 1.28, 1.32, "0" * 64),
+        run="20261124-000000-standard-0000",
+        started="2026-11-24T00:00:00Z",
+        seconds=30.0,
+        verdict=verdict,
+        reason="",
+        launches=5,
+        ratio=1.29,
+        low=1.2,
+        high=1.4,
+        confidence=0.99,
+    )
 
 
 @pytest.fixture
@@ -25,9 +44,8 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> pairs.FrozenList:
     """Two frozen pairs on workloads of the trial, and an `ab` that finds every new version 20 % slower."""
 
     def called(*_: object) -> AbResult:
-        found = result(1.2)
-        one = msgspec.structs.replace(found.comparison, rows=found.comparison.rows[:1])
-        return msgspec.structs.replace(found, comparison=one)
+        record = run(1.2, generations=10, models=("mlp",), scenarios=("latency",))
+        return AbResult(Path("run"), Path("run/run.json"), record, compare_arms(record, Gate(), "0" * 64))
 
     monkeypatch.setattr(trial, "measure", called)
     monkeypatch.setattr(trial, "build", lambda *_, **__: None)
@@ -65,44 +83,32 @@ def test_another_workload_than_the_classified_one_is_refused(tmp_path: Path, fro
 
 
 def test_every_verdict_is_counted_once() -> None:
-    outcomes = [
-        outcome(Class.SLOWER, Verdict.SLOWER),
-        outcome(Class.FASTER, Verdict.FASTER),
-        outcome(Class.FASTER, Verdict.SLOWER),
-        outcome(Class.SLOWER, Verdict.SAME),
-        outcome(Class.SLOWER, Verdict.INCONCLUSIVE),
-        outcome(Class.SLOWER, Verdict.FAILED),
-        outcome(Class.UNCHANGED, Verdict.SAME),
-        outcome(Class.UNCHANGED, Verdict.SLOWER),
-        outcome(Class.UNCHANGED, Verdict.INCONCLUSIVE),
-    ]
+    changed, unchanged, same = Class.SLOWER, Class.UNCHANGED, Verdict.SAME
+    slower, open_ = Verdict.SLOWER, Verdict.INCONCLUSIVE
+    said = [(changed, slower), (Class.FASTER, Verdict.FASTER), (Class.FASTER, slower), (changed, same)]
+    said += [(changed, open_), (changed, Verdict.FAILED), (unchanged, same), (unchanged, slower), (unchanged, open_)]
+    outcomes = [outcome(*each) for each in said]
     found = summary(outcomes)
     assert found.found == proportion(2, 6)
     assert (found.wrong_direction, found.called_same, found.undecided_changed) == (1, 1, 2)
     assert found.false_alarms == proportion(1, 3)
     assert (found.shown_same, found.undecided_unchanged) == (1, 1)
     assert found.seconds == 270.0
-
-
-def test_without_a_kind_there_is_no_share_of_it() -> None:
-    assert summary([outcome(Class.SLOWER, Verdict.SLOWER)]).false_alarms is None
-    assert summary([outcome(Class.UNCHANGED, Verdict.SAME)]).found is None
+    assert summary(outcomes[:1]).false_alarms is None
+    assert summary(outcomes[6:]).found is None
 
 
 def test_it_says_how_many_were_found() -> None:
     outcomes = (outcome(Class.SLOWER, Verdict.SLOWER), outcome(Class.UNCHANGED, Verdict.SAME))
-    record = Record(
-        schema=Record.SCHEMA,
-        started="2026-11-24T00:00:00Z",
-        updated="2026-11-24T00:01:00Z",
-        tool_version="0",
-        settings={},
-        gate=Gate(),
-        machine=fingerprint((0,)),
-        classes_sha256="0" * 64,
-        outcomes=outcomes,
-        summary=summary(outcomes),
-    )
+    facts: dict[str, Any] = {
+        "tool_version": "0",
+        "settings": {},
+        "gate": Gate(),
+        "machine": {},
+        "classes_sha256": "0" * 64,
+    }
+    day = "2026-11-24T00:00:00Z"
+    record = Record(schema=1, started=day, updated=day, outcomes=outcomes, summary=summary(outcomes), **facts)
     text = markdown(record)
     assert "found, in the right direction: 1 of 1 (2.5 to 100.0 %)" in text
     assert "False alarms where nothing changed: 0 of 1 (0.0 to 97.5 %); shown to be same 1" in text

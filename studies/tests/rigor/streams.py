@@ -75,18 +75,12 @@ def generation(index: int, medians: Floats) -> Generation:
     places = iter(range(1, 10_000))
 
     def window(arm: int, median_ns: float) -> Window:
-        number, time_ns = next(places), round(median_ns)
-        return Window(
-            arm=arm,
-            start_ns=start_ns + 2_000_000_000 + number * 250_000_000,
-            wall_ns=250_000_000,
-            calls=CALLS,
-            median_ns=time_ns,
-            mean_ns=time_ns + 1000,
-            p10_ns=time_ns - 1000,
-            p90_ns=time_ns + 1000,
-            calls_ns=(time_ns,) * CALLS,
-        )
+        began_ns, ns = start_ns + 2_000_000_000 + next(places) * 250_000_000, round(median_ns)
+        return Window(arm, began_ns, 250_000_000, CALLS, ns, ns + 1000, ns - 1000, ns + 1000, (ns,) * CALLS)
+
+    def pair(lane: int, row: Floats) -> Pair:
+        windows = (window(2 * lane + 1, row[2 * lane + 1]), window(2 * lane, row[2 * lane]))
+        return Pair(lane, windows, Outside(500_000_000, 0, 1_000_000, 0, None, 100_000))
 
     return Generation(
         index=index,
@@ -95,18 +89,7 @@ def generation(index: int, medians: Floats) -> Generation:
         launch_ns=1_500_000_000,
         warm_up_ns=500_000_000,
         rounds=tuple(
-            Round(
-                pairs=tuple(
-                    Pair(
-                        lane=lane,
-                        windows=(window(2 * lane + 1, row[2 * lane + 1]), window(2 * lane, row[2 * lane])),
-                        outside=Outside(500_000_000, 0, 1_000_000, 0, None, 100_000),
-                    )
-                    for lane in reversed(range(len(row) // 2))
-                ),
-                canary=window(-1, 1e6),
-            )
-            for row in medians
+            Round(tuple(pair(lane, row) for lane in reversed(range(len(row) // 2))), window(-1, 1e6)) for row in medians
         ),
     )
 
@@ -120,14 +103,7 @@ def stream(machine: Machine, *, generations: int = 12, rounds: int = 4, arms: in
         updated="2026-11-21T11:00:00Z",
         tool_version="0",
         setup=Setup(
-            case=Case("resnet50", "latency", "fp32", 1, 2),
-            backend="onnxruntime",
-            arms=arms,
-            rounds=rounds,
-            window_ns=200_000_000,
-            min_calls=3,
-            seed=7,
-            canary=True,
+            Case("resnet50", "latency", "fp32", 1, 2), "onnxruntime", arms, rounds, 200_000_000, 3, 7, canary=True
         ),
         machine={"cpu": {"model": "A processor"}},
         images=(),

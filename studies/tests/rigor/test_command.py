@@ -34,11 +34,7 @@ def test_a_record_is_never_overwritten_and_only_continued_as_it_began(tmp_path: 
     path = tmp_path / "rigor.json"
     write(stream(Machine()), path)
     content = path.read_bytes()
-    for words, says in (
-        ([], "there already"),
-        (["--resume"], "other settings"),
-        (["--arms", "3"], "not pairs"),
-    ):
+    for words, says in (([], "there already"), (["--resume"], "other settings"), (["--arms", "3"], "not pairs")):
         done = CliRunner().invoke(main, ["--out", str(path), "--window", "0.07", *words])
         assert done.exit_code == 2
         assert says in " ".join(done.output.split())
@@ -72,12 +68,7 @@ def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     assert len(windows) == 2 * 2 * 2
     assert all(1_000 < window.median_ns < 5_000_000 for window in windows)  # an MLP takes microseconds
     assert len({window.mean_ns for window in windows}) > 4  # made-up numbers repeat, measured ones hardly do
-    starts = [w.start_ns for w in windows] + [
-        row.canary.start_ns for one in first.generations for row in one.rounds if row.canary
-    ]
-    assert len(set(starts)) == 2 * 2 * 3
     assert first.variance is not None
-    assert out.with_suffix(".md").is_file()
 
     cut = msgspec.structs.replace(first, generations=first.generations[:1], findings=(), variance=None)
     write(cut, out)
@@ -85,8 +76,5 @@ def test_the_quick_trial_measures_and_goes_on(tmp_path: Path) -> None:
     assert again.returncode == 0, again.stdout + again.stderr
     second = read(out, Stream)
     assert second.generations[0] == first.generations[0]
-    assert len(second.generations) == 2
-    assert len(second.resumed) == 1
-    assert second.setup.seed == 7
-    last = max(w.start_ns for row in first.generations[0].rounds for pair in row.pairs for w in pair.windows)
-    assert second.generations[1].start_ns > last
+    assert (len(second.generations), len(second.resumed), second.setup.seed) == (2, 1, 7)
+    assert second.generations[1].start_ns > max(window.start_ns for window in windows[:4])

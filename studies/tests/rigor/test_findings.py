@@ -1,13 +1,15 @@
 """What every rule makes of a stream, counted; and where the stream's variance lies."""
 
+from itertools import product
+
 import msgspec
 import numpy as np
 import pytest
 
 from levelfield.errors import LevelfieldError
-from studies.rigor import rules as rigor_rules
 from studies.rigor.findings import count, find, variance
-from studies.rigor.record import Answer, Finding, Outcome, Tally, lay_out
+from studies.rigor.record import Answer, Outcome, lay_out
+from studies.rigor.rules import newest
 from studies.tests.rigor.streams import Machine, stream
 
 
@@ -18,9 +20,7 @@ def outcomes(*said: tuple[Answer, int]) -> list[Outcome]:
 def test_alarms_are_differences_either_way_and_finds_are_slower_ones() -> None:
     said = outcomes(("slower", 0), ("faster", 0), ("same", 1), ("inconclusive", 2))
     still, moved = count(0.0, said), count(0.02, said)
-    assert still.wanted is not None
-    assert moved.wanted is not None
-    assert (still.wanted.successes, moved.wanted.successes) == (2, 1)
+    assert [each.wanted.successes for each in (still, moved) if each.wanted] == [2, 1]
     assert still.decisions == 4
     assert still.clusters == 3
 
@@ -36,25 +36,16 @@ def test_groups_that_agree_are_worth_one_observation_each() -> None:
     assert nothing.clustered_high == pytest.approx(1 - 0.025 ** (1 / 3))
 
 
-FROZEN = rigor_rules.newest()[1]
-
-
-EFFECTS = FROZEN.effects
-
-
-def tally(finding: Finding, effect: float) -> Tally:
-    return next(each for each in finding.tallies if each.effect == effect)
-
-
 def test_every_rule_answers_for_every_effect() -> None:
-    findings = find(lay_out(stream(Machine(), generations=12).generations), FROZEN)
+    rules = newest()[1]
+    findings = find(lay_out(stream(Machine(), generations=12).generations), rules)
     assert {finding.ours for finding in findings} == {True, False}
     for finding in findings:
-        assert tuple(each.effect for each in finding.tallies) == EFFECTS
+        assert tuple(each.effect for each in finding.tallies) == rules.effects
         for each in finding.tallies:
             assert (each.wanted is None) == (each.decisions == 0)
     short = next(finding for finding in findings if finding.rule == "bench, 5 launches")
-    assert tally(short, 0.0).decisions == 2 * 2
+    assert short.tallies[0].decisions == 2 * 2
     assert short.seconds == pytest.approx(5 * 2 * (0.5 + 4 * 0.25))
 
 
@@ -65,9 +56,6 @@ def test_the_variance_is_split_as_it_was_made() -> None:
     assert found.pair_launch_sd == pytest.approx(0.01, rel=0.4)
     assert found.pair_window_sd == pytest.approx(0.02, rel=0.1)
     assert found.all_arms.round_sd == pytest.approx(0.05, rel=0.2)
-
-
-def test_variance_asks_for_two_generations() -> None:
     assert variance(lay_out(stream(Machine(), generations=1).generations)) is None
 
 
@@ -75,12 +63,10 @@ def test_windows_are_laid_out_by_their_arm_not_their_order() -> None:
     one = stream(Machine(), generations=3)
     seen = lay_out(one.generations)
     assert seen.median_ns.shape == (3, 4, 4)
-    for g, generation in enumerate(one.generations):
-        for r, row in enumerate(generation.rounds):
-            for pair in row.pairs:
-                for window in pair.windows:
-                    assert seen.median_ns[g, r, window.arm] == window.median_ns
-                    assert seen.start_s[g, r, window.arm] == pytest.approx(window.start_ns / 1e9)
+    for (g, generation), r in product(enumerate(one.generations), range(4)):
+        for window in (window for pair in generation.rounds[r].pairs for window in pair.windows):
+            assert seen.median_ns[g, r, window.arm] == window.median_ns
+            assert seen.start_s[g, r, window.arm] == pytest.approx(window.start_ns / 1e9)
     assert seen.launch_s == pytest.approx(np.full(3, 0.5))
 
 

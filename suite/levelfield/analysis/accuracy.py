@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelfield.record.schema import Accuracy, DataSet, MetricName, Run
-from levelfield.statistics import agreement, proportions, resampling
+from levelfield.statistics import agreement, proportions
 from levelfield.statistics.arrays import InsufficientData
 from levelfield.statistics.proportions import proportion
 
@@ -135,7 +135,7 @@ def _score(known: DataSet, given: Accuracy, metric: MetricName) -> Score:
     if measure is None or np.isnan(value):
         return Score(metric, None, None, None)
     try:
-        low, high = resampling.interval(measure, len(known.items))
+        low, high = agreement.interval(measure, len(known.items))
     except InsufficientData:
         return Score(metric, value, None, None)
     return Score(metric, value, low, high)
@@ -201,7 +201,7 @@ def _loss(known: DataSet, before: Accuracy, after: Accuracy, metric: MetricName)
     low: float | None
     high: float | None
     try:
-        low, high = resampling.interval(difference, len(known.items))
+        low, high = agreement.interval(difference, len(known.items))
     except InsufficientData:
         low, high = None, None
     return Loss(after.arm, after.precision, metric, value, low, high, None, None, None, changed)

@@ -211,7 +211,7 @@ def summarise_window(
         position=position,
         samples_ns=samples,
         median_ns=_median_of(samples),
-        calls=int(samples.size) * window.calls_per_sample,
+        calls=window.calls,
         window_ns=window.window_ns,
         cpu_ns=window.user_ns + window.system_ns,
         state=None if judged is None else judged.state,

@@ -81,7 +81,7 @@ def per_item(
             return joules
         energy_j += joules
         elapsed_ns += nanoseconds
-        items += batch * (len(turn.window.samples_ns) + len(turn.window.rewarm_ns))
+        items += batch * (turn.window.calls + len(turn.window.rewarm_ns))
     if elapsed_ns < least_s * 1e9:
         return Absent(f"the windows last {elapsed_ns / 1e9:.2f} s in all: too short for the energy counter")
     if energy_j <= 0 or items <= 0:

@@ -17,7 +17,7 @@ from levelfield.analysis.types import (
     TimedBlock,
 )
 from levelfield.backends import registry
-from levelfield.compatibility import loaded
+from levelfield.compatibility import libraries
 from levelfield.record import notices
 from levelfield.record.schema import Absent, Run, Warning_
 from levelfield.statistics.student import MIN_LAUNCHES
@@ -187,7 +187,7 @@ def _of_libraries(run: Run) -> Iterator[Warning_]:
             arm = arms.get(launch.arm)
             stem = f"{arm.variant}@{arm.version}" if arm and arm.version else arm.variant if arm else ""
             image = images.get((arm.launcher or run.settings.launcher, arm.image, stem)) if arm else None
-            for text in loaded.not_of_the_lock(launch, image) if image else ():
+            for text in libraries.not_of_the_lock(launch, image) if image else ():
                 if (launch.arm, text) not in said:
                     said.add((launch.arm, text))
                     yield notices.not_the_locked_library(launch.arm, text)

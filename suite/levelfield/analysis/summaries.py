@@ -7,7 +7,6 @@ analysed again. What cannot be read is named and left out.
 import contextlib
 import hashlib
 import hmac
-import stat
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -63,23 +62,14 @@ def write(summary: Summary, folder: Path) -> None:
 def kept(folder: Path) -> Summary | None:
     """Return the summary beside the record in a run's folder, or None where there is none that fits."""
     try:
-        record = (folder / files.NAME).stat()
-        if not stat.S_ISREG(record.st_mode):
-            return None
         summary = decoder.decode(untrusted.read_plain(folder / NAME, MAX_BYTES))
-    except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        if summary.schema != SCHEMA or not _is_utc(summary.started):
+            return None
+        content = files.content_of(folder)
+    except (OSError, LevelfieldError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
-    if summary.schema != SCHEMA or summary.record_bytes != record.st_size or not _is_utc(summary.started):
-        return None
-    if digest(folder / files.NAME) != (summary.record_sha256, summary.record_bytes):
-        return None
-    return summary
-
-
-def digest(record: Path) -> tuple[str, int]:
-    """Return the SHA-256 of a file, and its size in bytes."""
-    with untrusted.open_plain(record) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell()
+    fits = (summary.record_sha256, summary.record_bytes) == (hashlib.sha256(content).hexdigest(), len(content))
+    return summary if fits else None
 
 
 def _is_utc(moment: str) -> bool:
@@ -134,15 +124,15 @@ def _summaries(folders: list[Path], skipped: list[Skipped], progress: Progress) 
             yield folder, found
 
 
-def enter(folder: Path, run: Run, result: Analysis) -> str:
+def enter(folder: Path, content: bytes, run: Run, result: Analysis) -> str:
     """Write the summary of a run that has just ended, by which the history knows it.
 
-    Returns empty; or one sentence on why the run is not in the history. Nothing is raised: the record and the report
-    are written already.
+    `content`: the record's JSON. Returns empty; or one sentence on why the run is not in the history. Nothing is
+    raised: the page is written already.
     """
     try:
-        sha256, size = digest(folder / files.NAME)
-        made = summarise(run, result, record_sha256=sha256, record_bytes=size)
+        sha256 = hashlib.sha256(content).hexdigest()
+        made = summarise(run, result, record_sha256=sha256, record_bytes=len(content))
         write(sealed(made, installation_key()), folder)
     except LevelfieldError as error:
         return f"This run is not in the history yet: {error.message}"

@@ -248,7 +248,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     started: str
     finished: str | None
     sha256: str
-    """Of the file `run.json`."""
+    """Of the record as JSON."""
     labels: tuple[str, ...] = ()
 
 

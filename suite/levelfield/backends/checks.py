@@ -4,12 +4,13 @@ import importlib
 from collections.abc import Callable, Collection
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from levelfield.backends import precisions, registry
-from levelfield.backends.decoding.protocol import DecodingSource
+from levelfield.backends.decoding import DecodingSource
 from levelfield.backends.protocol import Options, Source, Unsupported
 from levelfield.zoo import models
 from levelfield.zoo.spec import Decoding, Model
@@ -114,3 +115,12 @@ def images_first(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 def images_last(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     """Show (batch, channels, height, width) images as (batch, height, width, channels), without a copy."""
     return array.transpose(0, 2, 3, 1) if array.ndim == 4 else array
+
+
+def outputs(answer: Any, array: Any) -> list[Any]:  # noqa: ANN401  (whatever a network returns)
+    """Return what a network answers as a list of arrays: of tuples, lists and dictionaries, each entry that is one."""
+    if isinstance(answer, dict):
+        answer = tuple(answer.values())
+    if isinstance(answer, tuple | list):
+        return [each for part in answer if part is not None for each in outputs(part, array)]
+    return [array(answer)]

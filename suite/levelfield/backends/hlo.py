@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from levelfield.backends.dtypes import as_computed, precision_of
+from levelfield.backends.precisions import as_computed, precision_of
 from levelfield.record.measured import Computed
 
 _INSTRUCTION = re.compile(

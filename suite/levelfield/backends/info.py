@@ -72,6 +72,8 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Requirement set, and so image, that it runs in."""
     package: str = "levelfield.backends"
     """Import package that its module is in."""
+    file: str = ""
+    """Its module there; empty: `torch_compile` for `torch-compile`."""
     reads: str
     """`native` (a definition and weights), `onnx`, the name of its own `format`, or `canary`."""
     format: FileFormat | None = None
@@ -106,12 +108,12 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     why_static: str = ""
     """Why its cache has a fixed size only; empty: it also answers with one that grows."""
     feed: str = "prefetch"
-    """How it reads a dataset: a module of `backends.feeds`."""
+    """How it reads a dataset: a function of `backends.feeds`."""
     says_by_operators: bool = False
     """Whether what it says that it computes in follows from the operators that a call dispatches, and so from the model
     and the precision, and not from kernels chosen by their speed: then one launch of a case is asked on a GPU too."""
     profiler: str = ""
-    """What reads its framework's own profile: a module of `backends.profiling`; empty: nothing does."""
+    """What reads its framework's own profile: `MODULE.FUNCTION` of `backends.profiling`; empty: nothing does."""
     traces: tuple[TraceFormat, ...] = ()
     """Formats in which that profiler writes its own timeline; empty: in none."""
     settings: dict[str, tuple[str, ...]] = {}
@@ -128,8 +130,7 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def module(self) -> str:
-        """Module that holds it: `backends.torch_compile` for `torch-compile`."""
-        return f"{self.package}.{self.name.replace('-', '_')}"
+        return f"{self.package}.{self.file or self.name.replace('-', '_')}"
 
     @property
     def file_format(self) -> FileFormat | None:

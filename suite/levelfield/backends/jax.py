@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends import cuda, hlo
+from levelfield.backends import cuda, decoding, hlo
 from levelfield.backends.checks import (
     as_defined,
     images_first,
     images_last,
     import_framework,
+    outputs,
     require_decoding,
     require_supported,
 )
-from levelfield.backends.decoding.protocol import Decoder, DecodingSource
-from levelfield.backends.dtypes import STORED
-from levelfield.backends.own_outputs import outputs
+from levelfield.backends.decoding import Decoder, DecodingSource
+from levelfield.backends.precisions import STORED
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from levelfield.record.measured import Computed
 from levelfield.zoo import models
@@ -172,14 +172,12 @@ class JAX:
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Compile the model's function of tokens and caches; the caches are donated."""
-        from levelfield.backends.decoding import jax as decoding
-
         self._executable = None  # frees the model that was loaded before
         model, _ = require_decoding("jax", source, self._options)
         self._use_cache(on=not self._holds_weights)
         weights = self._jax.device_put(channels_last(source.weights))
         network = definition(model, "jax")
-        return decoding.decoder(self._jax, network, weights, source, self._compiler, frozen=self._frozen)
+        return decoding.with_jax(self._jax, network, weights, source, self._compiler, frozen=self._frozen)
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Compile value_and_grad and the update as one function."""

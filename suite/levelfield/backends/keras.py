@@ -87,3 +87,21 @@ class Keras:
             "floating-point type": config.floatx(),
             "output": "a new array every call",
         }
+
+
+class KerasJAX(Keras):
+    """Keras with JAX as its engine."""
+
+    name = "keras-jax"
+
+
+class KerasTensorFlow(Keras):
+    """Keras with TensorFlow as its engine."""
+
+    name = "keras-tensorflow"
+
+
+class KerasTorch(Keras):
+    """Keras with PyTorch as its engine."""
+
+    name = "keras-torch"

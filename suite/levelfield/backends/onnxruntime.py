@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends import cuda
+from levelfield.backends import cuda, decoding
 from levelfield.backends.checks import (
     import_framework,
     require_decoding,
@@ -18,8 +18,8 @@ from levelfield.backends.checks import (
     require_names,
     require_supported,
 )
-from levelfield.backends.decoding.protocol import Decoder, DecodingSource
-from levelfield.backends.dtypes import precision_of
+from levelfield.backends.decoding import Decoder, DecodingSource
+from levelfield.backends.precisions import precision_of
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Unsupported
 from levelfield.record.measured import Computed
 from levelfield.zoo.decoding import input_names
@@ -125,13 +125,11 @@ class ONNXRuntime:
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Open a session on the file with caches."""
-        from levelfield.backends.decoding import onnxruntime as decoding
-
         _, caches = require_decoding("onnxruntime", source, self._given)
         session = self._opened(require_file("onnxruntime", source))
         found = [tensor.name for tensor in session.get_inputs()]
         require_names("onnxruntime", input_names(caches), found)
-        make = decoding.growing if source.growing else decoding.decoder
+        make = decoding.with_onnxruntime_growing if source.growing else decoding.with_onnxruntime
         return make(self._ort, session, caches, source)
 
     def _session(self, source: Source) -> Any:  # noqa: ANN401 (a session of ONNX Runtime's)

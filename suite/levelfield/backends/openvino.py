@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends import kernels
+from levelfield.backends import decoding, kernels
 from levelfield.backends.checks import (
     import_framework,
     require_decoding,
@@ -16,8 +16,8 @@ from levelfield.backends.checks import (
     require_names,
     require_supported,
 )
-from levelfield.backends.decoding.protocol import Decoder, DecodingSource
-from levelfield.backends.dtypes import precision_of
+from levelfield.backends.decoding import Decoder, DecodingSource
+from levelfield.backends.precisions import precision_of
 from levelfield.backends.protocol import Arrays, Options, Source, Step, Unsupported
 from levelfield.record.measured import Computed
 from levelfield.zoo.decoding import input_names
@@ -93,8 +93,6 @@ class OpenVINO:
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Compile the file with caches: as a stateful model, where they have a fixed size."""
-        from levelfield.backends.decoding import openvino as decoding
-
         _, caches = require_decoding("openvino", source, self._options)
         read = self._core.read_model(require_file("openvino", source))
         expected = input_names(caches)
@@ -104,8 +102,8 @@ class OpenVINO:
         self.request = self._compile(read).create_infer_request()
         self._settings["INPUTS"] = "shared"
         if source.growing:
-            return decoding.growing(self._ov, self.request, caches, source)
-        return decoding.decoder(self._ov, self.request)
+            return decoding.with_openvino_growing(self._ov, self.request, caches, source)
+        return decoding.with_openvino(self._ov, self.request)
 
     def _compile(self, model: Any) -> Any:  # noqa: ANN401  (OpenVINO's own type)
         """Compile a model for the CPU, and refuse one that would be computed in another precision."""

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends.replica import Replica
+from levelfield.backends.parallel import Replica
 from levelfield.record.measured import Computed
 from levelfield.zoo.training.recipe import Optimizer
 from levelfield.zoo.training.update import Amplification

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends import cuda, hlo
+from levelfield.backends import cuda, decoding, hlo
 from levelfield.backends.checks import (
     as_defined,
     images_first,
     images_last,
     import_framework,
+    outputs,
     require_decoding,
     require_supported,
 )
-from levelfield.backends.decoding.protocol import Decoder, DecodingSource
-from levelfield.backends.dtypes import STORED, as_computed, precision_of
-from levelfield.backends.own_outputs import outputs
+from levelfield.backends.decoding import Decoder, DecodingSource
 from levelfield.backends.parallel.tensorflow import Workers
+from levelfield.backends.precisions import STORED, as_computed, precision_of
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource
 from levelfield.record.measured import Computed
 from levelfield.zoo import models
@@ -143,12 +143,10 @@ class TensorFlow:
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Trace the model's function of tokens, which writes into caches that are variables."""
-        from levelfield.backends.decoding import tensorflow as decoding
-
         self._function = self._call = None  # frees the model that was loaded before
         model, _ = require_decoding(self.name, source, self._options)
         network = definition(model, "tensorflow")
-        return decoding.decoder(self._tf, network, self._weights(source.weights), source, xla=self.xla)
+        return decoding.with_tensorflow(self._tf, network, self._weights(source.weights), source, xla=self.xla)
 
     def load_training(self, source: TrainingSource) -> Trainer:
         """Trace forward, loss, backward and update as one function."""

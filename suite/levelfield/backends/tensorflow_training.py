@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from levelfield.backends import hlo
 from levelfield.backends.checks import images_last
-from levelfield.backends.dtypes import LOSS_SCALES, STORED, as_computed, precision_of
 from levelfield.backends.parallel.tensorflow import Workers
+from levelfield.backends.precisions import LOSS_SCALES, STORED, as_computed, precision_of
 from levelfield.backends.protocol import Arrays, TrainingSource
 from levelfield.record.measured import Computed
 from levelfield.zoo import models

@@ -8,11 +8,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends import cuda, kernels
-from levelfield.backends.checks import import_framework, require_decoding, require_supported
-from levelfield.backends.decoding.protocol import Decoder, DecodingSource
-from levelfield.backends.dtypes import STORED, as_computed
-from levelfield.backends.own_outputs import outputs
+from levelfield.backends import cuda, decoding, kernels
+from levelfield.backends.checks import import_framework, outputs, require_decoding, require_supported
+from levelfield.backends.decoding import Decoder, DecodingSource
+from levelfield.backends.precisions import STORED, as_computed
 from levelfield.backends.protocol import Arrays, Options, Resident, Source, Step, Trainer, TrainingSource, Unsupported
 from levelfield.record.measured import Computed
 from levelfield.zoo import models
@@ -143,7 +142,6 @@ class Torch:
 
     def load_decoding(self, source: DecodingSource) -> Decoder:
         """Build the network and its caches on the device."""
-        from levelfield.backends.decoding import torch as decoding
         from levelfield.zoo import torch_module
 
         self._module = self._call = None  # frees the model that was loaded before
@@ -153,7 +151,7 @@ class Torch:
             raise Unsupported(f"{self.name} prepares nothing that answers token by token: leave {prepared[0]} out.")
         network = torch_module.load(model, source.weights).to(self._device)
         compiled = partial(self._compiled, dynamic=source.growing) if self._compiled is not None else None
-        return decoding.decoder(self._torch, network, caches, source, compiled, self._device)
+        return decoding.with_torch(self._torch, network, caches, source, compiled, self._device)
 
     _compiled: Callable[..., Any] | None = None
     """Compiles a function of tensors, whose sizes may change with `dynamic=True`; None: it is run eagerly."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from levelfield.backends.dtypes import precision_of
+from levelfield.backends.precisions import precision_of
 
 _PRODUCTS = re.compile(
     r"(_?convolution|convolution_backward|mkldnn_convolution|mkldnn_linear|_linear_pointwise|addmm|mm|bmm|baddbmm|linear"

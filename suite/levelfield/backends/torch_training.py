@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from levelfield.backends.dtypes import LOSS_SCALES, STORED
 from levelfield.backends.parallel import torch as engine
+from levelfield.backends.precisions import LOSS_SCALES, STORED
 from levelfield.backends.protocol import Arrays, TrainingSource
 from levelfield.backends.torch_products import watching
 from levelfield.record.measured import Computed

@@ -28,16 +28,15 @@ from levelfield.machine.findings import Finding
 from levelfield.names import unknown
 from levelfield.plan.profiles import PROFILES
 from levelfield.plugins import Plugin
-from levelfield.record import files
+from levelfield.record import files, page
 from levelfield.record.schema import Warning_
 from levelfield.report.export import rows
 from levelfield.report.tables import Value
-from levelfield.run.explain import rows as operators
-from levelfield.run.explain.measure import Explained
+from levelfield.run import profile_tables as operators
+from levelfield.run.explain import Explained
 from levelfield.run.machine_check import MachineMeasured
-from levelfield.run.results import REPORT
 from levelfield.safety import terminals
-from levelfield.share.reading import Check
+from levelfield.share.attestation import Check
 from levelfield.share.verify import Verdict, Verified
 from levelfield.zoo import models
 
@@ -56,9 +55,9 @@ class MeasuredRun(msgspec.Struct, frozen=True):
     labels: tuple[str, ...]
     """Why it is no result: smoke, injected, demonstration; empty: it is one."""
     record: str
-    """Path of run.json."""
+    """Path of the record's file: the page, or the run.json of an earlier version."""
     report: str
-    """Path of the page beside it."""
+    """Path of the page."""
     exit_code: int
     status: Status
     warnings: tuple[Warning_, ...]
@@ -90,7 +89,7 @@ def run_of(record: Record) -> MeasuredRun:
         finished=run.finished,
         labels=tuple(run.labels),
         record=str(record.file),
-        report=str(record.file.parent / REPORT),
+        report=str(record.file.parent / page.NAME),
         exit_code=analysis.exit_code,
         status=analysis.status,
         warnings=analysis.warnings,
@@ -103,6 +102,8 @@ class Checked(msgspec.Struct, frozen=True):
 
     format: int
     verdict: Verdict
+    record_verdict: Verdict
+    """Of the record and its statement, whatever the page shows."""
     exit_code: int
     """0: nothing is wrong; 1: verification failed; 3: undecided, or by none of the signers."""
     signer: str
@@ -117,6 +118,7 @@ def checked(found: Verified) -> Checked:
     return Checked(
         format=1,
         verdict=found.verdict,
+        record_verdict=found.record_verdict,
         exit_code=found.exit_code,
         signer=found.signer,
         run=found.run.id,

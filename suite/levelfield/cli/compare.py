@@ -73,7 +73,7 @@ def compare(
 ) -> None:
     """Compare runs: speed, memory, numerical results and environment.
 
-    A run is named by its id, its folder or its run.json. One run per side shows what changed in the environment and
+    A run is named by its id, its folder or its page. One run per side shows what changed in the environment and
     whether outputs changed. Speed is compared from three runs per side: `compare A1 B1 --old A2 --old A3 --new B2
     --new B3`; with a gate from one new run: `compare --gate FILE NEW`.
 

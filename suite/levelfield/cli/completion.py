@@ -93,11 +93,12 @@ def _profiles(context: click.Context, typed: str) -> Iterable[str]:
 
 def _runs(context: click.Context, typed: str) -> Iterable[str]:
     """Return the ids of runs in the folder of reports, the newest first."""
-    from levelfield.record import files
+    from levelfield.record import files, page
 
     del typed
     reports = Path(context.params.get("reports") or "reports")
-    found = {path.parent.name for name in (files.NAME, files.JOURNAL) for path in reports.glob(f"*/{name}")}
+    kept = (page.NAME, files.NAME, files.JOURNAL)
+    found = {path.parent.name for name in kept for path in reports.glob(f"*/{name}")}
     return sorted(found, reverse=True)
 
 

@@ -59,7 +59,7 @@ def build(
     from levelfield.images import published
     from levelfield.images.base import recorded
     from levelfield.images.build import build as build_image
-    from levelfield.images.export import export_image
+    from levelfield.images.bundle import export_image
     from levelfield.images.published import pull
     from levelfield.record.references import parse
     from levelfield.report.progress import steps
@@ -255,7 +255,7 @@ def clean(*, yes: bool) -> None:
 
     Images, environments, wheels and artifacts are made again when they are needed.
     """
-    from levelfield.images.clean import clean as delete
+    from levelfield.images.engine import clean as delete
     from levelfield.paths import folders_to_clean
 
     console = terminals.console()

@@ -79,14 +79,14 @@ def doctor(*, measure: bool, seconds: float, launcher: str | None, base: "Source
 
 def _measured(seconds: float, launcher: str | None, base: "Source", console: Console) -> "MachineMeasured":
     """Measure the machine's states and print them."""
-    from levelfield.launchers.choice import choose
+    from levelfield.launchers.needs import choose
     from levelfield.report.progress import opened
-    from levelfield.run import machine_check, machine_words
+    from levelfield.run import machine_check
 
     chosen, _ = choose(launcher, base=base)
     with opened(terminals.console(stderr=True)) as listener:
         found = machine_check.measure(chosen, listener, seconds)
-    for sentence in machine_words.in_words(found):
+    for sentence in machine_check.in_words(found):
         console.print(escape(sentence), highlight=False)
     return found
 
@@ -102,15 +102,15 @@ def _broken_plugins() -> "list[Finding]":
 
 def _show_cuda(console: Console) -> None:
     """Print which CUDA releases this machine's driver and GPUs can run; nothing where there is no driver."""
-    from levelfield.compatibility import show, table
+    from levelfield.compatibility import libraries, table
+    from levelfield.images.build import cuda_variants
     from levelfield.images.catalogue import images
-    from levelfield.images.variants import cuda_variants
     from levelfield.machine.cuda import nvidia
 
     here = nvidia()
     if here.driver is not None:
         console.print()
-        console.print(show.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
+        console.print(libraries.grid(table.read(), here, {name: cuda_variants(name) for name in images()}))
 
 
 @click.command(name="list")

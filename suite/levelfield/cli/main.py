@@ -42,7 +42,7 @@ def cli(context: click.Context) -> None:
 @click.command(hidden=True)
 @click.argument("command", nargs=-1, metavar="[COMMAND]")
 def schema(command: tuple[str, ...]) -> None:
-    """Print the JSON Schema of run.json, or of what COMMAND prints with --json."""
+    """Print the JSON Schema of a record, or of what COMMAND prints with --json."""
     import json
 
     from levelfield.cli.answers import schema_of

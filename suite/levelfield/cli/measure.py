@@ -170,29 +170,30 @@ def explain(
     onnxruntime/resnet50/latency/fp32/b1/t2/cpu; the parts after the model are optional. It is launched, pinned and
     loaded as in `bench`. The profile is of this new launch, not of an earlier run.
     """
-    from levelfield.launchers.choice import choose
+    from levelfield.launchers.needs import choose
     from levelfield.report.export import write_csv
     from levelfield.report.progress import opened
-    from levelfield.run.explain import measure, request, show, timeline
+    from levelfield.run import explain as profiler
+    from levelfield.run import profile_tables
 
     if as_json and csv_file == "-":
         raise click.UsageError("Either JSON or CSV can go to the terminal, not both.")
-    requested = list({each.id: each for each in (request.parse(case, cpus) for case in cases)}.values())
+    requested = list({each.id: each for each in (profiler.parse(case, cpus) for case in cases)}.values())
     if trace_file is not None and len(requested) > 1:
         raise click.UsageError("--trace writes the timeline of one CASE: explain the others in calls of their own.")
-    form = timeline.wanted(trace_file, requested[0].arm.backend) if trace_file is not None else None
+    form = profiler.trace_format(trace_file, requested[0].arm.backend) if trace_file is not None else None
     progress = terminals.console(stderr=True)
     chosen, reason = choose(launcher, base=base)
     if reason:
         progress.print(f"[bold yellow]{escape(reason)}[/] It runs in virtual environments instead.", highlight=False)
     chosen.sweep()
     console = terminals.console(stderr=as_json)
-    found: list[measure.Explained] = []
+    found: list[profiler.Explained] = []
     failed: dict[str, LevelfieldError] = {}
     for each in requested:
         try:
             with opened(progress) as listener:
-                found.append(measure.explain(each, chosen, listener, form))
+                found.append(profiler.explain(each, chosen, listener, form))
         except LevelfieldError as error:
             if len(requested) == 1:
                 raise
@@ -200,9 +201,9 @@ def explain(
             progress.print(f"[bold red]{escape(printable(str(error)))}[/]", highlight=False, soft_wrap=True)
             continue
         if csv_file != "-":
-            show.show(found[-1], console, by_layer=by_layer, top=top)
+            profile_tables.show(found[-1], console, by_layer=by_layer, top=top)
         if trace_file is not None and form is not None:
-            said = timeline.write(trace_file, found[-1].profiled.trace, form)
+            said = profiler.write_trace(trace_file, found[-1].profiled.trace, form)
             progress.print(escape(printable(said)), highlight=False, soft_wrap=True)
     if as_json:
         from levelfield.cli.answers import print_json, profiles
@@ -210,7 +211,7 @@ def explain(
         print_json(profiles(found, failed, by_layer=by_layer))
     if csv_file is not None:
         with _open(csv_file) as stream:
-            write_csv(stream, show.COLUMNS, show.as_rows(found, by_layer=by_layer))
+            write_csv(stream, profile_tables.COLUMNS, profile_tables.as_rows(found, by_layer=by_layer))
     sys.exit(2 if failed else 0)
 
 

@@ -68,7 +68,7 @@ def check(backend: str, model: str, launcher: str | None, base: "Source") -> Non
 
     Exit codes: 0 everything passed; 1 something failed; 2 it could not be checked.
     """
-    from levelfield.launchers.choice import choose
+    from levelfield.launchers.needs import choose
     from levelfield.report.progress import opened
     from levelfield.run import contract
 

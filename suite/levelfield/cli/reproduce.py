@@ -3,7 +3,6 @@
 import hashlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -12,11 +11,6 @@ from levelfield.errors import LevelfieldError
 from levelfield.options import BUDGET, JSON, LAUNCHER, OWN, REPORTS
 from levelfield.options.values import PERCENT
 from levelfield.safety import terminals
-
-if TYPE_CHECKING:
-    from levelfield.analysis.summary import Reduced
-    from levelfield.record.schema import Run
-    from levelfield.share.reading import Read
 
 NAME = "reproduction.json"
 
@@ -66,7 +60,7 @@ def reproduce(
 ) -> None:
     """Repeat a report's run on this machine, and compare each result.
 
-    REPORT is a report's HTML file (it contains the record), a run's folder or its run.json. Its plan is shown first.
+    REPORT is a report's HTML file, which contains the record, or a run's folder. Its plan is shown first.
     Images are looked up in this checkout. Those that differ from the report's, or that the report does not name, are
     listed, and the command continues only with --trust.
 
@@ -87,15 +81,14 @@ def reproduce(
     from levelfield.run.options import own_of
     from levelfield.run.reproduce import announced, bases, foreign, foreign_table, intent
     from levelfield.schedule import data_sets
-    from levelfield.share.inputs import open_input
-    from levelfield.share.reading import read
 
     if dry_run and as_json:
         raise click.UsageError("--dry-run shows a plan, which has no JSON: leave --json out.")
     console = terminals.console(stderr=as_json)
-    source = read(open_input(report))
-    with guarded.computing(source.inputs.name):
-        run, theirs = analysed_report(source)
+    source = guarded.read(report)
+    run = source.run
+    with guarded.computing(source.name):
+        theirs = reduce(run, source.sha256, source.analysis)
     requests = data_sets.read(data, run.settings.profile)
     requests = data_sets.repeat(requests, run.data_sets, needed=False)
     named = own_of(own)
@@ -133,9 +126,9 @@ def reproduce(
     )
     folder = conduct(chosen, options, console)
     finish(folder, console)
-    content = files.content_of(folder / files.NAME)
-    ours = reduce(files.decode(content, files.NAME), hashlib.sha256(content).hexdigest())
-    with guarded.computing(source.inputs.name):
+    content = files.content_of(folder)
+    ours = reduce(files.decode(content, str(folder)), hashlib.sha256(content).hexdigest())
+    with guarded.computing(source.name):
         found = judge_reproduction(theirs, ours, allowed=allowed)
     console.print()
     terminal.show(found, console)
@@ -145,18 +138,3 @@ def reproduce(
     if as_json:
         terminals.write(written)
     sys.exit(found.exit_code)
-
-
-def analysed_report(source: "Read") -> tuple["Run", "Reduced"]:
-    """Return the run of a report and its summary; of a page alone, with the medians of all samples restored."""
-    from levelfield import analysis
-    from levelfield.analysis.summary import reduce
-    from levelfield.report import embedded_record
-
-    if source.full_record is not None and source.inputs.record is not None:
-        return source.full_record, reduce(source.full_record, hashlib.sha256(source.inputs.record).hexdigest())
-    if source.inside is None:
-        raise LevelfieldError("There is no record in it.", fix="Name a report's HTML file, or a run's folder.")
-    embedded = source.inside.embedded
-    run = embedded_record.restored(embedded)
-    return run, reduce(run, embedded.record_sha256, embedded_record.with_tails(analysis.analyse(run), embedded))

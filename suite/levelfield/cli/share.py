@@ -15,7 +15,7 @@ from rich.markup import escape
 from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import CSV, JSON, PRICE, REPORTS, SIGN
-from levelfield.record.files import write_atomically
+from levelfield.record.files import content_of, write_atomically
 from levelfield.report.export import TABLES, columns_of
 from levelfield.safety import terminals
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from levelfield.analysis.guarded import Record
     from levelfield.record.schema import Price
     from levelfield.report.tables import Value
-    from levelfield.share.reading import State
+    from levelfield.share.attestation import State
     from levelfield.share.verify import Verdict
 
 LIMIT_S = 600
@@ -40,7 +40,7 @@ _MEANINGS: "dict[Verdict, tuple[str, str]]" = {
     "verification failed": ("bold red", "Do not rely on it: it was changed after it was made, or damaged."),
     "not verified": (
         "bold yellow",
-        "Nothing is shown to be wrong, and not everything could be checked: do not rely on its words.",
+        "This version cannot check the page. The record by itself: {record}.",
     ),
     "consistent, but unsigned": ("bold", _CONSISTENT),
     "consistent, but signer unknown": ("bold", _CONSISTENT),
@@ -78,7 +78,7 @@ def report(
 ) -> None:
     """Render the report of a run again, and show its result.
 
-    RUN is a run's id, its folder or its run.json. With --price only the costs are shown, at that price: the record and
+    RUN is a run's id, its folder or its page. With --price only the costs are shown, at that price: the record and
     its page stay as they are.
     """
     import dataclasses
@@ -131,17 +131,23 @@ def _write_card(record: "Record", folder: Path, console: Console) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="File of known signers, one per line: NAME and public key (the allowed signers file of ssh-keygen).",
 )
+@click.option(
+    "--page",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the page that this version renders from the record to this file.",
+)
 @JSON
-def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
-    """Verify a report: its HTML file, a run's folder or its run.json.
+def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bool) -> None:
+    """Verify a report: its HTML file, or a run's folder.
 
-    Digests, statement and signature are checked, and every figure of the page is computed again from the samples.
+    Digests, statement and signature are checked, and the page is rendered again from its record and compared.
 
     Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
     of the --signers signed it.
     """
-    from levelfield.run.start import tool_sha256
-    from levelfield.share.inputs import open_input
+    from levelfield.share.inputs import read
+    from levelfield.share.verify import render
     from levelfield.share.verify import verify as check
 
     if signers is not None and not signers.is_file():
@@ -149,7 +155,10 @@ def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
             f"There is no file of signers {signers}.", fix="Write one line for each: NAME and the public key."
         )
     with _at_most(LIMIT_S):
-        found = check(open_input(report), tool_sha256=tool_sha256(), signers=signers)
+        given = read(report)
+        found = check(given, signers=signers)
+        if page is not None:
+            write_atomically(page, render(given).encode(errors="replace"))
     console = terminals.console(stderr=as_json)
     style, meaning = _MEANINGS[found.verdict]
     console.print(
@@ -165,7 +174,7 @@ def verify(report: Path, signers: Path | None, *, as_json: bool) -> None:
         )
         for named in each.named:
             console.print(f"       {_line(named)}", highlight=False, soft_wrap=True)
-    terminals.say(console, meaning)
+    terminals.say(console, meaning.format(record=found.record_verdict))
     if as_json:
         from levelfield.cli.answers import checked, print_json
 
@@ -214,6 +223,12 @@ def _at_most(seconds: float) -> Iterator[None]:
 @click.option(
     "--openmetrics", metavar="FILE", help="Write results as OpenMetrics text to this file; - for the terminal."
 )
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the record of one run as JSON to this file.",
+)
 @REPORTS
 def export(
     runs: tuple[str, ...],
@@ -221,11 +236,12 @@ def export(
     csv_file: str | None,
     parquet: Path | None,
     openmetrics: str | None,
+    record: Path | None,
     reports: Path,
 ) -> None:
-    """Write runs as one table, in CSV or Parquet, or as metrics.
+    """Write runs as one table, in CSV or Parquet, or as metrics; or write the record of one as JSON.
 
-    A run is named by its id, its folder or its run.json. Without an option, CSV goes to the terminal.
+    A run is named by its id, its folder or its page. Without an option, CSV goes to the terminal.
     """
     from levelfield.compare import sides
     from levelfield.report import export
@@ -236,6 +252,10 @@ def export(
     if openmetrics == csv_file == "-":
         raise click.UsageError("Either CSV or OpenMetrics can go to the terminal, not both.")
     found = [sides.find(name, reports) for name in runs]
+    if record is not None:
+        if len(found) > 1:
+            raise click.UsageError("--record writes the record of one run.")
+        write_atomically(record, content_of(found[0]))
     columns = columns_of(table)
     if parquet is not None:
         _say(write_parquet(parquet, columns, _all(found, table)), parquet)
@@ -247,7 +267,7 @@ def export(
         else:
             write_atomically(Path(openmetrics), text.encode())
             _say(sum(not line.startswith("#") for line in lines), Path(openmetrics), "samples")
-    if csv_file == "-" or (csv_file is None and parquet is None and openmetrics is None):
+    if csv_file == "-" or not (csv_file or parquet or openmetrics or record):
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)

@@ -29,7 +29,7 @@ from levelfield.errors import LevelfieldError, clause
 from levelfield.record.schema import Arm, Case
 from levelfield.report import units
 from levelfield.safety import toml, untrusted
-from levelfield.safety.conversion import convert
+from levelfield.safety.untrusted import convert
 from levelfield.statistics import prediction, verdicts
 from levelfield.statistics.prediction import Earlier
 

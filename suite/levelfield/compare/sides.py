@@ -29,16 +29,15 @@ def find(name: str, reports: Path) -> Path:
     for path in (reports / name, Path(name)):
         if path.is_file():
             return path
-        if (path / files.NAME).is_file():
-            return path / files.NAME
+        if files.has_record(path):
+            return files.file_of(path)
         if (path / files.JOURNAL).is_file():
             raise LevelfieldError(
                 f"The run {path} was cut off before its record was written.", fix="Finish it with bench --resume."
             )
     if Path(name).is_dir():
-        raise LevelfieldError(f"The folder {name} holds no {files.NAME}.", fix="Name a run's own folder.")
-    known = [path.parent.name for path in reports.glob(f"*/{files.NAME}")] if reports.is_dir() else []
-    raise unknown("run", name, known)
+        raise LevelfieldError(f"The folder {name} holds no record.", fix="Name a run's own folder.")
+    raise unknown("run", name, [path.name for path in files.runs_in(reports)])
 
 
 def load(file: Path) -> Reduced:

@@ -1,4 +1,4 @@
-"""Whether a CUDA release runs on a driver and its GPUs: yes, yes with a warning, or one sentence why not.
+"""Whether a CUDA release runs on a driver and its GPUs, and which variant of an image therefore fits a machine.
 
 References
 ----------
@@ -6,13 +6,86 @@ NVIDIA, CUDA Compatibility: "Minor Version Compatibility" (a driver of the famil
 "Forward Compatibility" (cuda-compat, for data-centre GPUs only).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from levelfield.compatibility.devices import Gpu, Nvidia
-from levelfield.compatibility.table import Requirement, Table, requirement
-from levelfield.compatibility.versions import key, minor
+from levelfield.compatibility.table import Requirement, Table, is_version, key, minor, requirement
+from levelfield.names import unknown
+from levelfield.record.schema import Absent, Fact
+
+_MAX_DEVICES = 1024
+_EXCLUSIVE, _PROHIBITED = (1, 3), 2
+"""NVML's compute modes (`nvmlComputeMode_t`)."""
+
+
+class Gpu(msgspec.Struct, frozen=True):
+    index: int
+    name: str
+    capability: str | None
+    """Compute capability, `9.0`; None where the device did not say."""
+    mig: bool = False
+    """Cut into slices (multi-instance GPU): no longer usable as a whole."""
+    one_process: bool = False
+    """It lets one process in at a time (compute mode EXCLUSIVE_PROCESS, or EXCLUSIVE_THREAD of old)."""
+    prohibited: bool = False
+    """It lets no process compute (compute mode PROHIBITED)."""
+    persistent: bool | None = None
+    """The driver stays ready while no process uses the GPU (persistence mode); None where the device did not say."""
+
+    @property
+    def title(self) -> str:
+        """`GPU 0 (NVIDIA H100, 9.0)`."""
+        return f"GPU {self.index} ({self.name}{f', {self.capability}' if self.capability else ''})"
+
+
+class Nvidia(msgspec.Struct, frozen=True):
+    """The driver and the devices it shows."""
+
+    driver: str | None
+    """Version; None: none answers."""
+    cuda: str | None = None
+    """Newest CUDA that the driver itself says it supports, `13.0`."""
+    gpus: tuple[Gpu, ...] = ()
+    problem: str = ""
+    """Why there is no driver; empty where there is one."""
+    fix: str = ""
+    """What to do about that; empty where nothing is wrong, as on a machine without a GPU."""
+    hidden: tuple[int, ...] = ()
+    """Indices of GPUs that are there, and not for this process (CUDA_VISIBLE_DEVICES)."""
+
+    def chosen(self, index: int | None) -> tuple[Gpu, ...]:
+        """Return the GPU of an index, if it is there; all where no index is given."""
+        return tuple(gpu for gpu in self.gpus if index is None or gpu.index == index)
+
+
+def from_facts(facts: Mapping[str, Fact]) -> Nvidia:
+    """Read the `gpu` group of a fingerprint."""
+    driver, cuda = facts.get("driver", Absent("not asked")), facts.get("CUDA supported")
+    if isinstance(driver, Absent) or not is_version(str(driver)):
+        reason = driver.reason if isinstance(driver, Absent) else f"its version is {str(driver)[:40]!r}"
+        return Nvidia(driver=None, problem=reason)
+    count = facts.get("devices")
+    shown = min(count, _MAX_DEVICES) if isinstance(count, int) else 0
+    return Nvidia(
+        driver=str(driver),
+        cuda=str(cuda) if isinstance(cuda, str) and is_version(cuda) else None,
+        gpus=tuple(_gpu(facts, index) for index in range(shown)),
+    )
+
+
+def _gpu(facts: Mapping[str, Fact], index: int) -> Gpu:
+    name, capability = facts.get(f"device {index} name"), facts.get(f"device {index} compute capability")
+    mode, persistent = facts.get(f"device {index} compute mode"), facts.get(f"device {index} persistence mode")
+    return Gpu(
+        index=index,
+        name=name[:80] if isinstance(name, str) else "unnamed",
+        capability=capability if isinstance(capability, str) and is_version(capability) else None,
+        mig=facts.get(f"device {index} MIG") is True,
+        one_process=mode in _EXCLUSIVE,
+        prohibited=mode == _PROHIBITED,
+        persistent=persistent if isinstance(persistent, bool) else None,
+    )
 
 
 class CudaCheck(msgspec.Struct, frozen=True):
@@ -92,3 +165,64 @@ def _of_gpus(gpus: Sequence[Gpu]) -> list[str]:
     return found + [
         f"{gpu.title} is cut into slices (MIG is on): only a slice of it can be used." for gpu in gpus if gpu.mig
     ]
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A variant, or why there is none."""
+
+    variant: str | None
+    release: str = ""
+    """CUDA release of the variant."""
+    reason: str = ""
+    """Why there is no variant, one sentence; empty where there is one."""
+    fix: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def choose(
+    table: Table,
+    nvidia: Nvidia,
+    variants: Mapping[str, str],
+    *,
+    requested: str | None = None,
+    gpu: int | None = None,
+) -> Choice:
+    """Choose the newest variant that runs on the driver and on the GPUs.
+
+    `gpu`: index of the one GPU that is to be used; None: the variant should suit all of them. Raises LevelfieldError:
+    there is no variant of the requested name.
+    """
+    if requested is not None:
+        return _requested(table, nvidia, variants, requested, gpu)
+    if not variants:
+        return Choice(None, reason="There is no CUDA variant of this image.", fix="Use the CPU variant.")
+    gpus = nvidia.chosen(gpu)
+    if gpu is not None and nvidia.driver is not None and not gpus:
+        have = _titles(nvidia.gpus) or "none"
+        return Choice(None, reason=f"There is no GPU {gpu} here.", fix=f"Choose one of these: {have}.")
+    newest_first = sorted(variants, key=lambda name: key(variants[name]), reverse=True)
+    for name in newest_first:
+        found = check(table, variants[name], nvidia, gpus)
+        if found.runs:
+            return Choice(name, release=variants[name], warnings=found.warnings)
+    for name in newest_first:
+        suited = [one for one in gpus if check(table, variants[name], nvidia, [one]).runs]
+        if suited:
+            others = _titles([one for one in gpus if one not in suited])
+            note = f"{name} has no code for {others}: it can be used on {_titles(suited)} only."
+            found = check(table, variants[name], nvidia, suited)
+            return Choice(name, release=variants[name], warnings=(note, *found.warnings))
+    oldest = check(table, variants[newest_first[-1]], nvidia, gpus)  # the least that would have to change
+    return Choice(None, reason=oldest.reason, fix=oldest.fix)
+
+
+def _requested(table: Table, nvidia: Nvidia, variants: Mapping[str, str], requested: str, gpu: int | None) -> Choice:
+    if requested not in variants:
+        raise unknown("CUDA variant", requested, variants)
+    found = check(table, variants[requested], nvidia, nvidia.chosen(gpu))
+    doubts = () if found.runs else (f"{requested} was asked for, and is not expected to run here: {found.reason}",)
+    return Choice(requested, release=variants[requested], warnings=(*doubts, *found.warnings))
+
+
+def _titles(gpus: Sequence[Gpu]) -> str:
+    return ", ".join(one.title for one in gpus)

@@ -224,8 +224,12 @@ def check(*, progress: Progress = silent) -> tuple[CheckedBase, ...]:
 def _checked(lock: BaseLock, progress: Progress) -> CheckedBase:
     progress(f"asking mirrors for the {len(lock.packages)} packages of Debian {lock.release}")
     with fetching.session() as session, ThreadPoolExecutor(_THREADS) as threads:
-        asking = _Asking(session)
-        found = tuple(zip(lock.packages, threads.map(asking.has, lock.packages), strict=True))
+        given_up: set[str] = set()
+        found = tuple(
+            zip(
+                lock.packages, threads.map(lambda package: _has(package, session, given_up), lock.packages), strict=True
+            )
+        )
     return CheckedBase(
         release=lock.release,
         architecture=lock.architecture,
@@ -235,23 +239,16 @@ def _checked(lock: BaseLock, progress: Progress) -> CheckedBase:
     )
 
 
-class _Asking:
-    def __init__(self, session: requests.Session) -> None:
-        self._session = session
-        self._given_up: set[str] = set()
-        """Hosts that do not answer."""
-
-    def has(self, package: Package) -> bool | None:
-        """Return whether a mirror has a package; None: some do not say."""
-        known: bool | None = False
-        for address in debian.at_mirrors(package):
-            if fetching.host(address) in self._given_up:
-                known = None
-                continue
-            problem = fetching.problem(self._session, address, package.size_bytes, _TIMEOUT_S)
+def _has(package: Package, session: requests.Session, given_up: set[str]) -> bool | None:
+    """Return whether a mirror has a package; None: some do not say. Hosts that do not answer are given up."""
+    known: bool | None = False
+    for address in debian.at_mirrors(package):
+        if (host := fetching.host(address)) not in given_up:
+            problem = fetching.problem(session, address, package.size_bytes, _TIMEOUT_S)
             if problem is None:
                 return True
-            if problem not in _LOST:
-                self._given_up.add(fetching.host(address))
-                known = None
-        return known
+            if problem in _LOST:
+                continue
+            given_up.add(host)
+        known = None
+    return known

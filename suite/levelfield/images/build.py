@@ -1,19 +1,147 @@
-"""Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused."""
+"""Build images: from a base, locked wheels and a recipe, with no network; what is already there is reused.
 
-import os
-from collections.abc import Iterable
+Which variant fits this machine, and what building takes, is known before anything is fetched.
+"""
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import docker
 import msgspec
 from docker.models.images import Image as EngineImage
 
+from levelfield.compatibility import gate, libraries, table
+from levelfield.compatibility.gate import Choice, Nvidia
 from levelfield.images import base, catalogue, debian, engine, environments, layer, loading, wheels, worker_code
-from levelfield.images.recipe import ENVIRONMENT, Recipe, recipe
+from levelfield.images.layer import EPOCH
 from levelfield.images.wheels import Progress, silent
 from levelfield.paths import cache_folder, disk_space, file_lock, images_root, temporary_folder
 from levelfield.record.references import parse, suffix
 from levelfield.record.schema import Image
+
+ENVIRONMENT = "environment.sh"
+_WORKER = "worker.toml"
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """What an image will be made from, and the names that follow from it."""
+
+    lock: catalogue.Lock
+    base: base.Base
+    recipe_sha256: str
+    worker_sha256: str
+
+    @property
+    def environment_identity(self) -> str:
+        return _digest(self.base.kind, self.base.identity, self.lock.sha256, _file_sha256(ENVIRONMENT), str(EPOCH))
+
+    @property
+    def environment_tag(self) -> str:
+        return f"levelfield/{self.lock.image}-env:{self.environment_identity[:20]}"
+
+    @property
+    def identity(self) -> str:
+        return _digest(self.environment_identity, _file_sha256(_WORKER), self.worker_sha256)
+
+    @property
+    def tag(self) -> str:
+        return f"levelfield/{self.lock.image}:{self.identity[:20]}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the final image."""
+        return {
+            "levelfield.image": self.lock.image,
+            "levelfield.variant": catalogue.stem(self.lock.variant, self.lock.version),
+            "levelfield.identity": self.identity,
+            "levelfield.lock": self.lock.sha256,
+            "levelfield.base": self.base.label,
+            "levelfield.recipe": self.recipe_sha256,
+            "levelfield.worker": self.worker_sha256,
+        }
+
+    def environment(self, layers: Sequence[str], size_bytes: int) -> loading.Image:
+        """Return the image of the environment, by the digests and the size of its layers."""
+        labels = {
+            "levelfield.image": f"{self.lock.image}-env",
+            engine.IDENTITY: self.environment_identity,
+            engine.SIZE: str(size_bytes),
+        }
+        config = {"Cmd": ["/bin/sh"], "Labels": labels}
+        return loading.image(self.environment_tag, layers, architecture=self.lock.architecture.debian, config=config)
+
+    def image(self, layers: Sequence[str], size_bytes: int) -> loading.Image:
+        """Return the image that runs, by the digests and the size of its layers."""
+        started = tomllib.loads((images_root() / _WORKER).read_text(encoding="utf-8"))
+        config: dict[str, Any] = {
+            "Entrypoint": started["command"],
+            "Env": [f"{name}={value}" for name, value in started["environment"].items()],
+            "Labels": {**self.labels, engine.SIZE: str(size_bytes)},
+            "User": started["user"],
+            "WorkingDir": started["working_folder"],
+        }
+        return loading.image(self.tag, layers, architecture=self.lock.architecture.debian, config=config)
+
+
+def recipe(name: str, variant: str = "cpu", version: str | None = None, base_source: base.Source = "debian") -> Recipe:
+    """Return what an image is made from; nothing is made or fetched.
+
+    Raises LevelfieldError: there is no such image or lock, or no base with the lock's Python.
+    """
+    lock = catalogue.lock(name, variant, version)
+    return Recipe(
+        lock=lock,
+        base=base.describe(base.name_for(name, lock.python), base_source),
+        recipe_sha256=_digest(_file_sha256(ENVIRONMENT), _file_sha256(_WORKER)),
+        worker_sha256=worker_code.digest(worker_code.files(name)),
+    )
+
+
+def _file_sha256(name: str) -> str:
+    return hashlib.sha256((images_root() / name).read_bytes()).hexdigest()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def cuda_variants(image_name: str, version: str | None = None) -> dict[str, str]:
+    """Return each CUDA variant of an image with the CUDA release of its lock.
+
+    `version`: version of the framework; None for the current locks. Raises LevelfieldError: there is no such image, or
+    a lock is not one of ours.
+    """
+    releases = {
+        variant: libraries.cuda_release(catalogue.lock(image_name, variant, version).versions)
+        for variant, name in catalogue.lock_names(image_name)
+        if name == version and variant.startswith("cu")
+    }
+    return {variant: release for variant, release in releases.items() if release is not None}
+
+
+def choose(
+    image_name: str, nvidia: Nvidia, *, version: str | None = None, requested: str | None = None, gpu: int | None = None
+) -> Choice:
+    """Choose the CUDA variant of an image for this machine, with warnings of versions known to compute wrongly.
+
+    Nothing is fetched: locks and drivers name their versions.
+
+    `image_name`, `version`: an image of the catalogue, and a version of its framework; None for the current locks.
+    `gpu`: index of the one GPU to use; None: the variant should suit all of them. Returns its variant is None, with the
+    reason, where none runs here. Raises LevelfieldError: there is no such image, or no such variant of it.
+    """
+    rows = table.read()
+    choice = gate.choose(rows, nvidia, cuda_variants(image_name, version), requested=requested, gpu=gpu)
+    if choice.variant is None:
+        return choice
+    versions = libraries.libraries(catalogue.lock(image_name, choice.variant, version).versions)
+    rules = libraries.matching(rows, versions, nvidia.chosen(gpu))
+    bad = [libraries.sentence(rule, versions) for rule in rules]
+    return msgspec.structs.replace(choice, warnings=(*choice.warnings, *bad))
+
 
 _INSTALLED = "/opt/levelfield/env"
 
@@ -156,8 +284,8 @@ def estimate(names: Iterable[str], launcher: str = "docker", base_source: base.S
     found = [catalogue.lock(each.name, each.variant, each.version) for each in chosen]
     locks = list({each.path: each for each in found}.values())  # a version may be the current one
     if launcher == "venv":
-        absent = [lock for lock in locks if not _environment_is_complete(lock)]
-        return _cost(absent, {})
+        folders = {lock.path: environments.location(lock, environments.find_python(lock)[1]) for lock in locks}
+        return _cost([lock for lock in locks if not environments.is_complete(folders[lock.path])], {})
     with engine.connect() as client:
         recipes = [recipe(each.image, each.variant, each.version, base_source) for each in locks]
         absent_recipes = [
@@ -188,20 +316,5 @@ def _cost(locks: list[catalogue.Lock], bases: dict[str, base.Base]) -> Cost:
     )
 
 
-def _environment_is_complete(lock: catalogue.Lock) -> bool:
-    _, python_version = environments.find_python(lock)
-    return environments.is_complete(environments.location(lock, python_version))
-
-
 def _size(count_bytes: int) -> str:
     return f"{count_bytes / 1e9:.1f} GB" if count_bytes >= 1e9 else f"{count_bytes / 1e6:.0f} MB"
-
-
-def disk_usage(folder: Path) -> int:
-    """Return the bytes that a folder's files take on disk (hard links once)."""
-    seen: dict[tuple[int, int], int] = {}
-    for parent, _, files in os.walk(folder):
-        for file in files:
-            status = (Path(parent) / file).lstat()
-            seen[status.st_dev, status.st_ino] = status.st_blocks * 512
-    return sum(seen.values())

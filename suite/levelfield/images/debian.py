@@ -20,7 +20,7 @@ from levelfield.images.wheels import Progress, check, silent
 from levelfield.names import unknown
 from levelfield.paths import cache_folder, cache_path, file_lock, images_root
 from levelfield.record.bases import BaseLock, Package
-from levelfield.safety.conversion import convert
+from levelfield.safety.untrusted import convert
 
 RELEASE = "bookworm"
 """The release that most bases are made of."""
@@ -225,16 +225,11 @@ def fetch(lock: BaseLock, base: str, *, progress: Progress = silent) -> tuple[Pa
     return tuple(check(folder / package.file, package.sha256) for package in lock.packages_of(base))
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What a host said when it was asked for a package."""
+def reachable(lock: BaseLock, package: Package, *, timeout_s: float = 2.0) -> dict[str, fetching.Reason | None]:
+    """Ask every host for a package, all at once, without fetching it; return why each would not give it, or None.
 
-    host: str
-    problem: fetching.Reason | None
-    """None: it has the package."""
-
-
-def reachable(lock: BaseLock, package: Package, *, timeout_s: float = 2.0) -> tuple[Answer, ...]:
-    """Ask every host for a package, all at once, without fetching it; the answers are here after `timeout_s`."""
+    The answers are here after `timeout_s`.
+    """
     first = {fetching.host(address): address for address in reversed(addresses(lock, package))}
     found: dict[str, fetching.Reason | None] = {}
 
@@ -249,4 +244,4 @@ def reachable(lock: BaseLock, package: Package, *, timeout_s: float = 2.0) -> tu
     end = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=timeout_s)
     for thread in threads:
         thread.join(max(0.0, (end - dt.datetime.now(dt.UTC)).total_seconds()))
-    return tuple(Answer(host, found.get(host, fetching.Reason.SLOW)) for host in reversed(first))
+    return {host: found.get(host, fetching.Reason.SLOW) for host in reversed(first)}

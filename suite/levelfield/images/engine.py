@@ -1,8 +1,9 @@
-"""The container engine: reaching it, and asking it to build."""
+"""The container engine: reaching it, asking it to build, and removing all of ours from it and from the cache."""
 
 import contextlib
 import os
 import secrets
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
@@ -17,11 +18,11 @@ from docker.models.images import Image
 from docker.types import Mount
 
 from levelfield.errors import LevelfieldError
-from levelfield.images import architectures, layer
+from levelfield.images import architectures, layer, loading
 from levelfield.machine import engine as machine_engine
 from levelfield.machine import owner
 from levelfield.machine.engine import ENGINE_ERRORS, short
-from levelfield.paths import cache_folder
+from levelfield.paths import cache_folder, folders_to_clean
 
 IDENTITY = "levelfield.identity"
 """Label with the full SHA-256 of everything an image was made from; its tag shows the start of it."""
@@ -100,8 +101,11 @@ def find(client: docker.DockerClient, tag: str, identity: str) -> Image | None:
 
     Returns none where there is no such tag, or it is on another image.
     """
-    image = _find_tag(client, tag)
-    return image if image is not None and image.labels.get(IDENTITY) == identity else None
+    try:
+        image = client.images.get(tag)
+    except ImageNotFound:
+        return None
+    return image if image.labels.get(IDENTITY) == identity else None
 
 
 @contextlib.contextmanager
@@ -128,10 +132,7 @@ def container_of(
         use_config_proxy=USER_PROXIES,
     )
     try:
-        with tempfile.TemporaryFile(dir=cache_folder("downloads")) as inputs:
-            layer.write_archive(inputs, files)
-            inputs.seek(0)
-            container.put_archive("/mnt", inputs)
+        client.api.put_archive(str(container.id), "/mnt", loading.files_archive(files))
         container.start()
         code = container.wait(timeout=BUILD_TIMEOUT_S)["StatusCode"]
         if code:
@@ -167,13 +168,6 @@ def _remove_container(client: docker.DockerClient, container_id: str) -> None:
         client.api.remove_container(container_id, v=True, force=True)
 
 
-def _find_tag(client: docker.DockerClient, tag: str) -> Image | None:
-    try:
-        return client.images.get(tag)
-    except ImageNotFound:
-        return None
-
-
 def layers(image: Image) -> tuple[str, ...]:
     """Return the digests of an image's layers (`RootFS.Layers`)."""
     return tuple(image.attrs["RootFS"]["Layers"])
@@ -204,3 +198,72 @@ def no_engine(error: Exception) -> LevelfieldError:
         fix="Start one (Debian: apt-get install docker.io iptables; systemctl start docker), name one in DOCKER_HOST, "
         "or use `--launcher venv`.",
     )
+
+
+LABEL = "levelfield.image"
+
+
+def clean() -> int:
+    """Remove our images, virtual environments, wheels, Debian packages and artifacts; reports stay.
+
+    Images are found by their label; other images are not touched, nor an image in use by a container.
+
+    Raises LevelfieldError: a file in the cache cannot be removed.
+    """
+    return _clean_engine() + clean_cache()
+
+
+def disk_usage(folder: Path) -> int:
+    """Return the bytes that a folder's files take on disk (hard links once)."""
+    seen: dict[tuple[int, int], int] = {}
+    for parent, _, files in os.walk(folder):
+        for file in files:
+            status = (Path(parent) / file).lstat()
+            seen[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(seen.values())
+
+
+def clean_cache() -> int:
+    """Empty the cache; return the bytes freed."""
+    freed = 0
+    try:
+        for folder in folders_to_clean()[0]:
+            freed += disk_usage(folder)
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise LevelfieldError(
+            f"{error.filename} cannot be removed: {error.strerror}.", fix="Remove it by hand, or as its owner."
+        ) from error
+    return freed
+
+
+def _clean_engine() -> int:
+    try:
+        with connect() as client:
+            before = _layers_bytes(client)
+            remove_images(client)
+            return max(0, before - _layers_bytes(client))
+    except LevelfieldError:
+        return 0  # no engine: nothing of ours is in one
+
+
+def remove_images(client: docker.DockerClient, label: str = LABEL) -> None:
+    """Remove every image with a label, except those that containers use and those that are being built."""
+    sweep(client)
+    # An image goes only after those that are based on it, so tags are removed until a pass removes none.
+    while True:
+        removed = 0
+        for image in client.api.images(filters={"label": label}):
+            tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
+            for reference in tags or [image["Id"]]:
+                try:
+                    client.images.remove(reference)
+                    removed += 1
+                except APIError:
+                    continue  # in use, or another image is based on it
+        if not removed:
+            return
+
+
+def _layers_bytes(client: docker.DockerClient) -> int:
+    return int(client.df().get("LayersSize") or 0)

@@ -15,7 +15,7 @@ import io
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -81,11 +81,9 @@ def archive(images: Sequence[Image], files: Mapping[str, Path]) -> Iterator[byte
         for each in images
     ]
     yield from member("manifest.json", msgspec.json.encode(listed, order="deterministic"))
-    for name, content in sorted({_config_name(each): each.configuration for each in images}.items()):
-        yield from member(name, content)
-    for layer in sorted({layer for each in images for layer in each.layers} & files.keys()):
-        yield from member(_layer_name(layer), files[layer])
-    yield END
+    configurations = sorted({_config_name(each): each.configuration for each in images}.items())
+    layers = sorted({layer for each in images for layer in each.layers} & files.keys())
+    yield from files_archive([*configurations, *((_layer_name(layer), files[layer]) for layer in layers)])
 
 
 def saved(client: docker.DockerClient, tag: str, folder: Path) -> tuple[Image, dict[str, Path]]:
@@ -163,6 +161,13 @@ def member(name: str, content: bytes | Path) -> Iterator[bytes]:
         while piece := stream.read(_CHUNK_BYTES):
             yield piece
     yield b"\0" * (-header.size % tarfile.BLOCKSIZE)
+
+
+def files_archive(contents: Iterable[tuple[str, bytes | Path]]) -> Iterator[bytes]:
+    """Yield an archive of files in pieces: it may be larger than memory and disk."""
+    for name, content in contents:
+        yield from member(name, content)
+    yield END
 
 
 def _content(source: tarfile.TarFile, name: str) -> BinaryIO:

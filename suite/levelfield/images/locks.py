@@ -11,8 +11,8 @@ import msgspec
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
-from levelfield.compatibility import known_bad
-from levelfield.compatibility.versions import is_version, minor
+from levelfield.compatibility import libraries
+from levelfield.compatibility.table import is_version, minor
 from levelfield.errors import LevelfieldError
 from levelfield.images import (
     architectures,
@@ -63,7 +63,7 @@ def incoherences(lock: Lock) -> tuple[str, ...]:
 
 
 def _mixed(lock: Lock) -> Iterable[str]:
-    release = known_bad.cuda_release(lock.versions)
+    release = libraries.cuda_release(lock.versions)
     if not lock.variant.startswith("cu"):
         named = is_cuda_build(lock.variant, lock.version)
         if release is not None and not named:

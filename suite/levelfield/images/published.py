@@ -22,8 +22,8 @@ from docker.models.images import Image
 
 from levelfield.errors import LevelfieldError, clause
 from levelfield.images import base, engine, registries
+from levelfield.images.build import Recipe, recipe
 from levelfield.images.catalogue import Lock, split_stem, stem
-from levelfield.images.recipe import Recipe, recipe
 from levelfield.images.sbom import restricted
 from levelfield.images.wheels import Progress, silent
 from levelfield.record.references import Reference

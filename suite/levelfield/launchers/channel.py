@@ -95,13 +95,7 @@ class Lines:
 
 
 class Channel(abc.ABC):
-    """One worker's stdin, stdout and stderr.
-
-    Parameters
-    ----------
-    pid
-        Process id as this host sees it; None where the engine runs elsewhere.
-    """
+    """One worker's stdin, stdout and stderr. `pid`: as this host sees it; None where the engine runs elsewhere."""
 
     def __init__(self, pid: int | None) -> None:
         self.pid = pid

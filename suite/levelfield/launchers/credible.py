@@ -49,10 +49,7 @@ def implausibility(reply: Reply, elapsed_ns: int) -> str:
 class Amounts:
     """What the workers of a run have reported for its record, by arm, so that a record can be read that they lead to.
 
-    Parameters
-    ----------
-    arms
-        Arms of the run: none that stays below its share pays for what others report.
+    `arms`: number of the run's arms; none that stays below its share pays for what others report.
     """
 
     def __init__(self, arms: int) -> None:

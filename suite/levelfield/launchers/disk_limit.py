@@ -1,10 +1,17 @@
-"""A limit on what a worker writes to this machine's disk: its compile cache and, of an exporter, its files."""
+"""A limit on what a worker writes to this machine's disk: its compile cache and, of an exporter, its files.
+
+And the folders of processes, which are removed once their owner is dead.
+"""
 
 import contextlib
 import os
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+
+from levelfield.machine import owner
+from levelfield.safety import untrusted
 
 LIMIT_BYTES = 16 << 30
 """Most that one launch may add to its folders; the compile caches of all our models take less than 1 GiB."""
@@ -20,12 +27,8 @@ class DiskLimit:
     The free space of the disk is read first, in microseconds, and the folders only once that much is gone: other
     processes may have taken it.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Folders that the worker may write into; they exist. Empty: there is no limit.
-    limit_bytes : int
-        Most that they may grow by; less where little is free (`FREE_SHARE`).
+    `folders`: those that the worker may write into; they exist. Empty: there is no limit. `limit_bytes`: most that they
+    may grow by; less where little is free (`FREE_SHARE`).
     """
 
     def __init__(self, folders: Sequence[Path], limit_bytes: int = LIMIT_BYTES) -> None:
@@ -77,3 +80,35 @@ def _measured(folders: Sequence[Path]) -> tuple[int, bool]:
                     unreadable.append(error)
     # A compiler may have removed a file meanwhile.
     return total_bytes, any(not isinstance(error, FileNotFoundError) for error in unreadable)
+
+
+_PREFIX = "levelfield-run-"
+_OWNER = "owner"
+"""File in each folder that names the process it belongs to."""
+_MARK_BYTES = 4096
+
+
+def make() -> Path:
+    """Return a new folder of this process, in the system's temporary folder."""
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    (folder / _OWNER).write_text(owner.mark_of(os.getpid()), encoding="ascii")
+    return folder
+
+
+def sweep() -> int:
+    """Remove the folders of processes that were killed; return how many.
+
+    Only folders of this user are looked at whose owner can be shown to be dead (`machine.owner.is_dead`).
+    """
+    removed = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            if folder.is_symlink() or folder.lstat().st_uid != os.getuid():
+                continue
+            mark = untrusted.read_plain(folder / _OWNER, _MARK_BYTES).decode("ascii")
+        except (OSError, UnicodeDecodeError):
+            continue  # another run is making or removing it
+        if owner.is_dead(mark):
+            shutil.rmtree(folder, ignore_errors=True)
+            removed += 1
+    return removed

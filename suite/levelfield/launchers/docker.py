@@ -15,15 +15,23 @@ import requests.exceptions
 from docker.types import LogConfig, Mount
 
 from levelfield.backends import registry
-from levelfield.backends.replica import LOOPBACK
+from levelfield.backends.parallel import LOOPBACK
 from levelfield.images.base import Source
 from levelfield.images.build import build
 from levelfield.images.engine import USER_PROXIES, emulates, open_client
 from levelfield.images.wheels import Progress
-from levelfield.launchers.container import ContainerChannel, LocalProcess, close, engine_gone
+from levelfield.launchers.container import (
+    DRIVER,
+    ContainerChannel,
+    LocalProcess,
+    close,
+    engine_gone,
+    gpu_error,
+    gpu_request,
+    without_uuids,
+)
 from levelfield.launchers.disk_limit import DiskLimit
 from levelfield.launchers.environment import cuda_cache, worker_environment
-from levelfield.launchers.gpu import DRIVER, gpu_error, gpu_request, without_uuids
 from levelfield.launchers.protocol import LaunchSpec, WorkerPaths
 from levelfield.launchers.volumes import ARTIFACTS, CACHE, EXPORT, Volumes, sees_our_files
 from levelfield.launchers.worker import Worker, WorkerError

@@ -1,4 +1,4 @@
-"""What a run will need of this machine, asked of it beforehand by `levelfield doctor`."""
+"""Which launcher a run uses, and what it will need of this machine, asked beforehand by `levelfield doctor`."""
 
 import contextlib
 import os
@@ -10,7 +10,11 @@ from docker.errors import APIError
 
 from levelfield.errors import LevelfieldError
 from levelfield.images import base, build, catalogue, debian
-from levelfield.launchers.docker import connect, sees
+from levelfield.images.base import Source
+from levelfield.launchers.docker import DockerLauncher, connect, sees
+from levelfield.launchers.host import HostLauncher, VenvLauncher
+from levelfield.launchers.protocol import Launcher
+from levelfield.machine import engine
 from levelfield.machine.engine import ENGINE_ERRORS
 from levelfield.machine.findings import Finding, bad, ok, warn
 from levelfield.paths import allows_programs, cache_path
@@ -88,10 +92,10 @@ def _debian_packages(client: docker.DockerClient, names: Iterable[str]) -> Itera
 def _fetchable(lock: BaseLock, package: Package) -> Finding:
     topic = "Debian packages"
     answers = debian.reachable(lock, package, timeout_s=_ANSWER_S)
-    giving = next((each.host for each in answers if each.problem is None), None)
+    giving = next((host for host, problem in answers.items() if problem is None), None)
     if giving is not None:
         return ok(topic, f"They are missing, and {giving} has them.")
-    says = "; ".join(f"{each.host}: {each.problem}" for each in answers if each.problem is not None)
+    says = "; ".join(f"{host}: {problem}" for host, problem in answers.items())
     fix = f"Check the network and its proxy, or name mirrors in {debian.MIRRORS}; or --base registry."
     return bad(topic, f"They are missing, and {package.name} is not to be had ({says}).", fix)
 
@@ -116,3 +120,33 @@ def _files(client: docker.DockerClient) -> Iterator[Finding]:
             )
             yield warn(topic, "Containers cannot use the cache folder, so files are copied into volumes.", fix)
         return
+
+
+def choose(name: str | None, *, base: Source) -> tuple[Launcher, str]:
+    """Return the launcher of that name, or the best one that is available, with the reason for it.
+
+    `name`: `docker`, `venv` or `host`; None: docker where an engine answers, else venv. Returns why no engine could be
+    used; empty where the user chose, or an engine answers. Raises LevelfieldError: `docker` was named and no engine
+    answers; or docker's own configuration names none.
+    """
+    if name == "venv":
+        return VenvLauncher(), ""
+    if name == "host":
+        return HostLauncher(), ""
+    engine.address()  # a context that is missing is a mistake, and no reason to measure otherwise
+    try:
+        return DockerLauncher(connect(), base=base), ""
+    except LevelfieldError as error:
+        if name == "docker":
+            raise
+        return VenvLauncher(), error.message
+
+
+def launchers_by_name(names: Iterable[str], launcher: Launcher, *, base: Source) -> dict[str, Launcher]:
+    """Return the launchers that arms name, by name: the run's own launcher where it is the same kind.
+
+    `names`: launchers that arms name; empty ones, of arms that use the run's, are ignored. Raises LevelfieldError: as
+    in `choose`.
+    """
+    named = dict.fromkeys(name for name in names if name)
+    return {name: launcher if name == launcher.kind else choose(name, base=base)[0] for name in named}

@@ -24,16 +24,7 @@ from levelfield.launchers.channel import (
 class ProcessChannel(Channel):
     """Start `command` in a process group of its own and talk to it over pipes.
 
-    Parameters
-    ----------
-    command
-        Program and arguments.
-    environment
-        The whole environment of the process.
-    folder
-        Its working directory.
-    owned
-        Folder that is removed when the process has ended; None: none is.
+    `environment`: the whole of it. `folder`: its working directory. `owned`: folder that is removed when it has ended.
     """
 
     def __init__(

@@ -127,7 +127,9 @@ class Volumes:
         files = {str(path.relative_to(spec.artifacts)) for path in spec.artifacts.rglob("*") if path.is_file()}
         if new := sorted(files - self._copied):
             with self._holding(spec.image.tag, self._artifacts, ARTIFACTS) as container:
-                self._client.api.put_archive(container, ARTIFACTS, _archive(spec.artifacts, new))
+                self._client.api.put_archive(
+                    container, ARTIFACTS, loading.files_archive((name, spec.artifacts / name) for name in new)
+                )
             self._copied.update(new)
 
     def copy_out(self, spec: LaunchSpec, mounts: list[Mount]) -> None:
@@ -207,10 +209,3 @@ class _Chunks(io.RawIOBase):
         whole = b"".join(parts)
         self._left = whole[size:]
         return whole[:size]
-
-
-def _archive(root: Path, names: list[str]) -> Iterator[bytes]:
-    """Yield an archive of files in pieces: it may be larger than memory and disk."""
-    for name in names:
-        yield from loading.member(name, root / name)
-    yield loading.END

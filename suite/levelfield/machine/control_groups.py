@@ -2,7 +2,7 @@
 
 A limit of a group holds for all groups below it, in versions 1 and 2 (the kernel's admin-guide/cgroup-v1 and
 cgroup-v2). A container sees its groups through a namespace or a mount that begins below the real top: what limits it
-from further up is not shown to it.
+from further up is not shown to it. `limit_bytes` is what a worker may take of it.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import msgspec
+import psutil
 
 from levelfield.machine.reading import ROOT, Facts, text
 from levelfield.record.schema import Absent, Fact
@@ -116,3 +117,18 @@ def _nearest(controller: str, name: str, root: Path) -> str | Absent:
 
 def _tightest(values: Iterable[float | None]) -> Fact:
     return min((value for value in values if value is not None), default="none")
+
+
+SHARE = 0.75
+"""Of the memory of the machine, of one NUMA node, or of what control groups allow."""
+MOST_BYTES = 12 << 30
+
+
+def limit_bytes(node_bytes: int | None = None, root: Path = ROOT) -> int:
+    """Return what a worker may take: a share of the memory that there is for it, up to 12 GiB.
+
+    `node_bytes`: memory of the NUMA node that it is bound to; None: it is bound to none.
+    """
+    allowed = limits(root)["memory limit bytes"]
+    there = [node_bytes or psutil.virtual_memory().total, *([allowed] if isinstance(allowed, int) else [])]
+    return min(MOST_BYTES, int(min(there) * SHARE))

@@ -29,13 +29,7 @@ THROTTLING = "thermal_throttle/*_throttle_count"
 
 
 class Open:
-    """A kernel file that is opened once and read from its start each time.
-
-    Raises
-    ------
-    OSError
-        When it cannot be opened or read.
-    """
+    """A kernel file that is opened once and read from its start each time; both raise OSError where they cannot."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
@@ -55,8 +49,6 @@ class Open:
 def process_cpu_ns(pid: int) -> Value:
     """Return the CPU time of another process, all its threads, in nanoseconds.
 
-    Notes
-    -----
     Linux makes the clock's number from the process's: `clock_getcpuclockid(3)`; the low bits say "whole process, as
     the scheduler counts". Unlike `/proc/PID/stat`, which steps by 10 ms, it has nanoseconds. Children are not in it.
     """
@@ -165,9 +157,7 @@ def pressure_ns(content: bytes) -> Value:
 def scheduler_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
     """Return the time tasks ran on these CPUs, from `/proc/schedstat` (seventh number of a CPU's line).
 
-    References
-    ----------
-    The kernel's Documentation/scheduler/sched-stats.rst.
+    Source: the kernel's Documentation/scheduler/sched-stats.rst.
     """
     busy = [fields[7] for fields in cpu_lines(content, cpus).values() if len(fields) > 7]
     return sum(busy) if len(busy) == len(set(cpus)) else Absent("/proc/schedstat does not show these CPUs")
@@ -178,9 +168,7 @@ def group_busy_ns(content: bytes, cpus: Sequence[int]) -> Value:
 
     `content`: the whole file: nanoseconds of CPU 0, 1, 2, … in one line.
 
-    References
-    ----------
-    The kernel's Documentation/admin-guide/cgroup-v1/cpuacct.rst.
+    Source: the kernel's Documentation/admin-guide/cgroup-v1/cpuacct.rst.
     """
     usage = [int(part) for part in content.split()]
     if any(cpu >= len(usage) for cpu in cpus):

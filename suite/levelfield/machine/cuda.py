@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from levelfield.compatibility.devices import Gpu, Nvidia, from_facts
+from levelfield.compatibility.gate import Gpu, Nvidia, from_facts
 from levelfield.machine.findings import Finding, ok, warn
 from levelfield.machine.gpu import gpu, only_visible, problem
 from levelfield.machine.reading import ROOT, Facts, text

@@ -63,13 +63,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class Device:
-    """One GPU, read through NVML.
-
-    Parameters
-    ----------
-    index
-        As NVML counts.
-    """
+    """One GPU, by its index as NVML counts, read through NVML."""
 
     def __init__(self, index: int) -> None:
         nvml = opened()

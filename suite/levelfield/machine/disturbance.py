@@ -18,7 +18,7 @@ throttling by a quota     any                                         all thread
 ========================  ==========================================  ============================================
 
 A worker's threads spin for a while after its last call (38 ms in ONNX Runtime). A turn begins when all of them have
-stopped (`machine.idle_wait`), so that no CPU time of idle workers is expected in it.
+stopped (`machine.quiet`), so that no CPU time of idle workers is expected in it.
 
 A single window is judged by the same table beside its probes (`record.states`): a program of this machine that
 takes a CPU is not seen by work of a millisecond, which the scheduler lets run at once.

@@ -10,7 +10,6 @@ import sysconfig
 from pathlib import Path
 
 import docker
-import msgspec
 
 from levelfield.errors import LevelfieldError
 from levelfield.machine import cuda, quiet, topology
@@ -76,7 +75,13 @@ def memory(needs: Needs, root: Path = ROOT) -> Finding:
 
 def cpus(root: Path = ROOT) -> Finding:
     """Say how many CPUs there are, and what a mask, a control group's set or a quota takes away."""
-    return cpus_allowed(online(root), topology.read(root))
+    topic, present, arranged = "CPUs", online(root), topology.read(root)
+    allowed = arranged.allowed
+    for notice in notices.of_cpus(len(allowed), arranged.quota):  # of several, the one that distorts most
+        return warn(topic, notice.message, notice.remedy)
+    if len(allowed) < len(present):
+        return ok(topic, f"{len(allowed)} of {len(present)} may be used ({as_text(allowed)}).")
+    return ok(topic, f"{len(present)} ({as_text(present)}).")
 
 
 def nodes(root: Path = ROOT) -> list[Finding]:
@@ -88,53 +93,34 @@ def nodes(root: Path = ROOT) -> list[Finding]:
     return [ok("NUMA", f"{len(found)} nodes ({listed}). Workers are pinned within one, unless --cpus says otherwise.")]
 
 
-def cpus_allowed(present: tuple[int, ...], arranged: topology.Topology) -> Finding:
-    """Check the CPUs that this process may use; of several faults the one that distorts most is named."""
-    topic, allowed = "CPUs", arranged.allowed
-    for notice in notices.of_cpus(len(allowed), arranged.quota):
-        return warn(topic, notice.message, notice.remedy)
-    if len(allowed) < len(present):
-        return ok(topic, f"{len(allowed)} of {len(present)} may be used ({as_text(allowed)}).")
-    return ok(topic, f"{len(present)} ({as_text(present)}).")
-
-
 _START = "Start it: systemctl start docker, or `dockerd &` as root where there is no systemd."
 _REGISTRY_TIMEOUT_SECONDS = 8
 
 
-class Engine(msgspec.Struct, frozen=True):
-    """Result of looking for the container engine."""
+def container_engine(needs: Needs) -> tuple[list[Finding], Facts]:
+    """Look for the engine, and whether it reaches its registry; say why there is none, each reason with its own fix.
 
-    findings: tuple[Finding, ...]
-    facts: Facts = {}
-    """What it says about itself; empty where none answers."""
-
-    @property
-    def answers(self) -> bool:
-        return bool(self.facts)
-
-
-def container_engine(needs: Needs) -> Engine:
-    """Look for the engine, and whether it reaches its registry; say why there is none, each reason with its own fix."""
+    The facts are what it says about itself; empty where none answers.
+    """
     topic = "container engine"
     try:
         there = address()
         check_socket(there)
     except LevelfieldError as error:
-        return Engine((bad(topic, error.message, error.fix),))
+        return [bad(topic, error.message, error.fix)], {}
     except OSError as error:
-        return Engine((no_engine(error, there, installed=shutil.which("dockerd") is not None),))
+        return [no_engine(error, there, installed=shutil.which("dockerd") is not None)], {}
     try:
         with contextlib.closing(connect(_REGISTRY_TIMEOUT_SECONDS)) as client:
             facts = described(client)
             found, reached = engine_found(facts, there), registry(client, needs.registry_image)
     except LevelfieldError as error:
-        return Engine((bad(topic, error.message, error.fix),))
+        return [bad(topic, error.message, error.fix)], {}
     except ENGINE_ERRORS as error:
         fix = f"See its log (journalctl -u docker), and {there.named_by}; without it, virtual environments are used."
         message = f"What {there.named_by} names is no engine that answers: {short(error)}."
-        return Engine((warn(topic, message, fix),))
-    return Engine((found, reached), facts=facts)
+        return [warn(topic, message, fix)], {}
+    return [found, reached], facts
 
 
 def no_engine(error: OSError, there: Address, *, installed: bool) -> Finding:
@@ -234,14 +220,14 @@ def examine(needs: Needs | None = None, root: Path = ROOT) -> list[Finding]:
     `needs`: what a run needs of the machine; None: what all frameworks together need.
     """
     needs = needs or Needs()
-    engine = container_engine(needs)
+    found, engine = container_engine(needs)
     return [
-        *engine.findings,
+        *found,
         wheels(needs),
-        python_of_locks(needs, engine=engine.answers),
-        compiler(engine=engine.answers),
+        python_of_locks(needs, engine=bool(engine)),
+        compiler(engine=bool(engine)),
         *cuda.driver_findings(),
-        *cuda.toolkit_findings(engine.facts, cuda.nvidia()),
+        *cuda.toolkit_findings(engine, cuda.nvidia()),
         *disks(needs),
         memory(needs, root),
         cpus(root),

@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import docker
 import docker.errors
@@ -26,14 +26,6 @@ _DEFAULT = "default"
 _TLS_FILES = ("ca.pem", "cert.pem", "key.pem")
 ENGINE_ERRORS = (docker.errors.DockerException, requests.RequestException, OSError)
 """What the SDK raises where an engine does not answer, or stops answering."""
-
-
-class Client(Protocol):
-    """The part of the `docker` SDK's client that is used here."""
-
-    def info(self) -> dict[str, Any]: ...
-
-    def version(self) -> dict[str, Any]: ...
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -176,7 +168,7 @@ def refused(explanation: str) -> LevelfieldError:
     return LevelfieldError(f"The container engine refused a step: {words}.", fix="See the engine's log.")
 
 
-def described(client: Client) -> Facts:
+def described(client: docker.DockerClient) -> Facts:
     """Return an engine's versions and settings; its host's name and addresses are left out."""
     info, version = client.info(), client.version()
     components = {part.get("Name", ""): part.get("Version", "") for part in version.get("Components") or ()}

@@ -26,11 +26,8 @@ SAME_MACHINE = ("cpu", "memory", "virtualisation")
 def fingerprint(cpus: Sequence[int] | None = None, *, identify: bool = False, root: Path = ROOT) -> Fingerprint:
     """Return group to name to value; what cannot be read is absent with the reason, never left out or zero.
 
-    `cpus`: CPUs the workers are pinned to; None: none were chosen.
-
-    Notes
-    -----
-    Takes some tenths of a second (the engine and systemd are queried); call it between windows, not within.
+    `cpus`: CPUs the workers are pinned to; None: none were chosen. Takes some tenths of a second (the engine and
+    systemd are queried); call it between windows, not within.
     """
     groups: Fingerprint = {
         "cpu": cpu(cpus, root),

@@ -28,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from levelfield.compatibility.devices import Nvidia
+from levelfield.compatibility.gate import Nvidia
 from levelfield.errors import LevelfieldError
 from levelfield.machine.reading import ROOT, Facts, if_known, text
 from levelfield.record.schema import Absent, Fact

@@ -20,7 +20,7 @@ from xml.parsers import expat
 from levelfield.errors import LevelfieldError
 from levelfield.machine.reading import Facts
 from levelfield.record.schema import Absent
-from levelfield.safety.tool_output import LARGEST, refused, text
+from levelfield.safety.terminals import LARGEST, refused, tool_text
 
 TOOL: Final = "nvidia-smi"
 LIMIT_S = 20
@@ -93,7 +93,9 @@ def facts(limit_s: float = LIMIT_S) -> Facts:
         printed.seek(0)
         content = printed.read(MAX_BYTES + 1)
     if done.returncode != 0:
-        return {"output": Absent(f"nvidia-smi ended with {done.returncode}: {text(content.decode(errors='replace'))}")}
+        return {
+            "output": Absent(f"nvidia-smi ended with {done.returncode}: {tool_text(content.decode(errors='replace'))}")
+        }
     if len(content) > MAX_BYTES:
         return {"output": Absent(f"nvidia-smi printed more than {MAX_BYTES:,} bytes")}
     try:
@@ -164,7 +166,7 @@ def _read(content: bytes) -> list[dict[str, str]]:
             gpus.append({})
 
     def end(_name: str) -> None:
-        said = text("".join(pieces.pop()))
+        said = tool_text("".join(pieces.pop()))
         if path[1:2] == ["gpu"]:
             gpus[-1].setdefault("/".join(path[2:]), said)
         path.pop()

@@ -35,13 +35,7 @@ class Package(msgspec.Struct, frozen=True):
 
 
 class Rapl:
-    """The open counters of all packages.
-
-    Parameters
-    ----------
-    root
-        Root of the file system that is read.
-    """
+    """The open counters of all packages."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self._zones: list[tuple[Open, int]] = []

@@ -79,13 +79,8 @@ class Snapshot(msgspec.Struct, frozen=True):
 class Signals:
     """Open counters of this machine.
 
-    Parameters
-    ----------
-    cpus
-        CPUs the workers are pinned to; busy and stolen time are counted on these and on the threads that share their
-        cores. None: on all that are online.
-    root
-        Root of the file system that is read.
+    `cpus`: CPUs the workers are pinned to; busy and stolen time are counted on these and on the threads that share
+    their cores. None: on all that are online.
     """
 
     def __init__(self, cpus: Sequence[int] | None = None, root: Path = ROOT) -> None:
@@ -212,8 +207,6 @@ def difference(before: Snapshot, after: Snapshot, active: str | None) -> Noise:
 
     `active`: the arm whose turn it was; all other workers should have been idle. None: it was no arm's turn.
 
-    Notes
-    -----
     CPU time of all others is busy time less that of workers and supervisor, never below zero: the counters differ in
     resolution (up to 10 ms a CPU where only `/proc/stat` is available), so judge a whole round, not a window.
     A worker that ended in between leaves its CPU time, and with it that of the others, unknown.

@@ -6,7 +6,6 @@ another mode, for a month: firmware, clocks and neighbours change. The rule itse
 
 import datetime as dt
 import hashlib
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -70,7 +69,7 @@ def keep(machine: str, own: MachineLevels | None, today: dt.date | None = None) 
     if known is not None and own.arithmetic_ns > CALM_ARITHMETIC * known.arithmetic_ns:
         return False
     low = MachineProbe(own.arithmetic_ns, own.memory_ns, own.pages_ns)
-    path = _path()
+    path = cache_root() / NAME
     with file_lock(path.with_suffix(".lock")):
         recent = [each for each in _read() if _is_recent(each, today)]
         others = [each for each in recent if each.machine != machine]
@@ -82,14 +81,10 @@ def keep(machine: str, own: MachineLevels | None, today: dt.date | None = None) 
     return True
 
 
-def _path() -> Path:
-    return cache_root() / NAME
-
-
 def _read() -> list[Seen]:
     """Return what is kept; nothing where the file is missing or damaged."""
     try:
-        found = msgspec.json.decode(untrusted.read_plain(_path(), MAX_BYTES), type=list[Seen])
+        found = msgspec.json.decode(untrusted.read_plain(cache_root() / NAME, MAX_BYTES), type=list[Seen])
     except (OSError, msgspec.MsgspecError):
         return []
     return [each for each in found if min(each.low.arithmetic_ns, each.low.memory_ns, each.low.pages_ns) > 0]

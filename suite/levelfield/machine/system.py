@@ -134,7 +134,7 @@ def memory(root: Path = ROOT) -> Facts:
     return {
         "total bytes": kibibytes(info, "MemTotal"),
         "swap bytes": kibibytes(info, "SwapTotal"),
-        "huge pages reserved": _count(info, "HugePages_Total"),
+        "huge pages reserved": entry(info, "HugePages_Total", "/proc/meminfo"),
         "huge page bytes": kibibytes(info, "Hugepagesize"),
         **_other_huge_pages(info, root),
         "transparent huge pages": chosen(root / _PAGES / "enabled"),
@@ -191,8 +191,3 @@ def _timer_hertz(root: Path) -> int | Absent:
     release = text(root / "proc/sys/kernel/osrelease")
     hertz = table(root / f"boot/config-{release}").get("CONFIG_HZ", "")
     return int(hertz) if hertz.isdecimal() else Absent("the kernel's configuration is not in /boot")
-
-
-def _count(info: dict[str, str], name: str) -> int | Absent:
-    value = info.get(name, "")
-    return int(value) if value.isdecimal() else Absent(f"/proc/meminfo does not say {name}")

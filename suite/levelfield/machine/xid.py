@@ -15,12 +15,12 @@ import re
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import msgspec
-
 from levelfield.record.schema import Absent
 
 Codes: TypeAlias = tuple[int, ...] | Absent
 """In the order in which they came; empty: there was none."""
+PciAddress: TypeAlias = tuple[int, int, int]
+"""Domain, bus and device."""
 
 KERNEL_LOG = Path("/dev/kmsg")
 MAX_ERRORS = 64
@@ -32,25 +32,10 @@ _LINE = re.compile(
 )
 
 
-class PciAddress(msgspec.Struct, frozen=True):
-    """Address of a GPU on the PCI bus."""
-
-    domain: int
-    bus: int
-    device: int
-
-
 class Watch:
     """The XID errors of one GPU from now on.
 
-    Parameters
-    ----------
-    nvml
-        The opened library.
-    handle
-        The GPU's.
-    kernel_log
-        Where the kernel's log is read if NVML reports no events.
+    `nvml`: the opened library. `handle`: the GPU's. `kernel_log`: it is read if NVML reports no events.
     """
 
     def __init__(self, nvml: Any, handle: Any, kernel_log: Path = KERNEL_LOG) -> None:  # noqa: ANN401  (no types)
@@ -73,7 +58,7 @@ class Watch:
     def _read_instead(self, handle: Any, kernel_log: Path) -> None:  # noqa: ANN401  (the same)
         try:
             found = self._nvml.nvmlDeviceGetPciInfo(handle)
-            self._log = KernelLog(PciAddress(int(found.domain), int(found.bus), int(found.device)), kernel_log)
+            self._log = KernelLog((int(found.domain), int(found.bus), int(found.device)), kernel_log)
         except self._nvml.NVMLError as error:
             self._why += f", nor the GPU's address ({error})"
         except OSError as error:
@@ -113,10 +98,7 @@ class Watch:
 class KernelLog:
     """The driver's lines about one GPU in the kernel's log, from now on.
 
-    Raises
-    ------
-    OSError
-        It may not be read by this user, or is not there.
+    Raises OSError: it may not be read by this user, or is not there.
     """
 
     def __init__(self, address: PciAddress, path: Path = KERNEL_LOG) -> None:
@@ -157,11 +139,11 @@ def codes_of(text: str, address: PciAddress) -> list[int]:
 
     Examples
     --------
-    >>> codes_of("4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.", PciAddress(0, 0x3B, 0))
+    >>> codes_of("4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.", (0, 0x3B, 0))
     [79]
     """
     return [
         int(found["code"])
         for found in _LINE.finditer(text)
-        if PciAddress(*(int(found[part], 16) for part in ("domain", "bus", "device"))) == address
+        if tuple(int(found[part], 16) for part in ("domain", "bus", "device")) == address
     ]

@@ -7,9 +7,9 @@ import msgspec
 
 from levelfield import scenarios as registered
 from levelfield.backends import registry
-from levelfield.compatibility.devices import Nvidia
+from levelfield.compatibility.gate import Nvidia
 from levelfield.errors import LevelfieldError
-from levelfield.machine import cuda, topology, worker_memory
+from levelfield.machine import control_groups, cuda, topology
 from levelfield.machine.gpu import index_of
 from levelfield.machine.topology import Topology
 from levelfield.plan import arms as arm_names
@@ -211,7 +211,7 @@ def _assemble(selection: Selection, placement: Placement, available: Sequence[in
         sizes["training"], left_out = processes.divisible(selection, sizes["training"], together)
     depths = decoding.models_of(selection, profile.name, models, requested, arms, placement.device)
     cached = next((sizes[each.name] for each in requested if each.decodes), {})
-    decoding.check_room({name: cached[name] for name in depths}, worker_memory.limit_bytes())
+    decoding.check_room({name: cached[name] for name in depths}, control_groups.limit_bytes())
     measured = cases(
         scenarios,
         models,

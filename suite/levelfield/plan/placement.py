@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from levelfield.backends import registry
-from levelfield.compatibility.devices import Gpu, Nvidia
-from levelfield.compatibility.selection import Choice
-from levelfield.compatibility.versions import within
+from levelfield.compatibility.gate import Choice, Gpu, Nvidia
+from levelfield.compatibility.table import within
 from levelfield.errors import LevelfieldError
-from levelfield.images import catalogue, variants
+from levelfield.images import build, catalogue
 from levelfield.record import notices
 from levelfield.record.references import DEFAULT_VARIANT, parse, suffix
 from levelfield.record.schema import Arm, Warning_
@@ -138,7 +137,7 @@ def _variants_of(arm: Arm, request: DeviceRequest) -> Mapping[str, str]:
     """Return the CUDA variants that an arm may run in."""
     if not request.locked:
         return {CUDA: ""} if CUDA in registry.get(arm.backend).devices else {}
-    there = variants.cuda_variants(arm.image, arm.version)
+    there = build.cuda_variants(arm.image, arm.version)
     if arm.variant != DEFAULT_VARIANT:
         return {name: release for name, release in there.items() if name == arm.variant}
     if request.variant == AUTO:
@@ -175,7 +174,7 @@ def _choose(arm: Arm, request: DeviceRequest, here: Nvidia, gpu: Gpu) -> Choice:
     if not request.locked:
         return Choice(CUDA, warnings=doubts)
     requested = arm.variant if arm.variant != DEFAULT_VARIANT else request.variant
-    choice = variants.choose(
+    choice = build.choose(
         arm.image, here, version=arm.version, requested=None if requested == AUTO else requested, gpu=gpu.index
     )
     return msgspec.structs.replace(choice, warnings=(*doubts, *choice.warnings))
@@ -222,11 +221,11 @@ def as_typed(names: Sequence[str], request: DeviceRequest, here: Nvidia) -> tupl
     warnings: list[str] = []
     for name in names:
         requested = parse(name)
-        there = variants.cuda_variants(requested.name, requested.version)
+        there = build.cuda_variants(requested.name, requested.version)
         if requested.variant != DEFAULT_VARIANT or (not there and not request.named):
             found.append(name)
             continue
-        choice = variants.choose(
+        choice = build.choose(
             requested.name,
             here,
             version=requested.version,

@@ -25,8 +25,8 @@ from levelfield.paths import cache_folder, package_root, temporary_folder
 from levelfield.prepare.own_weights import store
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, Image
-from levelfield.worker.files import digest_of, files_in
 from levelfield.worker.messages import Export, Exported
+from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import dataset, decoding, inputs, models, parity, reference, rounding, weights
 from levelfield.zoo.decoding import Call
 from levelfield.zoo.digits import data as digits

@@ -4,7 +4,8 @@ A run refuses what would lead there when a worker reports it (`launchers.credibl
 """
 
 from levelfield.errors import LevelfieldError
-from levelfield.record.files import DAMAGED, MAX_BYTES, MAX_VALUES
+from levelfield.record.files import DAMAGED, MAX_VALUES
+from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import Block, Run
 
 MAX_BLOCKS = 2_000
@@ -27,8 +28,6 @@ MAX_LAUNCH_FACTS = 10_000
 """Of these, of one launch."""
 MAX_WINDOW_CALLS = 1_000_000
 """Timed calls of one window, and calls before it: what a worker is asked for at the most."""
-MAX_CALLS = 40_000_000
-"""Calls that the windows of a page stand for: eight bytes of memory each."""
 REPORTED = {"bytes": MAX_BYTES // 5 * 2, "values": MAX_VALUES // 5 * 2, "facts": MAX_FACTS // 5 * 2}
 """What workers may report before each arm is held to its share of as much again: a fifth is left for all else."""
 MAX_ANSWERS = 3_000_000

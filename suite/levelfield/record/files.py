@@ -1,4 +1,7 @@
-"""Reading and writing `run.json`: bounded, checked against the schema, and written atomically."""
+"""Reading and writing records: bounded, checked against the schema, and written atomically.
+
+A run's record is its page (`record.page`); runs of earlier versions have a `run.json`.
+"""
 
 import math
 import os
@@ -11,11 +14,11 @@ from typing import Any
 import msgspec
 
 from levelfield.errors import LevelfieldError, clause
+from levelfield.record import page
+from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
 from levelfield.safety import untrusted
 
-MAX_BYTES = 512 * 1024 * 1024
-"""Largest record that is read. A full run on a fast machine has some tens of megabytes."""
 MAX_VALUES = 50_000_000
 """Most values that a record may have: each takes some forty bytes of memory once it is read."""
 LEAST_AMOUNT, HIGHEST_AMOUNT = 1e-9, 1e10
@@ -25,17 +28,22 @@ LEAST_LATENCY_MS, MOST_LATENCY_MS = 0.001, 3_600_000.0
 """Of a latency target: what can be typed."""
 DAMAGED = "The file was changed or damaged."
 NAME = "run.json"
+"""The record as plain JSON, as earlier versions wrote it."""
 JOURNAL = "journal.jsonl"
 
 
+def encode(run: Run) -> bytes:
+    """Return a record as JSON."""
+    return msgspec.json.encode(run) + b"\n"
+
+
 def write(run: Run, folder: Path) -> Path:
-    """Write the record into `folder`, atomically.
+    """Write a record as plain JSON into `folder`, atomically.
 
     Raises LevelfieldError: the folder is read-only, or the disk is full.
     """
-    target = folder / NAME
-    write_atomically(target, msgspec.json.encode(run) + b"\n")
-    return target
+    write_atomically(folder / NAME, encode(run))
+    return folder / NAME
 
 
 def runs_in(reports: Path) -> list[Path]:
@@ -44,9 +52,7 @@ def runs_in(reports: Path) -> list[Path]:
     Raises LevelfieldError: the folder cannot be read.
     """
     try:
-        return sorted(
-            entry for entry in reports.iterdir() if not entry.name.startswith(".") and (entry / NAME).exists()
-        )
+        return sorted(entry for entry in reports.iterdir() if not entry.name.startswith(".") and has_record(entry))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -79,13 +85,13 @@ def write_atomically(target: Path, content: bytes) -> None:
 
 
 def read(path: Path) -> Run:
-    """Read a record from a file, or from the `run.json` of a folder.
+    """Read a record: a page, JSON, or the folder of either.
 
     Records are untrusted input: the file is bounded in size and number of values, decoded against the schema, and
     checked for consistency (`check`). Nothing in it is evaluated.
 
-    Raises LevelfieldError: the file is missing, too large, not JSON, of a newer schema, does not follow the schema (the
-    message names the field), or is inconsistent.
+    Raises LevelfieldError: the file is missing, too large, no record, of a newer schema, does not follow the schema
+    (the message names the field), or is inconsistent.
     """
     file = file_of(path)
     run = decode(content_of(file), str(file))
@@ -93,18 +99,27 @@ def read(path: Path) -> Run:
     return run
 
 
+def has_record(folder: Path) -> bool:
+    """Return whether a record, or a link that calls itself one, lies in a run's folder."""
+    return any(os.path.lexists(folder / name) for name in (NAME, page.NAME))
+
+
 def file_of(path: Path) -> Path:
-    """Return the record's file for a folder or for the file itself."""
-    return path / NAME if path.is_dir() else path
+    """Return the record's file: that of a folder, the file itself, or the page in the place of a `run.json` of old."""
+    folder = path if path.is_dir() else path.parent
+    if path != folder and (path.name != NAME or os.path.lexists(path)):
+        return path
+    return folder / (NAME if os.path.lexists(folder / NAME) else page.NAME)
 
 
-def content_of(file: Path) -> bytes:
-    """Return the bytes of a record's file, never more than `MAX_BYTES`.
+def content_of(path: Path, *, follow_links: bool = True) -> bytes:
+    """Return the JSON of a record, never more than `MAX_BYTES`: of a page, what it unpacks to.
 
-    Raises LevelfieldError: missing, not a plain file, or too long.
+    Raises LevelfieldError: missing, not a plain file, too long, or a page without its record.
     """
+    file = file_of(path)
     try:
-        return untrusted.read_plain(file, MAX_BYTES)
+        content = untrusted.read_plain(file, MAX_BYTES, follow_links=follow_links)
     except untrusted.TooLargeError as error:
         raise LevelfieldError(
             f"{file} is longer than {MAX_BYTES} bytes, the most that a record may have.",
@@ -112,8 +127,9 @@ def content_of(file: Path) -> bytes:
         ) from error
     except OSError as error:
         raise LevelfieldError(
-            f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its run.json."
+            f"{file} cannot be read: {error.strerror or error}.", fix="Name a run's folder or its page."
         ) from error
+    return page.record_in(content)
 
 
 class _Version(msgspec.Struct):
@@ -139,7 +155,7 @@ def decode(content: bytes, name: str) -> Run:
         version = msgspec.json.decode(content, type=_Version).schema
     except _NOT_JSON as error:
         raise LevelfieldError(
-            f"{name} is not a record: {clause(error)}.", fix="Name a run.json that Levelfield wrote."
+            f"{name} is not a record: {clause(error)}.", fix="Name a record or a page that Levelfield wrote."
         ) from error
     if version > SCHEMA:
         raise LevelfieldError(

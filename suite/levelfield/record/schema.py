@@ -457,7 +457,7 @@ class DeviceUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IdleWait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The wait before a window, until all workers had stopped computing (`machine.idle_wait`)."""
+    """The wait before a window, until all workers had stopped computing (`machine.quiet`)."""
 
     waited_ns: int
     busy: tuple[str, ...] = ()

@@ -152,7 +152,7 @@ def _windows(run: Run) -> Rows:
             derived = {
                 "turn": number,
                 "state": state,
-                "calls": len(window.samples_ns) * window.calls_per_sample,
+                "calls": window.calls,
                 "median_ns": statistics.median(window.samples_ns) / window.calls_per_sample,
             }
             yield _cells("windows", window, derived, named)

@@ -17,11 +17,12 @@ from markupsafe import Markup
 
 from levelfield.analysis import Analysis, processor
 from levelfield.options import rerun
+from levelfield.record import files, page
 from levelfield.record.cpu_lists import as_text
+from levelfield.record.page import Evidence
 from levelfield.record.schema import Absent, Run
 from levelfield.report import (
     charts,
-    embedded_record,
     environment,
     hardware,
     names,
@@ -30,12 +31,9 @@ from levelfield.report import (
     sections,
     sentences,
     states,
-    tables,
     units,
 )
-from levelfield.report.embedded_record import Evidence
 from levelfield.report.pages import TEMPLATES
-from levelfield.report.thinning import Embedded, Thinned
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -51,11 +49,11 @@ def render(
 ) -> str:
     """Render a run as one self-contained HTML page.
 
-    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what travels inside
-    the page, where that was made before; None: the record, and no statement.
+    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what the page carries;
+    None: the record as it is written today, and no statement.
     """
     if evidence is None:
-        evidence = Evidence(embedded_record.carry(run, analysis))
+        evidence = page.pack(files.encode(run))
     return pages.render(
         _environment().get_template("page.html.j2"),
         style=style(),
@@ -63,11 +61,10 @@ def render(
         run=run,
         analysis=analysis,
         comparison=comparison,
-        inside=evidence.inside.embedded,
-        samples=_samples(evidence.inside.embedded),
+        record_sha256=evidence.sha256,
         **_shown(run, analysis),
-        embedded=pages.data_block(embedded_record.pack(evidence.inside)),
-        attested=pages.data_block(embedded_record.attest(evidence)),
+        embedded=pages.data_block(evidence.block.encode()),
+        attested=pages.data_block(page.attest(evidence)),
     )
 
 
@@ -121,15 +118,6 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
         "command": rerun(run),
         "typed": shlex.join(run.command),
     }
-
-
-def _samples(inside: Embedded) -> tables.Table:
-    chosen: tuple[tables.Column[Thinned], ...] = (
-        tables.Column("Result", lambda entry: tables.Cell(entry.result, tone="code"), numeric=False),
-        tables.Column("Inside", lambda entry: entry.kept),
-        tables.Column("Measured", lambda entry: entry.of),
-    )
-    return tables.make("Timed calls inside this file", chosen, inside.thinned, label="samples inside this file")
 
 
 def elapsed(start: str, end: str) -> str:

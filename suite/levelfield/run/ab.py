@@ -14,6 +14,7 @@ import msgspec
 from rich.console import Console
 
 from levelfield import analysis, plan
+from levelfield.analysis import guarded
 from levelfield.compare.ab import LABEL, arms, compare_arms, undecided
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError
@@ -21,7 +22,7 @@ from levelfield.launchers.docker import connect
 from levelfield.plan import Plan
 from levelfield.plan import arms as arm_names
 from levelfield.plan.arms import LAUNCHERS
-from levelfield.record import files, journal
+from levelfield.record import files, journal, page
 from levelfield.record.references import DEFAULT_VARIANT, suffix
 from levelfield.record.schema import Arm, Run
 from levelfield.report.sentences import join
@@ -66,21 +67,18 @@ def measure(first: str, second: str, options: Options, gate: Gate, console: Cons
 def conclude(folder: Path, gate: Gate) -> AbResult:
     """Fold the journal of a run with two arms into its record, and compare them.
 
-    Raises LevelfieldError: the journal cannot be read, or the record cannot be written.
+    Raises LevelfieldError: the journal cannot be read.
     """
     run = journal.fold(journal.read(folder / files.JOURNAL))
-    record = files.write(run, folder)
-    return AbResult(folder, record, run, compare_arms(run, gate, hashlib.sha256(record.read_bytes()).hexdigest()))
+    sha256 = hashlib.sha256(files.encode(run)).hexdigest()
+    return AbResult(folder, folder / page.NAME, run, compare_arms(run, gate, sha256))
 
 
 def of_record(path: Path) -> AbResult:
     """Compare the arms of a run that was made before, from its record alone."""
-    record = files.file_of(path)
-    run = files.read(record)
-    gate = Gate(margin=run.settings.margin)
-    return AbResult(
-        record.parent, record, run, compare_arms(run, gate, hashlib.sha256(record.read_bytes()).hexdigest())
-    )
+    read = guarded.read(path)
+    gate = Gate(margin=read.run.settings.margin)
+    return AbResult(read.file.parent, read.file, read.run, compare_arms(read.run, gate, read.sha256))
 
 
 def _check_arms(run: Run, requested: plan.Plan) -> None:

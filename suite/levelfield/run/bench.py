@@ -12,22 +12,21 @@ from levelfield import analysis, plan
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.errors import LevelfieldError
 from levelfield.images.base import Source
-from levelfield.launchers import owned_folders
-from levelfield.launchers.choice import choose, launchers_by_name
+from levelfield.launchers import disk_limit
+from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.launchers.protocol import Launcher
 from levelfield.machine.fingerprint import fingerprint
-from levelfield.record import files, journal
-from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
+from levelfield.record import files, journal, page
 from levelfield.record.schema import Image, Run
 from levelfield.report.progress import opened
 from levelfield.run import first_ranking
 from levelfield.run.first_ranking import needed
 from levelfield.run.options import Options
-from levelfield.run.results import show_result
+from levelfield.run.results import show_result, something_left
 from levelfield.run.start import check_same, start_run
-from levelfield.schedule import data_sets, roofline, scratch
-from levelfield.schedule.launch_groups import remaining_passes
+from levelfield.schedule import data_sets, roofline
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
 from levelfield.schedule.run import RunInProgress, Undecided
 
 INCONCLUSIVE = 3
@@ -115,7 +114,7 @@ def conduct(
         )
     launchers = launchers_by_name((arm.launcher for arm in chosen.answering), launcher, base=options.base)
     swept = sum(each.sweep() for each in {one.kind: one for one in (launcher, *launchers.values())}.values())
-    owned_folders.sweep()
+    disk_limit.sweep()
     if swept:
         console.print(f"Removed {swept} containers that a killed run had left behind.", highlight=False)
     _writable(options.reports)
@@ -162,7 +161,7 @@ def conduct(
             run = RunInProgress(folder, resources, listener, resumed=resumed is not None, undecided=undecided)
             _measure(run, folder, console, options.go_on or f"--resume {folder.name}")
         finally:
-            scratch.remove(resources.caches)
+            remove_caches(resources.caches)
     return folder
 
 
@@ -179,19 +178,18 @@ def _measure(bench: RunInProgress, folder: Path, console: Console, go_on: str) -
 
 
 def finish(folder: Path, console: Console, *, strict: bool = False) -> int:
-    """Fold the journal, write record and report, and show the result.
+    """Fold the journal, write the page, and show the result.
 
     Raises LevelfieldError: it was interrupted: the measurements are kept, and the report can be written later.
     """
     try:
         run = journal.fold(journal.read(folder / files.JOURNAL))
-        record = files.write(run, folder)
         result = analysis.analyse(run)
-        show_result(record, run, result, console, measured=True)
+        show_result(folder / page.NAME, run, result, console, measured=True)
     except KeyboardInterrupt:
         raise LevelfieldError(
             "Interrupted while the report was written; everything measured is kept.",
-            fix=f"Write the report with: levelfield report {folder.name}.",
+            fix=f"Go on with: levelfield {'report' if files.has_record(folder) else 'bench --resume'} {folder.name}.",
         ) from None
     if strict and result.exit_code == 0 and any(_undecided(block) for block in result.blocks):
         return INCONCLUSIVE
@@ -256,7 +254,7 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
     """
     folder = next((path for path in (reports / name, Path(name)) if (path / files.JOURNAL).is_file()), None)
     if folder is None:
-        if any((path / files.NAME).is_file() for path in (reports / name, Path(name))):
+        if any(files.has_record(path) for path in (reports / name, Path(name))):
             raise _finished(name)
         raise LevelfieldError(
             f"There is no run {name!r} to go on with.",
@@ -269,15 +267,9 @@ def find(name: str, reports: Path) -> tuple[Path, Run]:
             f"The run {name!r} measures one boot of an upgrade, and must not hold windows of another boot.",
             fix="Go on with it by `levelfield upgrade next`, which knows the boot in which it began.",
         )
-    if run.finished and (folder / files.NAME).is_file() and not _something_left(run):
+    if files.has_record(folder) and not something_left(run):
         raise _finished(name)
     return folder, run
-
-
-def _something_left(run: Run) -> bool:
-    """Return whether a run that ended has generations to go, or lacks a precision or a verdict that was asked."""
-    short = any(warning.code in {NOT_DECIDED, PRECISION_NOT_REACHED} for warning in run.warnings)
-    return bool(remaining_passes(run.blocks)) or short
 
 
 def _finished(name: str) -> LevelfieldError:

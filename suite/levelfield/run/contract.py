@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -25,13 +25,12 @@ from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.plan import Plan, Selection, arms
 from levelfield.plan.names import known
 from levelfield.record.schema import Absent, Arm, Case, Parity
-from levelfield.schedule import scratch
 from levelfield.schedule.launches import LOAD_TIMEOUT_S, PROBE_TIMEOUT_S, bring_up
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, end_workers
 from levelfield.schedule.output_verification import verify_again
 from levelfield.schedule.preparation import prepare
-from levelfield.schedule.resources import RunResources, cache_folder, task_for
+from levelfield.schedule.resources import RunResources, cache_folder, remove_caches, task_for
 from levelfield.worker.messages import Load, Loaded, Measure, Measured, Probe, Probed, Task
 from levelfield.zoo import models
 
@@ -53,11 +52,14 @@ print(",".join(name for name in info.imports if name in set(sys.modules) - befor
 """
 
 
+State: TypeAlias = Literal["passed", "failed", "not asked"]
+
+
 class Check(msgspec.Struct, frozen=True):
     """The result of one check."""
 
     name: str
-    state: Literal["passed", "failed", "not asked"]
+    state: State
     detail: str
     """What was found, in words."""
 
@@ -77,7 +79,7 @@ def check(backend: str, model: str, launcher: Launcher, listener: ProgressListen
         for block in chosen.blocks:
             yield from _launched(resources, block.case, info, chosen)
     finally:
-        scratch.remove(resources.caches)
+        remove_caches(resources.caches)
 
 
 def _plan(backend: str, model: str, launcher: Launcher) -> Plan:
@@ -152,9 +154,11 @@ def _launched(resources: RunResources, case: Case, info: BackendInfo, chosen: Pl
             return
         yield Check(f"{where}: it loads", "passed", f"{info.distribution} {launch.framework_version}")
         yield _version(resources, outcome, info)
-        yield _equal(where, outcome)
+        why = launch.failure.message if launch.failure is not None else "it was not compared"
+        yield _judged(f"{where}: it answers as the reference does", launch.parity, "failed", why)
         verify_again(resources, case, outcome)
-        yield _still_equal(where, outcome)
+        again = outcome.launch.parity_after
+        yield _judged(f"{where}: it answers so again", again, "not asked", "it was not equal the first time")
         if not worker.alive:
             return
         yield _settings(where, launch.settings)
@@ -192,22 +196,10 @@ def _version(resources: RunResources, outcome: Outcome, info: BackendInfo) -> Ch
     return Check(name, "passed" if same else "failed", f"it says {said}; the lock of {info.image}: {found}")
 
 
-def _equal(where: str, outcome: Outcome) -> Check:
-    name, parity = f"{where}: it answers as the reference does", outcome.launch.parity
+def _judged(name: str, parity: Parity | None, otherwise: State, why: str) -> Check:
+    """Return what a comparison says; `otherwise` and `why` where there was none."""
     if parity is None:
-        failed = outcome.launch.failure
-        return Check(name, "failed", failed.message if failed is not None else "it was not compared")
-    return _judged(name, parity)
-
-
-def _still_equal(where: str, outcome: Outcome) -> Check:
-    name, parity = f"{where}: it answers so again", outcome.launch.parity_after
-    if parity is None:
-        return Check(name, "not asked", "it was not equal the first time")
-    return _judged(name, parity)
-
-
-def _judged(name: str, parity: Parity) -> Check:
+        return Check(name, otherwise, why)
     error = parity.relative_error
     said = error.reason if isinstance(error, Absent) else f"relative error {error:.2g}, allowed {parity.tolerance:.2g}"
     return Check(name, "passed" if parity.equal else "failed", f"{said}. {parity.reason}".rstrip(" ."))

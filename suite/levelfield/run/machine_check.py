@@ -9,7 +9,7 @@ import itertools
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,15 +28,15 @@ from levelfield.plan.profiles import STANDARD
 from levelfield.record import journal
 from levelfield.record.files import JOURNAL
 from levelfield.record.schema import Absent, Arm, Block, Launch, MachineLevels, MachineProbe, Run
-from levelfield.record.states import Knowledge, excess, knowledge
+from levelfield.record.states import CALM_ARITHMETIC, LEAST_SHARE, Knowledge, excess, knowledge
+from levelfield.report import units
 from levelfield.run.options import Options
 from levelfield.run.start import start_run
-from levelfield.schedule import scratch
 from levelfield.schedule.calm import MachineStates
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import Outcome, utc_now
 from levelfield.schedule.preparation import canary_arm, canary_case, prepare
-from levelfield.schedule.resources import RunResources
+from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.schedule.roofline import array_bytes
 from levelfield.schedule.run import RunInProgress
 from levelfield.statistics.arrays import InsufficientData
@@ -98,7 +98,7 @@ def measure(launcher: Launcher, listener: ProgressListener, seconds: float) -> M
         listener.say(f"comparing identical programs for {(1 - PROBING_SHARE) * seconds:.0f} s")
         record = _compare(plan, resources, listener, (1 - PROBING_SHARE) * seconds)
     finally:
-        scratch.remove(resources.caches)
+        remove_caches(resources.caches)
     return conclude(moments, known, record, (1 - PROBING_SHARE) * seconds, kept=kept)
 
 
@@ -216,3 +216,68 @@ def _mean_length(seen: Sequence[tuple[float, bool]], *, calm: bool) -> float | N
     spells = [(state, next(group)[0]) for state, group in itertools.groupby(seen, key=lambda each: each[1])]
     lengths = [end - begin for (state, begin), (_, end) in itertools.pairwise(spells[1:]) if state is calm]
     return sum(lengths) / len(lengths) if lengths else None
+
+
+def in_words(found: MachineMeasured) -> tuple[str, ...]:
+    """Return what was found as sentences: levels, states, and the smallest difference."""
+    return (_levels(found), _states(found), _noise(found), _smallest(found), *_kept(found))
+
+
+def _levels(found: MachineMeasured) -> str:
+    low = found.levels
+    return (
+        f"Low mode of {units.count(found.probes)} probes: arithmetic {units.time(low.arithmetic_ns)}, memory "
+        f"{units.time(low.memory_ns)}, fresh pages {units.time(low.pages_ns)}."
+    )
+
+
+def _states(found: MachineMeasured) -> str:
+    match found.knowledge:
+        case "contended throughout":
+            return (
+                f"Contended throughout: {units.percent(found.levels.low_share)} of the probes lie within "
+                f"{units.percent(CALM_ARITHMETIC - 1)} of the low mode, and {units.percent(LEAST_SHARE)} are needed."
+            )
+        case "one state seen":
+            return "One state seen: whether the machine was calm is not known until another one is seen."
+        case "two states seen":
+            lengths = [
+                f"{name} for {seconds:.1f} s on average"
+                for name, seconds in (("calm", found.calm_s), ("contended", found.contended_s))
+                if seconds is not None
+            ]
+            busy = (
+                f"; when it is not, arithmetic takes {found.contended_arithmetic:.2f}× as long"
+                if found.contended_arithmetic is not None
+                else ""
+            )
+            stay = f" It stays {', '.join(lengths)}." if lengths else ""
+            return f"Calm {units.percent(found.calm_share)} of the time{busy}.{stay}"
+
+
+def _noise(found: MachineMeasured) -> str:
+    if found.split is None or found.ratio is None:
+        times = units.plural(found.launches, "time")
+        return f"Identical programs were launched {times} each: too few to show how far they scatter."
+    split = found.split
+    return (
+        f"Identical NumPy programs, {units.plural(found.launches, 'launch', 'launches')} each: their ratio is "
+        f"{units.times(found.ratio)}, where the truth is 1. Launches scatter by {units.percent(split.launch_sd)} and "
+        f"windows of a launch by {units.percent(split.window_sd)}."
+    )
+
+
+def _smallest(found: MachineMeasured) -> str:
+    if found.smallest is None:
+        return "The smallest difference that six minutes decide is not known: give it more time."
+    minutes = DECIDED_S / 60
+    return (
+        f"The smallest difference that {minutes:.0f} minutes of two such programs decide here: "
+        f"{units.percent(found.smallest)} ({found.smallest_launches} launches of each, found in 95 % of cases at 95 % "
+        "confidence; computed from this scatter). Frameworks load longer, so that a run has fewer launches of them."
+    )
+
+
+def _kept(found: MachineMeasured) -> Iterator[str]:
+    if found.kept:
+        yield "Runs of the next month on this machine know its low mode from this measurement."

@@ -1,4 +1,4 @@
-"""The result of a run: its page beside the record, and its answer in the terminal."""
+"""The result of a run: its page, and its answer in the terminal."""
 
 import shlex
 from pathlib import Path
@@ -10,13 +10,19 @@ from levelfield.analysis import Analysis, summaries
 from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
 from levelfield.compare.types import Comparison
-from levelfield.record import files
+from levelfield.record import files, page
+from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Run
 from levelfield.report import html, terminal
 from levelfield.safety import terminals
+from levelfield.schedule.launch_groups import remaining_passes
 from levelfield.share import run_evidence
 
-REPORT = "report.html"
+
+def something_left(run: Run) -> bool:
+    """Return whether a run did not end, has generations to go, or lacks a precision or a verdict that was asked."""
+    short = any(warning.code in {NOT_DECIDED, PRECISION_NOT_REACHED} for warning in run.warnings)
+    return run.finished is None or short or bool(remaining_passes(run.blocks))
 
 
 def show_result(
@@ -29,28 +35,40 @@ def show_result(
     comparison: Comparison | None = None,
     sign: Path | None = None,
 ) -> None:
-    """Write the page of a run beside its record, and show its result.
+    """Write the page of a run, which is its record, and show its result; the journal of a run that ended goes.
 
-    `comparison`: of the arms of an `ab`, whose answer is shown first; None: the run is a bench. `sign`: SSH key that
-    signs the run's statement; None: it is not signed.
+    `record`: the record's file; of a run that was just measured, the page to write. `comparison`: of the arms of an
+    `ab`, whose answer is shown first; None: the run is a bench. `sign`: SSH key that signs the run's statement; None:
+    it is not signed.
     """
+    content = files.encode(run) if measured else files.content_of(record)
     if measured:
-        evidence, unproven = run_evidence.write_evidence(record.parent, run, result, sign)
+        evidence, unproven = run_evidence.write_evidence(record.parent, run, content, sign)
+    elif sign is not None:
+        carried = page.pack(content)
+        evidence, unproven = run_evidence.sign_evidence(record.parent, run, carried, sign, must_sign=True)
     else:
-        evidence, unproven = run_evidence.read_evidence(record, run, result, sign)
-    page = record.parent / REPORT
+        evidence, unproven = run_evidence.evidence_of(record, content), ""
+    report = record.parent / page.NAME if record.name == files.NAME else record
     compared = within(comparison) if comparison is not None else None
-    files.write_atomically(page, html.render(run, result, comparison=compared, evidence=evidence).encode())
+    try:
+        rendered = html.render(run, result, comparison=compared, evidence=evidence).encode()
+    except Exception:
+        if measured:  # what was measured must not depend on how it is shown
+            files.write(run, record.parent)
+        raise
+    files.write_atomically(report, rendered)
+    if measured and not something_left(run) and files.content_of(report) == content:
+        (record.parent / files.JOURNAL).unlink(missing_ok=True)
     if comparison is not None:
         comparison_terminal.show(comparison, console)
     else:
         (terminal.show_summary if measured else terminal.show)(run, result, console)
-    console.print(f"\nReport: [bold]{escape(str(page))}[/]", highlight=False, soft_wrap=True)
+    console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
     missing = [unproven]
     if measured:
-        terminals.say(console, f"Record: {record}")
         if comparison is None:
             terminals.say(console, f"All tables and warnings: levelfield report {shlex.quote(str(record.parent))}")
-        missing.append(summaries.enter(record.parent, run, result))
+        missing.append(summaries.enter(record.parent, content, run, result))
     for text in filter(None, missing):
         terminals.say(console, text, "yellow")

@@ -1,7 +1,5 @@
 """A run's folder and the first line of its journal; and the check that a run is resumed where it began."""
 
-import functools
-import hashlib
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +10,7 @@ from levelfield.analysis import summaries
 from levelfield.errors import LevelfieldError
 from levelfield.images import base
 from levelfield.machine.fingerprint import changed, fingerprint
-from levelfield.paths import package_root
+from levelfield.paths import tool_sha256
 from levelfield.plan import Plan
 from levelfield.plan.decoding import call_of
 from levelfield.prepare.own_weights import store as own_weights
@@ -191,18 +189,6 @@ def _known_beforehand(
     if plan.profile.name == "smoke":
         found.append(notices.smoke())
     return tuple(found)
-
-
-@functools.cache
-def tool_sha256() -> str:
-    """Return the digest of what is in the wheel of this tool: its sources.
-
-    They are read once in a process: what is written to them later, it does not run.
-    """
-    digest, root = hashlib.sha256(), package_root()
-    for source in sorted(root.rglob("*.py")):
-        digest.update(f"{source.relative_to(root)}\n".encode() + source.read_bytes())
-    return digest.hexdigest()
 
 
 def check_same(before: Fingerprint, now: Fingerprint) -> None:

@@ -1,8 +1,12 @@
 """What made two arms of an `ab` differ: the operators whose time moved, from profiles of both arms in turns."""
 
+import math
+import statistics
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -11,17 +15,108 @@ from levelfield import scenarios
 from levelfield.compare.ab import arms
 from levelfield.compare.types import Row, Verdict
 from levelfield.errors import printable
-from levelfield.launchers.choice import choose, launchers_by_name
+from levelfield.launchers.needs import choose, launchers_by_name
 from levelfield.plan import of_record
 from levelfield.record.files import write_atomically
 from levelfield.report.progress import opened
 from levelfield.run.ab import AbResult
-from levelfield.run.explain.difference import Change, Difference, compare_profiles
-from levelfield.run.explain.measure import profile_pairs
-from levelfield.run.explain.request import ExplainRequest
+from levelfield.run.explain import ExplainRequest, profile_pairs
 from levelfield.run.options import Options
-from levelfield.schedule import scratch
+from levelfield.run.profile_tables import rows
 from levelfield.schedule.preparation import prepare
+from levelfield.schedule.resources import remove_caches
+from levelfield.statistics.arrays import Floats
+from levelfield.statistics.student import mean_of
+from levelfield.statistics.verdicts import DEFAULT_Q, benjamini_hochberg
+from levelfield.worker.messages import Profiled
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What one kind of operator, or the whole call, takes in both arms; microseconds in one call of the model."""
+
+    name: str
+    old_us: float
+    new_us: float
+    difference_us: float
+    """New less old: the mean over pairs of launches."""
+    low_us: float
+    high_us: float
+    """Its interval."""
+    differs: bool
+    """Whether it differs, at a false discovery rate of 1 % over all operators."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Two arms' profiles, side by side."""
+
+    case: str
+    old: str
+    new: str
+    launches: int
+    """Of each arm; they took turns."""
+    call: Change
+    """The call without the profiler, in the same launches."""
+    operators: tuple[Change, ...]
+    """The largest difference first."""
+    slowdown: float
+    """Of a call, by the profiler; the larger of both arms."""
+    source: str
+    """The profiler."""
+
+    @property
+    def accounted(self) -> float:
+        """Return the share of the call's difference that all operators' differences add up to."""
+        whole = self.call.difference_us
+        return sum(each.difference_us for each in self.operators) / whole if whole else math.nan
+
+
+def compare_profiles(case: str, old: str, new: str, pairs: Sequence[tuple[Profiled, Profiled]]) -> Difference:
+    """Compare the operators of two arms.
+
+    `pairs`: a profile of a launch of each arm, made one after the other; at least two pairs.
+    """
+    tables = [
+        tuple({row.operator: row.self_us for row in rows(each, by_layer=False)} for each in pair) for pair in pairs
+    ]
+    names = sorted({name for pair in tables for table in pair for name in table})
+    times = {
+        name: (_array(pair[0].get(name, 0.0) for pair in tables), _array(pair[1].get(name, 0.0) for pair in tables))
+        for name in names
+    }
+    tests = [mean_of(second - first).p_value for first, second in times.values()]
+    found = benjamini_hochberg(tests).found if tests else ()
+    level = DEFAULT_Q * max(sum(found), 1) / max(len(names), 1)
+    operators = [
+        _change(name, *times[name], confidence=1 - level, differs=differs)
+        for name, differs in zip(names, found, strict=True)
+    ]
+    plain = [_array(statistics.median(each.plain_ns) / 1000 for each in side) for side in zip(*pairs, strict=True)]
+    whole = mean_of(plain[1] - plain[0]).p_value <= DEFAULT_Q
+    return Difference(
+        case=case,
+        old=old,
+        new=new,
+        launches=len(pairs),
+        call=_change("the whole call", plain[0], plain[1], confidence=1 - DEFAULT_Q, differs=whole),
+        operators=tuple(sorted(operators, key=lambda each: -abs(each.difference_us))),
+        slowdown=max(
+            statistics.median(statistics.median(each.profiled_ns) / statistics.median(each.plain_ns) for each in side)
+            for side in zip(*pairs, strict=True)
+        ),
+        source=pairs[0][0].source,
+    )
+
+
+def _array(values: Iterable[float]) -> Floats:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _change(name: str, old: Floats, new: Floats, *, confidence: float, differs: bool) -> Change:
+    differences = new - old
+    mean = mean_of(differences)
+    low, high = mean.value - mean.half_width(confidence), mean.value + mean.half_width(confidence)
+    return Change(name, float(old.mean()), float(new.mean()), mean.value, low, high, differs)
+
 
 LAUNCHES = 7
 """Of each arm of a case: means of more are trimmed, and trimmed differences of operators do not add up."""
@@ -69,7 +164,7 @@ def explain(found: AbResult, options: Options, console: Console, *, cases: int =
             try:
                 profiles = profile_pairs(old, new, resources, listener, launches=LAUNCHES)
             finally:
-                scratch.remove(resources.caches)
+                remove_caches(resources.caches)
             differences.append(compare_profiles(row.case.id, pair[0].id, pair[1].id, profiles))
     write_atomically(_file(found), msgspec.json.format(msgspec.json.encode(differences), indent=2) + b"\n")
     return differences

@@ -1,17 +1,18 @@
-"""Output to a terminal: untrusted text is shown, never interpreted.
+"""Text of others on its way out, to a terminal, into Markdown or an error: shown, never interpreted.
 
 Escape sequences, other control characters and marks of writing direction can hide or forge output. Every console of the
 command is created here and replaces them in everything that it prints, after styles and markup are resolved; the escape
 sequences of styles are added by rich later.
 """
 
+import re
 import sys
 from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
-from levelfield.errors import printable
+from levelfield.errors import LevelfieldError, one_line, printable
 
 
 class _Printable:
@@ -75,3 +76,49 @@ def say(console: Console, text: str, style: str | None = None) -> None:
     `style`: as rich names it, such as `yellow`; None: plain.
     """
     console.print(text, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+LONGEST = 1000
+LONGEST_CODE = 300
+"""Characters that are shown."""
+_MARKS = re.compile(r"[\\`*_\[\]<>|~&$]|^#")
+_LINKS = re.compile(r"(?<=[@#!])(?=\w)|(?<=://)|(?<=www)(?=\.)|(?<=mailto:)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
+
+
+def markdown_text(value: str) -> str:
+    """Escape a text: no markup, no HTML, no link, no mention of a person or an issue.
+
+    An invisible word joiner splits what would be linked automatically, since mentions are searched after backslashes
+    are removed.
+    """
+    return _LINKS.sub("\u2060", _MARKS.sub(_escaped, one_line(value, LONGEST)))
+
+
+def markdown_code(value: str) -> str:
+    """Format a text as code; its backticks become apostrophes, so that it cannot end the code."""
+    shown = one_line(value, LONGEST_CODE).replace("`", "'").replace("|", "\\|").strip()
+    return f"`{shown}`" if shown else "–"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;"}.get(found[0], f"\\{found[0]}")
+
+
+LONGEST_OUTPUT = 200
+"""Characters that are kept of a text."""
+LARGEST = 1e18
+"""Largest value that is believed: thirty years in nanoseconds."""
+_IDENTIFIER = re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
+
+
+def tool_text(value: str) -> str:
+    """Return a text on one line, printable, without the UUIDs of devices, at most `LONGEST_OUTPUT` characters."""
+    return one_line(_IDENTIFIER.sub(r"\1-…", value), LONGEST_OUTPUT)
+
+
+def refused(tool: str, why: str) -> LevelfieldError:
+    """Return the error for output of a tool that cannot be read; `why` is a clause without a full stop."""
+    return LevelfieldError(
+        f"The output of {tool} cannot be read: {tool_text(why)}.",
+        fix="Record it again, whole and as the tool prints it.",
+    )

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import msgspec
 
 from levelfield.backends import registry
-from levelfield.compatibility.devices import from_facts
+from levelfield.compatibility.gate import from_facts
 from levelfield.machine.device_use import Device
 from levelfield.record import notices
 from levelfield.record.schema import Absent, Arm, Case, OwnFile, Run, Warning_

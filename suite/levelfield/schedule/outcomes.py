@@ -2,15 +2,17 @@
 
 import contextlib
 import datetime as dt
+import queue
 import random
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.record.schema import Arm, Case, Failure, Launch, Window
-from levelfield.safety.conversion import convert
+from levelfield.safety.untrusted import convert
 from levelfield.worker.messages import Reply, Request
 
 Stamps: TypeAlias = tuple[tuple[str, int, int, int], ...]
@@ -95,3 +97,41 @@ def shuffled(arms: Sequence[Arm], seed: int) -> list[Arm]:
     order = sorted(arms, key=lambda arm: arm.id)
     random.Random(seed).shuffle(order)  # noqa: S311  (a schedule, not a secret)
     return order
+
+
+JOIN_S = 0.2
+"""How long the waiting thread sleeps before it looks for an interrupt again."""
+
+
+def run_jobs(jobs: Sequence[Callable[[], None]], *, at_once: int) -> None:
+    """Run jobs in threads, in their order; the first error or interrupt ends the wait.
+
+    The threads are daemons: after an error or Ctrl-C no job that is under way is waited for, and it ends with the
+    process.
+
+    Raises BaseException: what a job raised first.
+    """
+    waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            while not problems:
+                waiting.get_nowait()()
+        except queue.Empty:
+            return
+        except BaseException as problem:  # noqa: BLE001  (handed to the waiting thread)
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(at_once, len(jobs)))]
+    for thread in threads:
+        thread.start()
+    while not problems and any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(JOIN_S)
+            if problems:
+                break
+    if problems:
+        raise problems[0]

@@ -11,8 +11,7 @@ import numpy as np
 from levelfield.plan.decoding import call_of
 from levelfield.prepare.own_model import reference
 from levelfield.record.schema import Absent, Case, Computed, Parity
-from levelfield.schedule import parallel
-from levelfield.schedule.outcomes import Outcome, ask
+from levelfield.schedule.outcomes import Outcome, ask, run_jobs
 from levelfield.schedule.resources import RunResources
 from levelfield.worker.messages import Verified, Verify
 from levelfield.zoo import honesty, models, parity
@@ -89,7 +88,7 @@ def verify_again(resources: RunResources, case: Case, outcome: Outcome) -> None:
 
 def verify_all_again(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
     """Compare every worker's outputs once more, as many at once as there are CPUs: nothing is timed any more."""
-    parallel.run([partial(verify_again, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
+    run_jobs([partial(verify_again, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
 
 
 def _count(resources: RunResources, case: Case) -> int:

@@ -15,7 +15,7 @@ from levelfield.images import catalogue, engine
 from levelfield.launchers.credible import Amounts
 from levelfield.launchers.docker import DockerLauncher
 from levelfield.launchers.protocol import Launcher, LaunchSpec
-from levelfield.machine import topology, worker_memory
+from levelfield.machine import control_groups, topology
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.gpu import uuid_of
 from levelfield.plan import CANARY, Plan
@@ -23,8 +23,8 @@ from levelfield.plan.decoding import call_of
 from levelfield.plan.types import FileKey
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model import python_file, reference, store
-from levelfield.record.schema import Arm, Case, Image, OwnFile
-from levelfield.schedule import parallel, scratch
+from levelfield.record.schema import Arm, Case, Image
+from levelfield.schedule import outcomes, resources
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.output_verification import verify_count
 from levelfield.schedule.resources import Driver, RunResources
@@ -85,7 +85,7 @@ def prepare(
             cpus=plan.cpus,
             topology=arranged,
             memory_unbound=unbound,
-            memory_bytes=worker_memory.limit_bytes(arranged.least_memory_bytes(() if unbound else nodes)),
+            memory_bytes=control_groups.limit_bytes(arranged.least_memory_bytes(() if unbound else nodes)),
             caches=_caches(plan),
             gpu=gpu,
             launchers=dict(launchers),
@@ -101,7 +101,7 @@ def prepare(
 def _caches(plan: Plan) -> Path:
     """Return the folder of compile caches: empty where cold starts are measured, or a user's model is compiled."""
     cold = any(block.case.definition.sample == "cold start" for block in plan.blocks)
-    return scratch.make_folder() if cold or plan.own is not None else scratch.kept_folder(fingerprint(plan.cpus))
+    return resources.new_caches() if cold or plan.own is not None else resources.kept_caches(fingerprint(plan.cpus))
 
 
 def _driver(
@@ -134,43 +134,23 @@ def _own(
     images: dict[tuple[str, str, str, str | None], Image],
     listener: ProgressListener,
 ) -> reference.Reference | None:
-    """Compute the reference of the user's own file."""
+    """Compute the reference of the user's own file; a network in Python is compared with its first arm's answers."""
     if plan.own is None:
         return None
-    if plan.own.function:
-        return _first_arms(plan, plan.own, launchers, images, listener)
-    launcher = launchers[""]
-    image = images["", reference.IMAGE, "cpu", None]
+    arm = next(iter(_reference_arm(plan)), plan.blocks[0].arms[0])
+    image, launcher = images[arm.launcher, arm.image, arm.variant, arm.version], launchers[arm.launcher]
     spec = LaunchSpec(
         name=f"reference of {plan.own.model}",
         image=image,
         threads=len(plan.cpus),
         cpus=plan.cpus,
-        memory_bytes=worker_memory.limit_bytes(),
+        memory_bytes=control_groups.limit_bytes(),
         artifacts=Artifacts().root,
     )
+    if plan.own.function:
+        return reference.of_first(plan.own, arm, launcher=launcher, spec=spec, progress=listener.say)
     batches = [block.case.batch for block in plan.blocks]
     return reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
-
-
-def _first_arms(
-    plan: Plan,
-    own: OwnFile,
-    launchers: Mapping[str, Launcher],
-    images: dict[tuple[str, str, str, str | None], Image],
-    listener: ProgressListener,
-) -> reference.Reference:
-    """Let the first arm answer: what a user's network in Python is held against is itself."""
-    arm = plan.blocks[0].arms[0]
-    spec = LaunchSpec(
-        name=f"reference of {own.model}",
-        image=images[arm.launcher, arm.image, arm.variant, arm.version],
-        threads=len(plan.cpus),
-        cpus=plan.cpus,
-        memory_bytes=worker_memory.limit_bytes(),
-        artifacts=Artifacts().root,
-    )
-    return reference.of_first(own, arm, launcher=launchers[arm.launcher], spec=spec, progress=listener.say)
 
 
 def _made(
@@ -195,7 +175,7 @@ def _made(
     arms = (*plan.answering, canary_arm(), *_reference_arm(plan))
     found = dict.fromkeys((arm.launcher, arm.image, arm.variant, arm.version) for arm in arms)
     keys = sorted(found, key=lambda key: (key[1] != CANARY, -_wheel_bytes(launchers[key[0]], *key[1:])))
-    parallel.run(
+    outcomes.run_jobs(
         [
             lambda: files.update(_exports(plan, launchers[""], artifacts, listener)),
             *(functools.partial(image_of, *key) for key in keys),
@@ -258,7 +238,7 @@ def _exports(
             file_format=key.format,
         )
 
-    parallel.run([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)
+    outcomes.run_jobs([functools.partial(export, key) for key in plan.files], at_once=EXPORTS_AT_ONCE)
     return {key: files[key] for key in plan.files}
 
 

@@ -1,20 +1,26 @@
 """What preparation makes for a run: launchers, images and files; and the task that each worker loads."""
 
+import contextlib
 import hashlib
+import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from levelfield import paths
 from levelfield.backends import registry
 from levelfield.launchers.credible import Amounts
 from levelfield.launchers.protocol import Launcher, WorkerPaths
+from levelfield.machine.fingerprint import machine_sha256
 from levelfield.machine.topology import Topology
+from levelfield.paths import lasting_temporary_folder, remove_temporary
 from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model import store
 from levelfield.prepare.own_model.reference import Reference
-from levelfield.record.schema import Arm, Artifact, Case, Computed, Image, Parity
+from levelfield.record.schema import Arm, Artifact, Case, Computed, Fingerprint, Image, Parity
 from levelfield.schedule.outcomes import Outcome, Stamps
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.worker.messages import Task
@@ -202,3 +208,36 @@ def _loaded_as(case: Case) -> str:
 def _dataset(resources: RunResources, case: Case) -> str:
     """Return the file, under the artifacts folder, that a case's items come from; empty: from none."""
     return resources.artifacts.dataset(case.model) if case.definition.from_dataset else ""
+
+
+UNUSED_S = 30 * 86400.0
+"""What no run has used for so long is removed."""
+_OF_A_RUN = "caches"
+
+
+def new_caches() -> Path:
+    """Return a new folder for the compile caches of one run, below the cache folder."""
+    caches = lasting_temporary_folder("levelfield-run") / _OF_A_RUN
+    caches.mkdir()
+    return caches
+
+
+def kept_caches(machine: Fingerprint) -> Path:
+    """Return the folder of what was compiled on a machine, which later runs find again.
+
+    Runs may use it at the same time: compilers write their files whole.
+    """
+    root = paths.cache_folder("compiled")
+    caches = root / machine_sha256(machine)[:16]
+    caches.mkdir(exist_ok=True)
+    for unused in root.glob("*/*"):
+        with contextlib.suppress(OSError):
+            if time.time() - unused.stat().st_mtime > UNUSED_S:
+                shutil.rmtree(unused, ignore_errors=True)
+    return caches
+
+
+def remove_caches(caches: Path) -> None:
+    """Remove what `make_folder` returned, and leave what is kept; safe to call twice."""
+    if caches.name == _OF_A_RUN:
+        remove_temporary(caches.parent)

@@ -14,13 +14,13 @@ from levelfield.record import notices
 from levelfield.record.files import JOURNAL
 from levelfield.record.journal import Finished, Journal, Resumed, TimeSpent, Warned
 from levelfield.record.schema import Absent, Block, Fingerprint, Run, Warning_
-from levelfield.schedule import pacing, scratch
+from levelfield.schedule import pacing
 from levelfield.schedule.generations import Generations
 from levelfield.schedule.launch_groups import LaunchGroup, Pass, fitting, further_pass, remaining_passes
 from levelfield.schedule.listener import ProgressListener
 from levelfield.schedule.outcomes import utc_now
 from levelfield.schedule.pacing import FIRST_LOOK_S
-from levelfield.schedule.resources import RunResources
+from levelfield.schedule.resources import RunResources, remove_caches
 from levelfield.statistics.stopping import decide
 
 Undecided: TypeAlias = Callable[[Run], Mapping[str, str]]
@@ -105,7 +105,7 @@ class RunInProgress:
             self._generations.close()
         finally:
             self._journal.close()
-            scratch.remove(self._resources.caches)
+            remove_caches(self._resources.caches)
 
     def _make_planned(self) -> bool:
         """Make the planned passes; return whether there was time for all of them."""

@@ -10,9 +10,8 @@ import numpy as np
 from levelfield.plan.decoding import call_of
 from levelfield.prepare.own_model import store
 from levelfield.record.schema import Case
-from levelfield.schedule import parallel
 from levelfield.schedule.launches import require_same
-from levelfield.schedule.outcomes import Outcome, ask
+from levelfield.schedule.outcomes import Outcome, ask, run_jobs
 from levelfield.schedule.resources import RunResources
 from levelfield.worker import sources
 from levelfield.worker.messages import Rotate, Rotated
@@ -58,7 +57,7 @@ def rotate(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> 
         if require_same(outcome, "timed inputs", rotated.sha256, expected):
             outcome.note(timed_inputs=rotated.sets, timed_inputs_sha256=rotated.sha256)
 
-    parallel.run([partial(rotate_one, outcome) for outcome in outcomes], at_once=case.threads)
+    run_jobs([partial(rotate_one, outcome) for outcome in outcomes], at_once=case.threads)
 
 
 def _batch_bytes(resources: RunResources, case: Case) -> int:

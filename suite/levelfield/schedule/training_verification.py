@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 
 from levelfield.record.schema import Absent, Case, Parity, TrainingErrors, TrainingParity
-from levelfield.schedule import parallel
-from levelfield.schedule.outcomes import Outcome, ask
+from levelfield.schedule.outcomes import Outcome, ask, run_jobs
 from levelfield.schedule.resources import RunResources
 from levelfield.worker.messages import CheckUpdate, Converged, Train, Trained, Updated
 from levelfield.zoo import honesty, models
@@ -26,7 +25,7 @@ TRAIN_TIMEOUT_S = 900.0
 def verify_trainings(resources: RunResources, case: Case, outcomes: Sequence[Outcome]) -> None:
     """Compare every training with the reference, as many at once as there are CPUs: most of it is compiling."""
     resources.artifacts.trajectory(case.model)  # made once, before several look for it
-    parallel.run([partial(_verify_training, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
+    run_jobs([partial(_verify_training, resources, case, outcome) for outcome in outcomes], at_once=case.threads)
 
 
 def _verify_training(resources: RunResources, case: Case, outcome: Outcome) -> None:

@@ -3,75 +3,73 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal, TypeAlias
 
-from levelfield import analysis
+import msgspec
+
 from levelfield.errors import LevelfieldError
 from levelfield.record.bases import BaseLock
 from levelfield.record.schema import Image, elsewhere
-from levelfield.report import embedded_record
 from levelfield.report.units import plural
 from levelfield.share import signing, statement
-from levelfield.share.inputs import MAX_SBOM_BYTES, SBOM_NAME, content_of
-from levelfield.share.reading import Check, Read
+from levelfield.share.inputs import MAX_SBOM_BYTES, SBOM_NAME, Given, content_of
+
+State: TypeAlias = Literal["holds", "broken", "open", "unverified"]
 
 
-def of_statement(read: Read, tool_sha256: str) -> list[Check]:
+class Check(msgspec.Struct, frozen=True):
+    """The result of one check."""
+
+    topic: str
+    state: State
+    """`open`: what it needs is missing. `unverified`: this version cannot check it."""
+    says: str
+    named: tuple[str, ...] = ()
+    """What exactly is wrong, one by one."""
+
+
+def of_statement(given: Given) -> list[Check]:
     """Make the statement again from the record, and compare."""
-    if read.statement is None:
+    if given.statement is None:
         return [Check("statement", "open", "There is none: nothing binds record, images and inputs together.")]
     checks: list[Check] = []
-    text, signature = read.page_statement or ("", "")
-    carried = (text.encode(errors="replace"), signature)
-    if read.page_statement is not None and carried != (read.statement, read.signature):
+    text, signature = given.page_statement
+    if text and (text.encode(errors="replace"), signature) != (given.statement, given.signature):
         checks.append(Check("statement inside the page", "broken", "It or its signature is not the one beside it."))
-    stated = statement.read(read.statement)
+    stated = statement.read(given.statement)
     if stated is None:
         return [*checks, Check("statement", "broken", "It is no statement of Levelfield.")]
     wrong = [name for name in stated.sboms if not SBOM_NAME.fullmatch(name)]
     if wrong:
         return [*checks, Check("statement", "broken", "It names files that no run writes.", tuple(wrong[:10]))]
-    expected = statement.make(
-        read.run,
-        record_sha256=read.record_sha256 or (read.inside.embedded.record_sha256 if read.inside is not None else ""),
-        inside_sha256=_inside_sha256(read, tool_sha256) or stated.inside_sha256,
-        sboms=stated.sboms,
-    )
-    if expected == read.statement:
+    expected = statement.make(given.run, record_sha256=given.record_sha256, sboms=stated.sboms, part=stated.part_sha256)
+    if expected == given.statement:
         says = "It is of exactly this record, these images and these inputs."
         return [*checks, Check("statement", "holds", says)]
-    named = statement.differences(read.statement, expected)
+    named = statement.differences(given.statement, expected)
     return [*checks, Check("statement", "broken", "It is not of this record.", named)]
 
 
-def _inside_sha256(read: Read, tool_sha256: str) -> str:
-    """Return the digest of the record inside the page; without a page, that of what this version puts into one."""
-    if read.inside is not None:
-        return read.inside.sha256
-    if read.run.tool_sha256 != tool_sha256:  # another version may choose other samples
-        return ""
-    return embedded_record.carry(read.run, analysis.analyse(read.run), read.record_sha256).sha256
-
-
-def of_bills(read: Read) -> list[Check]:
+def of_bills(given: Given) -> list[Check]:
     """Compare the bills of materials with the statement's digests, and with the images of the record."""
-    stated = statement.read(read.statement) if read.statement is not None else None
+    stated = statement.read(given.statement) if given.statement is not None else None
     if stated is None or not stated.sboms:
         return []
-    if read.inputs.folder is None:
+    if given.folder is None:
         says = f"The page came alone; {plural(len(stated.sboms), 'bill')} of materials are in the run's folder."
         return [Check("bills of materials", "open", says)]
     wrong: list[str] = []
     absent: list[str] = []
     from levelfield.images import sbom
 
-    own, bases = read.run.settings.launcher, read.run.bases
-    names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in read.run.images)
-    images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, read.run.images, strict=True)}
+    own, bases = given.run.settings.launcher, given.run.bases
+    names = (sbom.file_name(image.name, image.variant, elsewhere(image.launcher, own)) for image in given.run.images)
+    images = {f"{sbom.FOLDER}/{name}": image for name, image in zip(names, given.run.images, strict=True)}
     for name, sha256 in stated.sboms.items():
         if not SBOM_NAME.fullmatch(name):
             continue  # said of the statement
-        folder = read.inputs.folder / sbom.FOLDER
-        content = content_of(read.inputs.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
+        folder = given.folder / sbom.FOLDER
+        content = content_of(given.folder / name, MAX_SBOM_BYTES) if not folder.is_symlink() else None
         if content is None:
             absent.append(name)
         elif hashlib.sha256(content).hexdigest() != sha256:
@@ -106,19 +104,19 @@ def _bill_difference(content: bytes, name: str, images: dict[str, Image], bases:
     return f" ({'; '.join(named[:3])})" if named else ""
 
 
-def of_signature(read: Read, signers: Path | None) -> tuple[str, Check]:
+def of_signature(given: Given, signers: Path | None) -> tuple[str, Check]:
     """Check the signature of a statement.
 
     `signers`: a file of allowed signers; None: no signer is known. Returns name of the signer by that file; empty where
     it names none with this key. Raises LevelfieldError: ssh-keygen is missing, or the file of signers is.
     """
-    if read.statement is None or not read.signature:
+    if given.statement is None or not given.signature:
         return "", Check(
             "signature",
             "open",
             "It is not signed: with a changed sample, everything else could have been made anew to fit.",
         )
-    found = signing.check(read.statement, read.signature, signers)
+    found = signing.check(given.statement, given.signature, signers)
     if not found.good:
         return "", Check("signature", "broken", "The signature is not of this statement.")
     if found.signer:

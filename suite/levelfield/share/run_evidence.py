@@ -1,40 +1,42 @@
-"""The end of a run: its statement and its bills of materials are written beside the record, whatever else happens."""
+"""The end of a run: its statement and its bills of materials are written beside the page, whatever else happens."""
 
 import hashlib
 from pathlib import Path
 
-from levelfield.analysis import Analysis
+import msgspec
+
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import files, page
+from levelfield.record.page import Evidence
 from levelfield.record.schema import Run, elsewhere
-from levelfield.report import embedded_record
-from levelfield.report.embedded_record import Evidence
 from levelfield.share import signing, statement
 from levelfield.share.inputs import content_of
 
 
-def write_evidence(folder: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence | None, str]:
+def write_evidence(folder: Path, run: Run, content: bytes, key: Path | None = None) -> tuple[Evidence, str]:
     """Write the statement of a run that has just ended, and sign it where a key is given.
 
-    `key`: file of a key to sign with; None: the statement is not signed. Returns what the page carries; None: only the
-    record. Returns one sentence on what is missing, empty where nothing is. Nothing is raised: the record and the
-    report are not affected.
+    `content`: the record's JSON. Returns what the page carries, and one sentence on what is missing, empty where
+    nothing is. Nothing is raised: hours of measuring must not end in an error of what describes them.
     """
+    carried = page.pack(content)
     try:
-        return _write(folder, run, result, key)
+        return sign_evidence(folder, run, carried, key)
     except LevelfieldError as error:
-        return None, f"This run has no statement: {error.message}"
-    except Exception as error:  # noqa: BLE001  (hours of measuring must not end in an error of what describes them)
-        return None, f"This run has no statement: {error.__class__.__name__}: {error}."
+        return carried, f"This run has no statement: {error.message}"
+    except Exception as error:  # noqa: BLE001
+        return carried, f"This run has no statement: {error.__class__.__name__}: {error}."
 
 
-def _write(
-    folder: Path, run: Run, result: Analysis, key: Path | None, *, must_sign: bool = False
+def sign_evidence(
+    folder: Path, run: Run, carried: Evidence, key: Path | None, *, must_sign: bool = False
 ) -> tuple[Evidence, str]:
-    record_sha256 = hashlib.sha256((folder / files.NAME).read_bytes()).hexdigest()
-    carried = embedded_record.carry(run, result, record_sha256)
+    """Write the statement and the bills of a run, and sign it where a key is given.
+
+    Raises LevelfieldError: with `must_sign`, the key does not sign; statement and signature are then as they were.
+    """
     sboms, missing = _bills(folder, run)
-    text = statement.make(run, record_sha256=record_sha256, inside_sha256=carried.sha256, sboms=sboms)
+    text = statement.make(run, record_sha256=carried.sha256, sboms=sboms)
     signature = ""
     if key is not None:
         try:
@@ -48,7 +50,7 @@ def _write(
     if signature:
         files.write_atomically(folder / statement.SIGNATURE, signature.encode())
     incomplete = f"Its statement is not all it could be: {' '.join(missing)}" if missing else ""
-    return Evidence(inside=carried, statement=text.decode(), signature=signature), incomplete
+    return msgspec.structs.replace(carried, statement=text.decode(), signature=signature), incomplete
 
 
 def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -72,43 +74,22 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
     return written, tuple(missing)
 
 
-def read_evidence(record: Path, run: Run, result: Analysis, key: Path | None = None) -> tuple[Evidence, str]:
-    """Return what the page of an earlier run carries; with a key, its statement is made and signed again.
+def evidence_of(record: Path, content: bytes) -> Evidence:
+    """Return what the page of an earlier run carries: also its statement, where that is of this record.
 
-    Another version may put less of the record into the page. A statement of this record that names what an earlier
-    page held is made again where it is not signed; a signed one is left as it is, since only its signer can.
-
-    `key`: file of a key to sign with; None: it is not signed. Returns one sentence on what is missing, empty where
-    nothing is. Raises LevelfieldError: the key does not sign; statement and signature are then as they were.
+    `record`: the record's file; the statement is the one beside it, or else the one inside it. `content`: its JSON.
     """
-    if key is None:
-        found = evidence_of(record, run, result)
-        if found.statement or not _states(record):
-            return found, ""
-        if (record.parent / statement.SIGNATURE).exists():
-            return found, (
-                "Its signed statement is of a page that another version wrote, and not of this one: sign it again with "
-                "--sign, or take that version."
-            )
-    return _write(record.parent, run, result, key, must_sign=True)
-
-
-def _states(record: Path) -> bool:
-    """Return whether a statement lies beside a record that is of exactly this file."""
-    stated = statement.read(content_of(record.parent / statement.NAME, statement.MAX_BYTES) or b"")
-    return stated is not None and stated.record_sha256 == hashlib.sha256(files.content_of(record)).hexdigest()
-
-
-def evidence_of(record: Path, run: Run, result: Analysis) -> Evidence:
-    """Return what the page of an earlier run carries: also its statement, where that is still of this record."""
-    record_sha256 = hashlib.sha256(files.content_of(record)).hexdigest()
-    carried = embedded_record.carry(run, result, record_sha256)
-    content = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
-    stated = statement.read(content or b"")
-    if stated is None or (stated.record_sha256, stated.inside_sha256) != (record_sha256, carried.sha256):
-        return Evidence(inside=carried)
-    signature = content_of(record.parent / statement.SIGNATURE, signing.MAX_BYTES) or b""
+    carried = page.pack(content)
+    stated = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
+    if stated is not None:
+        signature = content_of(record.parent / statement.SIGNATURE, signing.MAX_BYTES) or b""
+    else:
+        file = content_of(record, page.MAX_BYTES) or b""
+        stated, signature = (part.encode() for part in page.split(file)[1]) if page.is_page(file) else (b"", b"")
+    known = statement.read(stated)
+    if known is None or known.record_sha256 != carried.sha256:
+        return carried
     try:
-        return Evidence(inside=carried, statement=(content or b"").decode(), signature=signature.decode("ascii"))
+        return msgspec.structs.replace(carried, statement=stated.decode(), signature=signature.decode("ascii"))
     except UnicodeDecodeError:
-        return Evidence(inside=carried)
+        return carried

@@ -9,6 +9,7 @@ SLSA Provenance v1, https://slsa.dev/spec/v1.0/provenance
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -16,7 +17,6 @@ import msgspec
 from levelfield.analysis import collect
 from levelfield.errors import shortened
 from levelfield.record.schema import Run, elsewhere
-from levelfield.report.thinning import without_defaults
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"
@@ -25,19 +25,21 @@ BUILD_TYPE = "urn:levelfield:run:1"
 NAME = "statement.json"
 SIGNATURE = "statement.json.sig"
 RECORD = "run.json"
-INSIDE = "report.html#record"
-"""Subject: the record that travels inside the page, as the JSON that its block unpacks to."""
+"""Subject: the record as JSON, to which its page unpacks."""
+_PART = "report.html#record"
+"""Subject of statements of earlier versions: the part of the record that pages held then."""
 MAX_BYTES = 4 * 1024 * 1024
 
 
-def make(run: Run, *, record_sha256: str, inside_sha256: str, sboms: Mapping[str, str]) -> bytes:
+def make(run: Run, *, record_sha256: str, sboms: Mapping[str, str], part: str = "") -> bytes:
     """Return the statement of a run.
 
-    `sboms`: name (`sbom/torch-cpu.cdx.json`) to SHA-256 of each bill of materials.
+    `sboms`: name (`sbom/torch-cpu.cdx.json`) to SHA-256 of each bill of materials. `part`: digest of the part of the
+    record that the page of an earlier version held.
     """
     statement = {
         "_type": STATEMENT_TYPE,
-        "subject": [_named(RECORD, record_sha256), _named(INSIDE, inside_sha256)],
+        "subject": [_named(RECORD, record_sha256), *([_named(_PART, part)] if part else [])],
         "predicateType": PREDICATE_TYPE,
         "predicate": {
             "buildDefinition": {
@@ -64,6 +66,33 @@ def make(run: Run, *, record_sha256: str, inside_sha256: str, sboms: Mapping[str
         },
     }
     return msgspec.json.format(msgspec.json.encode(statement, order="deterministic"), indent=2) + b"\n"
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Resolve the annotations of a type once: that takes longer than all else of a statement."""
+    return msgspec.structs.fields(kind)
+
+
+def without_defaults(value: object) -> object:
+    """Turn structs into dictionaries that leave out every field that holds its default.
+
+    What is written like this stays the same when a later version adds a field.
+    """
+    if isinstance(value, msgspec.Struct):
+        config = value.__struct_config__
+        fields: dict[str, object] = {} if config.tag is None else {str(config.tag_field): config.tag}
+        for field in _fields(type(value)):
+            held = getattr(value, field.name)
+            default = field.default_factory() if callable(field.default_factory) else field.default
+            if type(held) is not type(default) or held != default:
+                fields[field.encode_name] = without_defaults(held)
+        return fields
+    if isinstance(value, dict):
+        return {name: without_defaults(held) for name, held in value.items()}
+    if isinstance(value, tuple) and value and not isinstance(value[0], int | float | str):
+        return [without_defaults(held) for held in value]
+    return value
 
 
 def _named(name: str, sha256: str) -> dict[str, Any]:
@@ -135,7 +164,7 @@ class RunFacts(msgspec.Struct, frozen=True):
     """The digests that a statement names and a record does not."""
 
     record_sha256: str
-    inside_sha256: str
+    part_sha256: str
     sboms: dict[str, str]
 
 
@@ -148,7 +177,7 @@ def read(content: bytes) -> RunFacts | None:
     digests = {each.name: each.digest.get("sha256", "") for each in found.subject}
     return RunFacts(
         record_sha256=digests.get(RECORD, ""),
-        inside_sha256=digests.get(INSIDE, ""),
+        part_sha256=digests.get(_PART, ""),
         sboms={each.name: each.digest.get("sha256", "") for each in found.predicate.run_details.byproducts},
     )
 

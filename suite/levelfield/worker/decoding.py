@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends.decoding.protocol import Decoder, DecodingBackend, DecodingSource
+from levelfield.backends.decoding import Decoder, DecodingBackend, DecodingSource
 from levelfield.backends.protocol import Arrays, Backend, Resident, Source, Unsupported
 from levelfield.worker.messages import Task
 from levelfield.zoo import models

@@ -1,13 +1,12 @@
 """A model fed from a dataset on disk: every call takes the next batch, waits for it where it must, and computes."""
 
-import importlib
 import time
 from pathlib import Path
 
 import msgspec
 
-from levelfield.backends import registry
-from levelfield.backends.feeds.protocol import Feed, FeedRequest
+from levelfield.backends import feeds, registry
+from levelfield.backends.feeds import Feed, FeedRequest
 from levelfield.backends.protocol import Arrays, Resident
 from levelfield.record.measured import Window
 from levelfield.worker.messages import FROM_DATASET, Measure, Task
@@ -58,9 +57,7 @@ def open_feed(task: Task) -> Feed:
         batch=task.batch,
         workers=max(1, task.threads // 2),
     )
-    module = importlib.import_module(f"levelfield.backends.feeds.{registry.get(task.backend).feed}")
-    feed: Feed = module.open_feed(request)
-    return feed
+    return feeds.open_feed(registry.get(task.backend).feed, request)
 
 
 def batch_of(task: Task, start: int) -> Arrays:

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from levelfield.backends.info import ONNX, TraceFormat
+from levelfield.backends.parallel import Replica
 from levelfield.backends.profiling.operators import Operator
-from levelfield.backends.replica import Replica
 from levelfield.record.measured import (
     AllReduce,
     Computed,

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from levelfield.backends import blas
+from levelfield.backends import canary
 from levelfield.record.measured import RooflineSamples
 from levelfield.worker.messages import MeasureRoofline
 
@@ -32,7 +32,7 @@ SHARE = 8
 
 def measure(request: MeasureRoofline) -> RooflineSamples:
     """Time matrix products, and copies and sums of long arrays, each for about the budget's time."""
-    threads_used = blas.set_threads(request.threads)
+    threads_used = canary.set_threads(request.threads)
     size, gemm_ns = _products(request.budget_ns)
     copy_ns, add_ns = _passes(request.array_bytes, request.threads, request.budget_ns)
     return RooflineSamples(

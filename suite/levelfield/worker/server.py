@@ -7,6 +7,7 @@ import gc
 import importlib
 import os
 import platform
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,17 +17,17 @@ import msgspec
 
 from levelfield.record.measured import MachineProbe, Startup
 from levelfield.worker import messages
-from levelfield.worker.messages import PROTOCOL, Failed, Task
-from levelfield.worker.replies import ReplyWriter
+from levelfield.worker.messages import PROTOCOL, Failed, Reply, Task
 
 if TYPE_CHECKING:
+    from levelfield.backends.parallel import Replica
     from levelfield.backends.protocol import Backend, Options
-    from levelfield.backends.replica import Replica
     from levelfield.worker.machine_probe import ProbeThreads
     from levelfield.worker.session import Session
     from levelfield.worker.team import Team
 
 _decoder = msgspec.json.Decoder(messages.Request)
+_encoder = msgspec.json.Encoder()
 
 
 class Service:
@@ -38,7 +39,7 @@ class Service:
         Reports a failure in place of a thread that waits for a lost process, and ends this one.
     """
 
-    def __init__(self, fail_and_exit: Callable[[Failed], None] | None = None) -> None:
+    def __init__(self, fail_and_exit: Callable[[Failed], None] = lambda _: None) -> None:
         self._fail_and_exit = fail_and_exit
         self._replica: Replica | None = None
         """None: it trains alone, if at all."""
@@ -117,7 +118,7 @@ class Service:
         if task.processes > 1 and self._replica is None:
             from levelfield.worker.team import Team
 
-            self.team = Team(task.processes, self._fail_and_exit or _ignore)
+            self.team = Team(task.processes, self._fail_and_exit)
             self._replica = self.team.replica
         if self.team is not None:
             self.team.post(request)
@@ -183,10 +184,6 @@ class Service:
         return probed if self.team is None else self.team.probe_all(probed)
 
 
-def _ignore(_: Failed) -> None:
-    """Do nothing: there is no supervisor."""
-
-
 def _use() -> messages.Used:
     """Say what this process has used; a led process rests its garbage collector between these questions."""
     from levelfield.worker.probes import usage
@@ -204,6 +201,45 @@ def _export(request: messages.Export) -> messages.Exported:
     exporter = importlib.import_module(request.module)
     made = exporter.export(model, parameters, request.batch, request.precision, Path(request.folder))
     return messages.Exported(files=made.files, opset=made.opset, versions=made.versions)
+
+
+class ReplyWriter:
+    """Writes all lines of a worker, from any thread.
+
+    Parameters
+    ----------
+    replies
+        Binary stream that the supervisor reads.
+    """
+
+    def __init__(self, replies: IO[bytes]) -> None:
+        self._replies = replies
+        self._lock = threading.Lock()
+        self._owed = False
+
+    def expect_one(self) -> None:
+        """Note that a reply is owed from now on."""
+        self._owed = True
+
+    def write(self, reply: Reply) -> None:
+        """Write a reply; none is owed any more."""
+        with self._lock:
+            self._write(reply)
+
+    def fail_and_exit(self, failed: Failed) -> None:
+        """Reply in place of the serving thread, which waits for a lost peer, and end the process.
+
+        Does nothing where no reply is owed.
+        """
+        with self._lock:
+            if self._owed:
+                self._write(failed)
+                os._exit(1)
+
+    def _write(self, reply: Reply) -> None:
+        self._owed = False
+        self._replies.write(_encoder.encode(reply) + b"\n")
+        self._replies.flush()
 
 
 def serve(requests: IO[bytes], output: IO[bytes]) -> None:

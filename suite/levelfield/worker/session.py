@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from levelfield.backends import precisions
+from levelfield.backends.parallel import Replica
 from levelfield.backends.protocol import (
     Backend,
     Options,
@@ -28,7 +29,6 @@ from levelfield.backends.protocol import (
     Unsupported,
     WithDeviceMemory,
 )
-from levelfield.backends.replica import Replica
 from levelfield.record.measured import AllReduce, Startup, Window
 from levelfield.worker import converging, decoding, items, messages, training
 from levelfield.worker.feeding import Fed, batch_of

@@ -1,7 +1,7 @@
 """What a backend is given to load, made or read by what a task says."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from levelfield.backends import registry
@@ -10,13 +10,31 @@ from levelfield.backends.protocol import Arrays, Source, Unsupported
 from levelfield.worker import converging, own_python, training
 from levelfield.worker.decoding import call_of
 from levelfield.worker.feeding import batch_of
-from levelfield.worker.files import digest_of, files_in
 from levelfield.worker.messages import FROM_DATASET, Task
 from levelfield.zoo import decoding, inputs, models, own_inputs, weights
 from levelfield.zoo.digits import data
 from levelfield.zoo.spec import Model
 from levelfield.zoo.training import batches, convergence
 from levelfield.zoo.training.recipe import Goal, Recipe
+
+
+def digest_of(files: Mapping[str, str]) -> str:
+    """Return one SHA-256 for a set of files, given each one's name and SHA-256."""
+    lines = "".join(f"{name} {sha256}\n" for name, sha256 in sorted(files.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def files_in(folder: Path, pattern: str = "*") -> dict[str, str]:
+    """Return the SHA-256 of every file directly in `folder` that matches, by name.
+
+    Returns hexadecimal SHA-256 by file name.
+    """
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob(pattern)):
+        if path.is_file():
+            with path.open("rb") as file:
+                found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 def training_rule(task: Task) -> Recipe | Goal | None:

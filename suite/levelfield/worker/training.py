@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from levelfield.backends import registry
+from levelfield.backends.parallel import Replica
 from levelfield.backends.protocol import (
     Arrays,
     Backend,
@@ -14,7 +15,6 @@ from levelfield.backends.protocol import (
     TrainingSource,
     Unsupported,
 )
-from levelfield.backends.replica import Replica
 from levelfield.record.measured import Computed
 from levelfield.worker.messages import CheckUpdate, Task, Trained, Updated
 from levelfield.zoo import models

@@ -31,15 +31,6 @@ def test_only_the_batch_needs_no_size(tmp_path: Path) -> None:
     assert [(each.shape, each.batched) for each in by_place.inputs] == [((12,), True)] * 2
 
 
-def test_two_beginnings_are_not_one_batch(tmp_path: Path) -> None:
-    shapes = (onnx_files.value("a", 1, ["n", 2]), onnx_files.value("b", 1, ["m", 2]))
-    content = onnx_files.model([], [], shapes, [onnx_files.value("y", 1, [1])])
-    path = onnx_files.write(tmp_path, "two.onnx", content)
-    with refused("begin with different dimensions", "n and m", "--input m=128"):
-        read(path)
-    assert [(each.shape, each.batched) for each in read(path, {"m": 4}).inputs] == [((2,), True), ((4, 2), False)]
-
-
 def test_what_cannot_be_measured_is_refused_in_a_sentence(tmp_path: Path) -> None:
     def of(inputs: list[bytes], outputs: list[bytes]) -> Path:
         return onnx_files.write(tmp_path, "odd.onnx", onnx_files.model([], [], inputs, outputs))

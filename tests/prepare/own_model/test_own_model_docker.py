@@ -6,7 +6,7 @@ import docker
 import pytest
 
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_model import onnx_files
@@ -23,7 +23,7 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
     assert "asking ONNX Runtime, with its optimisations off, for the answers of encoder.onnx" in command.out
-    (folder,) = (file.parent for file in (tmp_path / "reports").glob(f"*/{files.NAME}"))
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob("*/report.html"))
     one = files.read(folder)
     own = one.settings.own
     assert own is not None
@@ -42,7 +42,7 @@ def test_a_file_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> None
     page = (folder / REPORT).read_text(encoding="utf-8")
     assert "ONNX Runtime with all of its graph optimisations off" in page
     assert own.sha256 in page
-    assert str(tmp_path) not in page + (folder / files.NAME).read_text(encoding="utf-8")
+    assert str(tmp_path) not in page + files.content_of(folder).decode()
     assert run("verify", folder / REPORT, folder=tmp_path).code == 0
     again = run("reproduce", folder / REPORT, "--dry-run", folder=tmp_path)
     assert f"on {own.model}" in again.out, again.err

@@ -6,7 +6,7 @@ import docker
 import pytest
 
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 
@@ -78,7 +78,7 @@ def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, cont
         "--budget", "5s", "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    (folder,) = (file.parent for file in (tmp_path / "reports").glob(f"*/{files.NAME}"))
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob("*/report.html"))
     one = files.read(folder)
     own = one.settings.own
     assert own is not None
@@ -90,7 +90,7 @@ def test_a_network_of_ones_own(engine: docker.DockerClient, tmp_path: Path, cont
         assert launch.parity.equal, launch.parity.reason
     page = (folder / REPORT).read_text(encoding="utf-8")
     assert "those of the first arm" in page
-    assert str(tmp_path) not in page + (folder / files.NAME).read_text(encoding="utf-8")
+    assert str(tmp_path) not in page + files.content_of(folder).decode()
     if "torch" in backends:
         assert run("verify", folder / REPORT, folder=tmp_path).code == 0
         again = run("reproduce", folder / REPORT, "--dry-run", folder=tmp_path)

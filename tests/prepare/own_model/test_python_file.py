@@ -96,13 +96,6 @@ def test_what_is_no_such_file_is_refused(here: Path, content: str, says: str) ->
     assert says in refused("net.py:build").message
 
 
-def test_a_file_that_cannot_be_read_is_refused(here: Path) -> None:
-    assert "cannot be read" in refused("missing.py:build").message
-    assert "cannot be read" in refused("/dev/zero:build").message
-    (here / "long.py").write_bytes(b"#" * (python_file.MOST_BYTES + 1))
-    assert "longer than" in refused("long.py:build").message
-
-
 def test_the_backends_of_its_framework_run_it(here: Path) -> None:
     assert here.is_dir()
     own = python_file.keep("my net.py:build")

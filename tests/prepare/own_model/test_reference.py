@@ -62,13 +62,6 @@ def test_whole_numbers_are_the_same_or_not() -> None:
     assert one.reason == "Of the output class, 1 of 4 whole numbers are others."
 
 
-def test_a_small_output_does_not_hide_behind_a_large_one() -> None:
-    tiny = LOGITS * np.float32(1e-6)
-    expected = reference._usable(OWN, said(LOGITS, tiny).outputs)
-    assert judge(said(LOGITS, tiny), expected=expected).equal
-    assert not judge(said(LOGITS, tiny * np.float32(1.01)), expected=expected).equal
-
-
 def test_what_a_worker_may_say_that_is_no_answer() -> None:
     for found in (
         said(LOGITS),
@@ -96,20 +89,8 @@ def test_what_was_computed_in_something_else_is_not_equal() -> None:
     assert "It was asked for fp32" in one.reason
 
 
-def test_outputs_of_another_size_in_every_call_are_laid_out_flat() -> None:
-    (one,) = answers.concatenated([[np.ones((1, 3, 2))], [np.ones((1, 5, 2))]])
-    assert one.shape == (16,)
-    (number,) = answers.concatenated([[np.float32(1)], [np.float32(2)]])  # type: ignore[list-item]
-    assert number.shape == (2,)
-
-
 def test_a_reference_that_is_no_number_is_refused() -> None:
     with pytest.raises(LevelfieldError, match=r"answers with NaN or infinity .logits.*--input"):
         reference._usable(OWN, said(LOGITS * np.float32(np.inf), CLASSES).outputs)
     with pytest.raises(LevelfieldError, match="answers with nothing"):
         reference._usable(OWN, ())
-
-
-@pytest.mark.parametrize(("batch", "count"), [(1, 2), (2, 2), (3, 3), (8, 8)])
-def test_how_many_are_compared(batch: int, count: int) -> None:
-    assert reference.count_of(batch) == count

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from levelfield import plan
-from levelfield.backends import protobuf
 from levelfield.options import rerun
 from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import onnx_format, store
@@ -50,15 +49,6 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     assert one.file == "caf?\ufffd[31m.onnx"
     assert msgspec.json.decode(msgspec.json.encode(one), type=OwnFile) == one
     assert store.find_recorded(one) == one
-
-
-def test_another_content_or_size_is_another_model(tmp_path: Path) -> None:
-    path = onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder())
-    names = {read(path, {"sequence": size}).model for size in (12, 128)}
-    names.add(read(onnx_files.write(tmp_path, "encoder.onnx", onnx_files.encoder() + protobuf.text(2, b"me"))
-                   , {"sequence": 12}).model)  # fmt: skip
-    assert len(names) == 3
-    assert all(name.startswith("encoder-") for name in names)
 
 
 def test_workers_get_the_file_with_all_its_sizes(tmp_path: Path) -> None:

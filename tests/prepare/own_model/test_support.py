@@ -26,23 +26,6 @@ def test_what_is_planned_for_it(tmp_path: Path) -> None:
     assert "onnxruntime" in plan.make(Selection("smoke", own=one, backends=("openvino",))).images, "the reference's"
 
 
-def test_its_throughput_is_of_two_items_or_more(tmp_path: Path) -> None:
-    one = read(onnx_files.write(tmp_path, "m.onnx", onnx_files.classifier()))
-
-    def batches(selection: Selection) -> list[int]:
-        found = plan.make(selection, available=[0, 1])
-        return [block.case.batch for block in found.blocks if block.case.scenario == "throughput"]
-
-    assert batches(Selection("standard", own=one)) == []
-    assert batches(Selection("standard", own=one, scenarios=("throughput",))) == [4]
-    assert batches(Selection("standard", own=one, batches=(8, 2))) == [8, 2]
-    assert batches(Selection("full", own=one)) == [4, 8, 16]
-    with refused("one item at a time is latency"):
-        plan.make(Selection(own=one, batches=(1, 8)))
-    recorded = Selection(own=one, scenarios=("latency", "throughput"), batches_of={one.model: (1,)})
-    assert batches(recorded) == [1], "a run of before is measured again as it was"
-
-
 @pytest.mark.parametrize(
     ("wish", "says"),
     [

@@ -34,13 +34,6 @@ def test_one_file_and_several_hold_the_same(tmp_path: Path, network: Path) -> No
         assert np.array_equal(one.read(name), several.read(name))
 
 
-def test_the_size_is_that_of_what_was_read(network: Path) -> None:
-    (network / "README.md").write_text("not read")
-    assert folder.read(network).size_bytes == sum(
-        (network / each).stat().st_size for each in folder.read(network).files
-    )
-
-
 def test_a_snapshot_of_the_hubs_cache_is_read_through_its_links(tmp_path: Path, network: Path) -> None:
     blobs, snapshot = tmp_path / "cache" / "blobs", tmp_path / "cache" / "snapshots" / "abc"
     blobs.mkdir(parents=True)
@@ -97,14 +90,6 @@ def test_an_index_that_leaves_the_folder_is_refused(tmp_path: Path, shard: str) 
     assert "outside of the folder" in refused(path).message
 
 
-def test_an_index_of_pickled_files_is_refused(tmp_path: Path) -> None:
-    path = saved.bert(tmp_path / "several", shards=2)
-    said = index(path)
-    said["weight_map"]["embeddings.word_embeddings.weight"] = "pytorch_model.bin"
-    (path / folder.INDEX).write_text(json.dumps(said))
-    assert "not a safetensors file" in refused(path).message
-
-
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"weight_map": 1}', b'{"weight_map": {}}', b"\xff", b"[" * 100_000])
 def test_a_damaged_index_is_refused(tmp_path: Path, content: bytes) -> None:
     path = saved.bert(tmp_path / "several", shards=2)
@@ -116,14 +101,6 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
     path = saved.bert(tmp_path / "several", shards=3)
     (path / "model-00002-of-00003.safetensors").unlink()
     assert "model-00002-of-00003.safetensors" in refused(path).message
-
-
-def test_a_shard_without_its_tensor_is_named(tmp_path: Path) -> None:
-    path = saved.bert(tmp_path / "several", shards=2)
-    said = index(path)
-    said["weight_map"]["more"] = "model-00001-of-00002.safetensors"
-    (path / folder.INDEX).write_text(json.dumps(said))
-    assert "model-00001-of-00002.safetensors holds more, and it does not" in refused(path).message
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
@@ -152,11 +129,6 @@ def test_a_pointer_of_git_lfs_is_told_apart(network: Path) -> None:
     assert "git lfs pull" in refused(network).fix
 
 
-def test_a_long_configuration_is_not_read(network: Path) -> None:
-    (network / "config.json").write_bytes(b" " * (folder.MOST_CONFIG_BYTES + 1))
-    assert "longer than" in refused(network).message
-
-
 @pytest.mark.parametrize("name", ["\x1b[31m", "missing"])
 def test_what_is_no_folder_of_a_network_is_refused(tmp_path: Path, name: str) -> None:
     refused(tmp_path / name)
@@ -164,17 +136,6 @@ def test_what_is_no_folder_of_a_network_is_refused(tmp_path: Path, name: str) ->
     assert "config.json" in refused(tmp_path / name).message
     (tmp_path / name / "config.json").write_text("{}")
     assert "model.safetensors" in refused(tmp_path / name).message
-
-
-def test_a_name_that_no_folder_can_have_is_refused() -> None:
-    assert "is not a folder" in refused(Path("x" * 5000)).message
-
-
-def test_a_tensor_of_another_type_is_refused_when_it_is_read(tmp_path: Path) -> None:
-    for array in (np.zeros(3, np.int64), np.zeros(3, np.float64)):
-        path = saved.folder(tmp_path / str(array.dtype), {}, {"x": array})
-        with pytest.raises(LevelfieldError, match=r"model\.safetensors holds x as"):
-            folder.read(path).read("x")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

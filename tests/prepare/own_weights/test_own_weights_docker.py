@@ -7,7 +7,7 @@ import pytest
 
 from levelfield.images.build import build
 from levelfield.record import files
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from tests.commands import one_clear_sentence, run
 from tests.engines import none_left
 from tests.prepare.own_weights import saved
@@ -25,7 +25,7 @@ def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> Non
         "--backends", ",".join(BACKENDS), "--budget", "5s", "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    (folder,) = (file.parent for file in (tmp_path / "reports").glob(f"*/{files.NAME}"))
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob("*/report.html"))
     one = files.read(folder)
     (own,) = one.settings.own_weights
     assert one.settings.models == (own.model,)
@@ -44,7 +44,7 @@ def test_weights_of_ones_own(engine: docker.DockerClient, tmp_path: Path) -> Non
     assert own.sha256 in page
     assert f"BERT {own.model[5:13]}" in page
     for private in ("private-name", str(tmp_path)):
-        assert private not in page + (folder / files.NAME).read_text(encoding="utf-8")
+        assert private not in page + files.content_of(folder).decode()
     assert run("verify", folder / REPORT, folder=tmp_path).code == 0
     again = run("reproduce", folder / REPORT, "--dry-run", "--model", network, folder=tmp_path)
     assert f"on {own.model}" in again.out, again.err
@@ -93,7 +93,7 @@ def test_a_folder_that_the_library_saved_is_equal_in_every_framework(
         "--reports", tmp_path / "reports", folder=tmp_path,
     )  # fmt: skip
     assert command.code == 0, command.err + command.out
-    (folder,) = (file.parent for file in (tmp_path / "reports").glob(f"*/{files.NAME}"))
+    (folder,) = (file.parent for file in (tmp_path / "reports").glob("*/report.html"))
     launches = [
         each for block in files.read(folder).blocks for generation in block.generations for each in generation.launches
     ]

@@ -36,13 +36,6 @@ def test_tensors_become_float32_without_rounding(tmp_path: Path) -> None:
         assert np.array_equal(array, exact)
 
 
-def test_a_number_and_an_empty_tensor_are_tensors(tmp_path: Path) -> None:
-    arrays = {"one": np.array(3, np.float32), "none": np.zeros((0, 4), np.float32)}
-    found = mapped(tmp_path / "x", safetensors(arrays))
-    assert found.read("one") == 3
-    assert found.read("none").shape == (0, 4)
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -10,7 +10,6 @@ import pytest
 
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Selection, make
-from levelfield.plan.types import why_absent
 from levelfield.prepare.own_weights import folder, store
 from levelfield.record.schema import OwnWeights
 from levelfield.zoo import models as zoo
@@ -32,15 +31,6 @@ def refused(path: Path) -> LevelfieldError:
     return caught.value
 
 
-def test_the_tensors_arrive_under_our_names(tmp_path: Path) -> None:
-    path = saved.bert(tmp_path / "bert")
-    kept = kept_of(path)
-    model = zoo.get(kept.model)
-    found = weights.load(store.file_of(kept.model), model)
-    for name, array in saved.random_tensors(model).items():
-        assert np.array_equal(found[name], array), name
-
-
 def test_what_is_kept_is_no_more_public_than_the_folder(tmp_path: Path) -> None:
     path = saved.bert(tmp_path / "given")
     (path / folder.SINGLE).chmod(0o600)
@@ -56,13 +46,6 @@ def test_a_record_says_what_but_not_where(tmp_path: Path) -> None:
     assert kept.family == "bert"
     assert kept.dtypes == ("F32",)
     assert kept.model.startswith(f"bert-{kept.sha256[:8]}+layers=2")
-
-
-def test_the_name_follows_the_content(tmp_path: Path) -> None:
-    one, same = kept_of(saved.bert(tmp_path / "one")), kept_of(saved.bert(tmp_path / "same"))
-    other = kept_of(saved.bert(tmp_path / "other", initializer_range=0.5))
-    assert one == same
-    assert one.model != other.model
 
 
 def test_tensors_of_a_network_with_a_head_and_of_old_checkpoints_are_found(tmp_path: Path) -> None:
@@ -122,13 +105,6 @@ def test_a_damaged_configuration_is_refused(tmp_path: Path, content: bytes) -> N
     assert "config.json" in refused(path).message
 
 
-def test_other_tensors_in_the_network_are_refused(tmp_path: Path) -> None:
-    kept = kept_of(saved.bert(tmp_path / "plain"))
-    tensors = saved.random_tensors(zoo.get(kept.model))
-    tensors["encoder.layer.0.attention.self.distance_embedding.weight"] = np.zeros((3, 3), np.float32)
-    assert "no place for" in refused(saved.folder(tmp_path / "more", saved.BERT, tensors)).message
-
-
 def test_an_interrupted_conversion_is_made_again(tmp_path: Path) -> None:
     path = saved.bert(tmp_path / "bert")
     kept = kept_of(path)
@@ -166,37 +142,9 @@ def test_what_a_record_names_is_found_by_its_digest(tmp_path: Path) -> None:
             store.find_recorded(strange)
 
 
-def test_a_dangerous_folder_is_read_no_further_than_its_lengths(tmp_path: Path) -> None:
-    path = saved.bert(tmp_path / "bert")
-    (path / folder.SINGLE).write_bytes(saved.safetensors({"x": np.zeros(1, np.float32)}))
-    assert "holds no tensor" in refused(path).message
-
-
 @pytest.fixture
 def network(tmp_path: Path) -> Path:
     return saved.bert(tmp_path / "bert")
-
-
-def test_without_models_the_folders_alone_are_measured(tmp_path: Path, network: Path) -> None:
-    other = saved.bert(tmp_path / "other", initializer_range=0.5)
-    kept, models = store.read((network, other), ())
-    assert models == tuple(each.model for each in kept)
-    assert len(models) == 2
-
-
-def test_weights_are_taken_by_the_model_of_their_family(network: Path) -> None:
-    (kept,), models = store.read((network,), ("mlp", "bert"))
-    assert models == ("mlp", kept.model)
-
-
-def test_without_folders_nothing_changes() -> None:
-    assert store.read((), ("mlp", "bert")) == ((), ("mlp", "bert"))
-    assert store.read((), ()) == ((), ())
-
-
-def test_a_family_that_is_not_among_the_models_is_refused(network: Path) -> None:
-    with pytest.raises(LevelfieldError, match="has those of bert, and --models names mlp"):
-        store.read((network,), ("mlp",))
 
 
 def test_the_same_content_twice_is_refused(tmp_path: Path, network: Path) -> None:
@@ -229,23 +177,6 @@ def test_a_record_gets_what_it_names(tmp_path: Path, network: Path) -> None:
         store.keep_recorded((saved.bert(tmp_path / "other", initializer_range=0.5),), recorded)
     with pytest.raises(LevelfieldError, match="no weights of its author's own"):
         store.keep_recorded((network,), ())
-
-
-def test_the_text_embedder_takes_weights_of_bert(network: Path) -> None:
-    (kept,), models = store.read((network,), ("embedder",))
-    assert models == (kept.model,)
-    assert kept.model.startswith("embedder-")
-    both, models = store.read((network,), ("embedder", "mlp", "bert"))
-    assert len(both) == 2
-    assert [each.partition("-")[0] for each in models] == ["embedder", "mlp", "bert"]
-    store.keep_recorded((network,), both)
-    made = make(
-        Selection("smoke", models=models, own_weights=both, backends=("torch", "transformers"), control="none"),
-        available=(0, 1),
-    )
-    absent = {block.case.model: why_absent(block.case, block.arms[1]) for block in made.blocks}
-    assert absent[models[0]] == "transformers takes no weights of your own for embedder here."
-    assert not absent[models[2]]
 
 
 def test_a_head_is_read_where_a_data_set_asks_for_it(tmp_path: Path, network: Path) -> None:

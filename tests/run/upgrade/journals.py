@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from levelfield.paths import tool_sha256
 from levelfield.plan import Selection
-from levelfield.run.start import tool_sha256
 from levelfield.run.upgrade.progress import (
     FORMAT,
     Begun,

@@ -13,10 +13,13 @@ import pytest
 from rich.console import Console
 
 from levelfield import plan
+from levelfield.analysis import analyse
 from levelfield.errors import LevelfieldError
 from levelfield.plan import Plan, Selection
 from levelfield.record import files, journal
 from levelfield.record.journal import TurnTaken
+from levelfield.record.page import NAME as REPORT
+from levelfield.report import html
 from levelfield.run import bench
 from levelfield.run.options import Options
 from levelfield.run.upgrade import measure, store
@@ -27,7 +30,7 @@ from levelfield.schedule.outcomes import utc_now
 from tests import canaries
 from tests.commands import eventually
 from tests.conftest import mounted
-from tests.run.upgrade.journals import MACHINE, NEW, OLD, THIRD
+from tests.run.upgrade.journals import MACHINE, NEW, OLD
 
 
 class Machine:
@@ -92,32 +95,6 @@ def runs(state: State) -> list[str]:
 
 def last_line(machine: Machine) -> str:
     return machine.out.strip().splitlines()[-1]
-
-
-def test_fewer_than_three_boots_are_refused_unless_it_is_a_smoke_run(tmp_path: Path) -> None:
-    chosen = Options(selection=Selection(models=("mlp",)), reports=tmp_path, launcher="host")
-    with pytest.raises(LevelfieldError, match="takes 3 boots a phase") as caught:
-        measure.begin("up", chosen, Console(quiet=True), boots=2)
-    assert "--profile smoke" in caught.value.fix
-    assert not list(tmp_path.iterdir())
-
-
-def test_every_run_has_ten_launches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = Selection(models=("mlp",), backends=("onnxruntime",), scenarios=("latency",), variant="cpu")
-    options = Options(selection=chosen, reports=tmp_path, launcher="host", budget_seconds=200.0)
-    state = measure.begin("up", options, Console(quiet=True), boots=3)
-    plans: list[tuple[Plan, Options]] = []
-
-    def conduct(made: Plan, options: Options, *_: object, **__: object) -> Path:
-        plans.append((made, options))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(bench, "conduct", conduct)
-    with pytest.raises(KeyboardInterrupt):
-        measure.advance(state.begun.name, tmp_path, Console(quiet=True))
-    ((made, options),) = plans
-    assert [block.planned_generations for block in made.blocks] == [10]
-    assert (options.by_clock, options.budget_seconds) == (True, 200.0)
 
 
 def test_old_new_old_over_boots(machine: Machine) -> None:
@@ -202,21 +179,6 @@ def test_another_machine_is_refused(machine: Machine) -> None:
     machine.refuses("not the machine on which the upgrade up was begun.*a CPU became another CPU", "on that machine")
 
 
-def test_a_third_stack_is_refused(machine: Machine) -> None:
-    machine.begin(boots=2, one_way=True)
-    machine.next()
-    machine.reboot(NEW)
-    machine.next()
-    machine.reboot(THIRD)
-    machine.refuses("a third stack: it differs from the old one .*and from the new one", "begin another upgrade")
-
-
-def test_a_stack_that_changes_under_declared_sides_is_refused(machine: Machine) -> None:
-    machine.begin(sides=("a", "b"))
-    machine.reboot(NEW)
-    machine.refuses("its sides are image sets", "Bring the old stack back")
-
-
 def _rewritten(machine: Machine, **changes: object) -> None:
     """Let the upgrade have been declared otherwise."""
     path = store.folder("up", machine.reports) / files.JOURNAL
@@ -234,21 +196,6 @@ def test_a_changed_plan_is_refused(machine: Machine) -> None:
     machine.refuses("was planned: without a/b", "--backends")
 
 
-def test_another_levelfield_is_refused(machine: Machine) -> None:
-    machine.begin()
-    _rewritten(machine, tool_sha256="0" * 64)
-    machine.refuses("was begun with Levelfield", "begin another upgrade")
-
-
-def test_changed_images_are_refused_before_anything_is_measured(machine: Machine) -> None:
-    machine.begin(boots=2)
-    machine.next()
-    path = store.folder("up", machine.reports) / files.JOURNAL
-    path.write_bytes(path.read_bytes().replace(b'"host:canary"', b'"host:other"'))
-    machine.reboot()
-    machine.refuses("The image host canary cpu is host:canary now, and was host:other", "begin another upgrade")
-
-
 def test_a_run_of_an_upgrade_is_not_resumed_by_hand(machine: Machine) -> None:
     machine.begin()
     run = _killed_in_a_window(machine)
@@ -256,30 +203,17 @@ def test_a_run_of_an_upgrade_is_not_resumed_by_hand(machine: Machine) -> None:
         bench.find(run, machine.reports)
     assert "`levelfield upgrade next`" in caught.value.fix
     assert runs(machine.next()) == [run]
-    with pytest.raises(LevelfieldError, match="measures one boot"):
+    with pytest.raises(LevelfieldError, match="is finished"):
         bench.find(run, machine.reports)
-
-
-def test_a_clock_that_went_back_is_refused(machine: Machine) -> None:
-    machine.begin(boots=2)
-    machine.next()
-    machine.reboot()
-    machine.clock = lambda: "2001-01-01T00:00:00Z"
-    machine.refuses("clock says 2001-01-01T00:00:00Z", "Set the clock")
-
-
-def test_two_at_once_are_refused(machine: Machine) -> None:
-    machine.begin()
-    with store.open_journal("up", machine.reports):
-        machine.refuses("The upgrade up is being measured by process", "Wait")
 
 
 def test_a_run_that_was_changed_or_deleted_is_refused(machine: Machine) -> None:
     machine.begin(boots=2)
-    record = machine.reports / runs(machine.next())[0] / files.NAME
+    record = machine.reports / runs(machine.next())[0] / REPORT
     machine.reboot()
     content = record.read_bytes()
-    record.write_bytes(content.replace(b'"seed":', b'"seed": ', 1))
+    other = msgspec.structs.replace(files.read(record), tool_version="9")
+    record.write_text(html.render(other, analyse(other)))
     machine.refuses("was changed since the upgrade up counted it", "from a copy")
     record.unlink()
     machine.refuses("which the upgrade up counts, is not in", "from a copy")

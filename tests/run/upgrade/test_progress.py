@@ -10,7 +10,6 @@ from levelfield.run.upgrade.progress import (
     Event,
     Here,
     Measure,
-    Nothing,
     Phase,
     Resume,
     Side,
@@ -18,7 +17,6 @@ from levelfield.run.upgrade.progress import (
     advice,
     fold,
     step,
-    without_way_back,
 )
 from tests.run.upgrade.journals import at, begun, declared, events, measured, measuring, state
 
@@ -31,14 +29,6 @@ def here(side: Side, boot: str = "boot-99", minute: int = 1000) -> Here:
 
 def counts(found: State) -> tuple[int, ...]:
     return tuple(len(found.of_phase(phase)) for phase in Phase)
-
-
-def test_boots_fall_into_phases() -> None:
-    found = state("oonnoo")
-    assert counts(found) == (2, 2, 2)
-    assert [boot.begun.run for boot in found.of_phase(Phase.AFTER)] == ["run-5", "run-6"]
-    assert found.phase is None
-    assert found.last_at == at(65)
 
 
 @pytest.mark.parametrize(
@@ -64,17 +54,6 @@ def test_without_going_back_the_new_stack_is_the_last() -> None:
     assert state("onn", ONE_WAY).phase is None
 
 
-@pytest.mark.parametrize(("sides", "side"), [("", "old"), ("o", "old"), ("oo", "new"), ("oon", "new"), ("oonn", "old")])
-def test_the_side_that_comes_next_is_measured(sides: str, side: Side) -> None:
-    found = state(sides)
-    assert step(found, here(side)) == Measure(found.phase or Phase.AFTER)
-
-
-@pytest.mark.parametrize(("sides", "side"), [("oo", "old"), ("oonn", "new"), ("oonnoo", "new"), ("oonnoo", "old")])
-def test_a_side_that_has_all_its_boots_is_not_measured(sides: str, side: Side) -> None:
-    assert isinstance(step(state(sides), here(side)), Nothing)
-
-
 @pytest.mark.parametrize(
     ("sides", "side", "says"),
     [
@@ -88,11 +67,6 @@ def test_a_side_that_would_leave_a_phase_incomplete_is_refused(sides: str, side:
     with pytest.raises(LevelfieldError, match=says) as caught:
         step(state(sides), here(side))
     assert caught.value.fix
-
-
-def test_a_boot_is_measured_once() -> None:
-    found = step(state("o"), here("old", "boot-1"))
-    assert found == Nothing("This boot was measured before, by the run run-1.")
 
 
 def test_a_run_stands_for_a_boot_where_image_sets_are_the_sides() -> None:
@@ -111,11 +85,6 @@ def test_a_run_that_was_cut_off_goes_on_in_its_own_boot_alone() -> None:
     assert counts(later) == (2, 0, 0)
     assert [run.run for run in later.left] == ["run-2"]
     assert step(later, here("old", "boot-2")) != Resume("run-2")
-
-
-def test_a_new_stack_is_known_by_a_boot_that_counts() -> None:
-    assert state("oon", cut=[3]).new_identity is None
-    assert state("oon").new_identity == {"kernel release": "6.12"}
 
 
 def test_a_clock_that_went_back_is_refused() -> None:
@@ -164,9 +133,3 @@ def test_no_sequence_of_boots_counts_too_many_or_in_another_order(
         counts(found)[: list(Phase).index(phase)] == (2,) * list(Phase).index(phase) for phase in phases
     )
     assert len({boot.begun.boot for boot in found.boots}) == len(found.boots)
-
-
-def test_an_upgrade_that_turns_out_to_have_no_way_back() -> None:
-    assert without_way_back(state("oonn")).phase is None
-    with pytest.raises(LevelfieldError, match="measured again in 1 boot"):
-        without_way_back(state("oonno"))

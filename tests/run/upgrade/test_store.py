@@ -19,28 +19,11 @@ def write(reports: Path, name: str, sides: str) -> Path:
     return path
 
 
-def test_an_upgrade_is_made_once(reports: Path) -> None:
-    made = store.create(begun(), reports)
-    assert store.load("up", reports) == made
-    with pytest.raises(LevelfieldError, match="There is an upgrade called up already") as caught:
-        store.create(begun(boots=5), reports)
-    assert "Give another name" in caught.value.fix
-    assert store.load("up", reports) == made
-
-
 @pytest.mark.parametrize("name", ["", "../up", "a b", "x" * 65])
 def test_a_name_that_is_no_folder_s_is_refused(reports: Path, name: str) -> None:
     with pytest.raises(LevelfieldError, match="An upgrade cannot be called"):
         store.create(begun(name=name), reports)
     assert not reports.exists()
-
-
-def test_an_unknown_name_makes_nothing(reports: Path) -> None:
-    store.create(begun(), reports)
-    with pytest.raises(LevelfieldError, match="There is no upgrade called 'upp'") as caught:
-        store.load("upp", reports)
-    assert "'up'" in caught.value.fix
-    assert store.names(reports) == ["up"]
 
 
 def test_a_newer_journal_is_refused(reports: Path) -> None:
@@ -67,15 +50,3 @@ def test_a_run_outside_of_the_reports_is_none(reports: Path, run: str) -> None:
     path.write_bytes(path.read_bytes().replace(b'"run-1"', msgspec.json.encode(run)))
     with pytest.raises(LevelfieldError, match="damaged in line 2"):
         store.load("up", reports)
-
-
-def test_the_one_that_is_not_done_needs_no_name(reports: Path) -> None:
-    with pytest.raises(LevelfieldError, match="There is no upgrade"):
-        store.open_one(reports)
-    write(reports, "first", "oonnoo")
-    assert store.open_one(reports) == ""
-    write(reports, "second", "oo")
-    assert store.open_one(reports) == "second"
-    write(reports, "third", "")
-    with pytest.raises(LevelfieldError, match="2 upgrades are not done: second, third"):
-        store.open_one(reports)

@@ -9,7 +9,6 @@ import pytest
 
 from levelfield.zoo import models
 from levelfield.zoo.digits import data
-from levelfield.zoo.mlp.spec import MODEL as MLP
 
 DIGITS_MLP, DIGITS_RESNET = models.get("digits_mlp"), models.get("digits_resnet")
 
@@ -42,13 +41,6 @@ def test_the_split_is_the_same_everywhere() -> None:
     assert data.inputs_sha256(data.load(DIGITS_RESNET))[:16] == "b5f6f0f0e9642e9f"
 
 
-def test_both_networks_see_the_same_images() -> None:
-    flat, square = data.load(DIGITS_MLP), data.load(DIGITS_RESNET)
-    assert square.test["images"].shape == (360, 1, 8, 8)
-    assert np.array_equal(square.train["images"].reshape(-1, 64), flat.train["features"])
-    assert np.array_equal(square.test["labels"], flat.test["labels"])
-
-
 def test_an_epoch_takes_every_image_once_in_an_order_of_its_own() -> None:
     chosen = data.schedule(3, 50, 64)
     assert chosen.shape == (50, 64)
@@ -58,15 +50,6 @@ def test_an_epoch_takes_every_image_once_in_an_order_of_its_own() -> None:
     assert chosen.max() < 1437
     assert np.array_equal(chosen[:10], data.schedule(3, 10, 64)), "a longer training begins alike"
     assert not np.array_equal(chosen, data.schedule(4, 50, 64))
-
-
-def test_batches_are_the_images_of_the_schedule() -> None:
-    split = data.load(DIGITS_MLP)
-    chosen = data.schedule(0, 2, 8)
-    made = list(data.batches(split.train, chosen))
-    assert len(made) == 2
-    assert np.array_equal(made[1]["labels"], split.train["labels"][chosen[1]])
-    assert made[1]["features"].flags.c_contiguous
 
 
 def test_the_digest_knows_images_and_order() -> None:
@@ -83,8 +66,3 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     other.write_bytes(data.FILE.read_bytes()[:-1] + b"\1")
     with pytest.raises(ValueError, match=r"is not the file that scikit-learn published"):
         data.load(DIGITS_MLP, other)
-
-
-def test_a_model_of_another_size_is_refused() -> None:
-    with pytest.raises(ValueError, match="does not take images of 64 pixels"):
-        data.load(MLP)

@@ -24,15 +24,6 @@ def test_an_item_is_the_same_in_whatever_batch_it_stands(name: str) -> None:
         assert np.array_equal(array, whole[key][3:5]), key
 
 
-def test_labels_are_of_their_kind_and_differ() -> None:
-    labels = batches.make(models.get("mlp"), 0, 400)["labels"]
-    assert set(labels.tolist()) == {0.0, 1.0}
-    assert 150 < labels.sum() < 250
-    classes = batches.make(models.get("resnet50"), 0, 8)["labels"]
-    assert len(set(classes.tolist())) > 4
-    assert 0 <= classes.min() <= classes.max() < 1000
-
-
 def test_masked_words_are_hidden_and_kept() -> None:
     model = models.get("bert")
     made, plain = batches.make(model, 0, 8), inputs.make(model, 0, 8)
@@ -46,8 +37,3 @@ def test_masked_words_are_hidden_and_kept() -> None:
         back = made["input_ids"][row].copy()
         back[places] = words
         assert np.array_equal(back, plain["input_ids"][row]), "nothing else is changed"
-
-
-def test_the_canary_is_not_trained() -> None:
-    with pytest.raises(ValueError, match="is not trained"):
-        batches.make(models.get("canary"), 0, 1)

@@ -70,14 +70,6 @@ def test_the_scale_has_room_on_both_sides(model: str) -> None:
         assert claims.position(_times(known[lower], 1 / 3), known["fp32"], known[lower]) > claims.MIDDLE
 
 
-def test_sensitivities_that_are_too_near_to_one_another_tell_nothing() -> None:
-    """As those of the small ResNet's first losses."""
-    near = {name: Errors(each, math.inf, math.inf) for name, each in {"fp32": 2.5e-4, "bf16": 4e-3}.items()}
-    said = Errors(5e-4, math.inf, math.inf)
-    assert claims.judge("bf16", said, near, None, equal=True) == Finding("bf16", holds=True)
-    assert claims.judge("fp32", said, near, None, equal=True) == Finding("fp32", holds=True)
-
-
 def _times(errors: Errors, factor: float) -> Errors:
     found = {name: each if each is None else each * factor for name, each in msgspec.structs.asdict(errors).items()}
     return msgspec.convert(found, Errors)

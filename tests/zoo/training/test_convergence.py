@@ -4,27 +4,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.zoo import models, weights
+from levelfield.zoo import models
 from levelfield.zoo.digits import data
 from levelfield.zoo.mlp.reference import dense
-from levelfield.zoo.resnet50.spec import SMALL, convolutions
-from levelfield.zoo.training import convergence, parity, recipe
+from levelfield.zoo.training import convergence, parity
 from levelfield.zoo.training.optimizers import Updater
 from levelfield.zoo.training.trajectory import loss_and_gradients
 
 STEP = 1e-7
-
-
-def test_there_is_a_goal_for_what_a_user_can_name() -> None:
-    assert set(convergence.GOALS) < set(models.names())
-    assert [name for name in models.names() if name in convergence.GOALS] == ["mlp", "resnet50"]
-    with pytest.raises(ValueError, match="bert is not trained to a target; there are mlp, resnet50"):
-        convergence.goal("bert")
-    for goal in convergence.GOALS.values():
-        assert goal.target == 0.97
-        assert goal.steps % goal.every == 0
-        assert f"batch {goal.batch}, {goal.steps} steps" in recipe.describe(goal)
-    assert not set(models.names()) & {goal.network for goal in convergence.GOALS.values()}
 
 
 @pytest.mark.parametrize("name", ["digits_mlp", "digits_resnet"])
@@ -44,21 +31,6 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
         slope = (sides[0] - sides[1]) / (2 * STEP)
         expected = float((gradients[parameter.name] * direction).sum())
         assert slope == pytest.approx(expected, rel=2e-4, abs=2e-7), parameter.name
-
-
-def test_the_resnet_is_made_of_bottlenecks() -> None:
-    convs = {conv.name: conv for conv in convolutions(SMALL, (1, 8, 8))}
-    assert [convs[f"layer2.0.conv{number}"].kernel for number in (1, 2, 3)] == [1, 3, 1]
-    assert convs["layer2.0.conv2"].stride == 2, "v1.5: the 3×3 has the stride"
-    assert convs["layer2.0.conv3"].size_out == 4
-    named = {parameter.name for parameter in models.get("digits_resnet").parameters}
-    assert {f"{conv.name}.weight" for conv in convs.values()} < named
-
-
-def test_a_seed_is_other_weights_and_the_same_again() -> None:
-    model = models.get("digits_mlp")
-    digests = [weights.sha256(convergence.weights(model, seed)) for seed in (0, 1, 1)]
-    assert digests[0] != digests[1] == digests[2]
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -72,35 +72,6 @@ def test_the_tolerance_is_derived_and_small(name: str) -> None:
     assert parity.allowed(0) <= found < 1.5 * parity.allowed(0) < 1e-5
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_decay_and_rate_are_large_enough_to_show(name: str) -> None:
-    by = update.amplification(RULES[name])
-    large = update.amplified(RULES[name], by)
-    for value, factor in ((large.learning_rate, by.learning_rate), (large.weight_decay, by.weight_decay)):
-        assert 0.25 <= value < 0.5
-        assert math.frexp(factor)[0] == 0.5, "a power of two"
-    assert update.amplification(msgspec.structs.replace(RULES[name], weight_decay=0.0)).weight_decay == 1
-
-
-def test_what_is_sampled_is_what_whole_tensors_hold() -> None:
-    model = models.get("resnet50")
-    exact = update.reference(model, RULES["resnet50"])
-    whole = np.frombuffer(followed("resnet50", RULES["resnet50"]), dtype="<f4")
-    assert whole == pytest.approx(np.concatenate(list(exact.values())), rel=1e-6)
-    assert [len(exact[each.name]) for each in model.trained] == [min(256, each.count) for each in model.trained]
-
-
-def test_each_step_and_process_has_gradients_of_its_own_in_all_sizes() -> None:
-    model = models.get("mlp")
-    made = [update.gradients(model, step, process) for step, process in ((0, 0), (1, 0), (0, 1))]
-    for name in made[0]:
-        assert len({each[name].tobytes() for each in made}) == 3
-        assert abs(made[0][name].reshape(-1)[0]) > 1e-6
-    sizes = np.abs(made[0]["layers.0.weight"])
-    assert np.count_nonzero(sizes > 0.1) > sizes.size / 3
-    assert np.count_nonzero(sizes < 1e-6) > sizes.size / 20
-
-
 def changed(rule: Optimizer, **changes: float) -> Optimizer:
     return msgspec.structs.replace(rule, **{key: getattr(rule, key) * by for key, by in changes.items()})
 
@@ -296,8 +267,3 @@ def test_what_is_not_a_sample_is_not_equal() -> None:
         assert not found.equal
         assert found.error == math.inf
         assert says in found.reason
-
-
-def test_decays_are_of_both_kinds_in_every_model() -> None:
-    for name in RULES:
-        assert {parameter.decays for parameter in models.get(name).trained} == {True, False}

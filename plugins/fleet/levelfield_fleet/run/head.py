@@ -250,8 +250,6 @@ class _Head:
         del self._running[name]
         of = f" ({len(self.state.nodes[name].runs)} of {begun.repeat})" if begun.repeat > 1 else ""
         self._say(f"{name}: done, {kept.run}{of}.")
-        for note in kept.notes:
-            self._say(note)
 
     def _fail(self, name: str, reason: str, *, final: bool = False) -> None:
         text = printable(reason)[:_REASON_CHARACTERS]

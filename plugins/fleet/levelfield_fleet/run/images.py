@@ -14,8 +14,8 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.images import build, catalogue, engine
 from levelfield.images.base import Source
+from levelfield.images.build import recipe
 from levelfield.images.bundle import pack
-from levelfield.images.recipe import recipe
 from levelfield.images.wheels import Progress
 from levelfield.paths import temporary_folder
 from levelfield.record.references import Reference, parse

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from levelfield.errors import LevelfieldError, printable
-from levelfield.launchers import owned_folders
+from levelfield.launchers import disk_limit
 from levelfield_fleet.run import guard
 
 START_S = 120.0
@@ -46,9 +46,9 @@ def nodes(count: int, own: Sequence[Mapping[str, str]] = ()) -> Iterator[str]:
 
     Raises LevelfieldError: they cannot be started.
     """
-    owned_folders.sweep()
+    disk_limit.sweep()
     with contextlib.ExitStack() as leaving:
-        folder = owned_folders.make()
+        folder = disk_limit.make()
         leaving.callback(shutil.rmtree, folder, ignore_errors=True)
         drawn = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_TMPDIR": str(folder)}
         leaving.enter_context(surroundings(_PLACES | drawn))

@@ -17,12 +17,11 @@ from levelfield import plan
 from levelfield.errors import LevelfieldError, printable
 from levelfield.images import build, catalogue
 from levelfield.images.bundle import unpack
-from levelfield.launchers.choice import choose
-from levelfield.paths import cache_folder, disk_space, file_lock
+from levelfield.launchers.needs import choose
+from levelfield.paths import cache_folder, disk_space, file_lock, tool_sha256
 from levelfield.record import files
 from levelfield.record.references import parse
 from levelfield.run.first_ranking import needed
-from levelfield.run.start import tool_sha256
 from levelfield.safety import untrusted
 from levelfield.version import __version__
 from levelfield_fleet.run import guard, messages

@@ -6,19 +6,18 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield import analysis
 from levelfield.analysis import guarded
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import files, page
 from levelfield.record.schema import Run
-from levelfield.run.results import REPORT
-from levelfield.share import page, statement
-from levelfield.share.active_content import unknown_content
+from levelfield.report import html
+from levelfield.share import statement
 from levelfield_fleet.run.images import Expected, difference
 from levelfield_fleet.run.messages import Measured
 
 FILES: Mapping[str, int] = {
-    files.NAME: 64 * 1024 * 1024,
-    REPORT: 16 * 1024 * 1024,
+    page.NAME: 64 * 1024 * 1024,
     statement.NAME: statement.MAX_BYTES,
 }
 """The files of a run that a node sends, and the most bytes of each."""
@@ -46,7 +45,6 @@ class Kept(msgspec.Struct, frozen=True):
     run: str
     sha256: str
     """Of its record."""
-    notes: tuple[str, ...] = ()
 
 
 def keep(measured: Measured, asked: Asked, fleet: Path, known: Collection[str]) -> Kept:
@@ -57,16 +55,11 @@ def keep(measured: Measured, asked: Asked, fleet: Path, known: Collection[str]) 
     """
     _check_files(measured, asked.node)
     name = f"The record of {asked.node}"
-    content = measured.files[files.NAME]
+    content = page.record_in(measured.files[page.NAME], FILES[page.NAME])
     run = guarded.decode(content, name)
     _check_run(run, measured.run, asked, name, known)
-    kept = dict(measured.files)
-    notes = []
-    if problem := _page_problem(kept.get(REPORT)):
-        del kept[REPORT]
-        notes.append(
-            f"The page of {asked.node} was left out, since it holds {problem}; `levelfield report` writes it anew."
-        )
+    with guarded.computing(name):  # a page may hold anything: it is rendered here
+        rendered = html.render(run, analysis.analyse(run), evidence=page.pack(content))
     folder = fleet / asked.node / measured.run
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,9 +67,10 @@ def keep(measured: Measured, asked: Asked, fleet: Path, known: Collection[str]) 
         raise LevelfieldError(
             f"The folder {folder} cannot be made: {error.strerror or error}.", fix="Free space, or choose --reports."
         ) from error
-    for each in sorted(kept, key=lambda each: each == files.NAME):  # the record last: with it the run is there
-        files.write_atomically(folder / each, kept[each])
-    return Kept(measured.run, hashlib.sha256(content).hexdigest(), tuple(notes))
+    if statement.NAME in measured.files:
+        files.write_atomically(folder / statement.NAME, measured.files[statement.NAME])
+    files.write_atomically(folder / page.NAME, rendered.encode(errors="replace"))  # last: with it the run is there
+    return Kept(measured.run, hashlib.sha256(content).hexdigest())
 
 
 def _check_files(measured: Measured, node: str) -> None:
@@ -85,7 +79,7 @@ def _check_files(measured: Measured, node: str) -> None:
             raise LevelfieldError(f"{node} sent a file {name[:80]!r}, which no run holds.")
         if len(content) > FILES[name]:
             raise LevelfieldError(f"{node} sent {len(content):,} bytes of {name}, which has {FILES[name]:,} at most.")
-    if files.NAME not in measured.files:
+    if page.NAME not in measured.files:
         raise LevelfieldError(f"{node} sent no record.")
 
 
@@ -108,14 +102,3 @@ def _check_run(run: Run, claimed: str, asked: Asked, name: str, known: Collectio
         )
     if found := difference(run.images, asked.images):
         raise RefusedError(f"{name} was measured with other images: {found}.")
-
-
-def _page_problem(content: bytes | None) -> str:
-    """Say what is wrong with a page; empty where nothing is, or there is none."""
-    if content is None:
-        return ""
-    try:
-        found = unknown_content(page.parse_page(content.decode()).around)
-    except (LevelfieldError, UnicodeDecodeError):
-        return "no report"
-    return found[0] if found else ""

@@ -7,7 +7,7 @@ from shutil import copytree
 import msgspec
 import pytest
 
-from levelfield_fleet import gather as gathering
+from levelfield.record import page
 from levelfield_fleet.gather import NO_RECORD, gather, verdict
 from levelfield_fleet.types import NodeVerdict
 from tests.fleet.samples import fill, place, small
@@ -19,9 +19,9 @@ def test_runs_are_collected_by_node_the_oldest_first(tmp_path: Path) -> None:
     place(late, tmp_path / "a" / "1")
     place(early, tmp_path / "a" / "2")
     place(small("other", 4), tmp_path / "b")
-    (tmp_path / "a" / "1" / gathering.REPORT).touch()
-    (tmp_path / "a" / "2" / gathering.REPORT).touch()
-    (tmp_path / "b" / gathering.REPORT).symlink_to("/etc/passwd")
+    (tmp_path / "a" / "1" / page.NAME).touch()
+    (tmp_path / "a" / "2" / page.NAME).touch()
+    (tmp_path / "b" / page.NAME).symlink_to("/etc/passwd")
     found = gather(tmp_path)
     assert {name: [run.facts.id for run in runs] for name, runs in found.nodes.items()} == {
         "a": ["early", "late"],
@@ -78,7 +78,7 @@ def test_a_node_without_a_record_is_never_fine(tmp_path: Path) -> None:
 
 def test_a_report_whose_path_is_no_text_has_no_link(tmp_path: Path) -> None:
     fill(tmp_path, 1)
-    (tmp_path / "node-0" / gathering.REPORT).touch()
+    (tmp_path / "node-0" / page.NAME).touch()
     (tmp_path / "node-0").rename(tmp_path / os.fsdecode(b"node-\xff"))
     assert gather(tmp_path).reports == {}
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from levelfield.analysis import analyse
+from levelfield.report import html
 from levelfield_fleet import formats
-from tests.fleet.samples import fleet, place, small
+from tests.fleet.samples import fleet, small
 from tests.test_recipes import RECIPES, recipe
 
 MANIFEST = RECIPES / "fleet-kubernetes.yml"
@@ -25,14 +27,16 @@ def script(file: Path, text: str) -> Path:
 def bench(folder: Path, hosts: int) -> Path:
     """A stand-in for `levelfield`: `bench` leaves a record that was made before, one for each call."""
     for number in range(hosts):
-        place(small(f"2026010{number}-run", number + 1), folder / "made" / f"2026010{number}-run")
+        made = small(f"2026010{number}-run", number + 1)
+        (folder / "made" / made.id).mkdir(parents=True)
+        (folder / "made" / made.id / "report.html").write_text(html.render(made, analyse(made)), encoding="utf-8")
     return script(
         folder / "tool",
         f'[ "$1" = bench ] || exec {sys.executable} -m levelfield.cli "$@"\n'
         f'echo "$*" >>"{folder}/calls"\n'
         'while [ "$1" != --reports ]; do shift; done\n'
         f'for run in "{folder}"/made/*; do\n'
-        '    mkdir -p "$2" && mv "$run" "$2/" 2>/dev/null && touch "$2/${run##*/}/report.html" && exit 0\n'
+        '    mkdir -p "$2" && mv "$run" "$2/" 2>/dev/null && exit 0\n'
         "done\n"
         "exit 9\n",
     )
@@ -52,9 +56,8 @@ def test_over_ssh_every_host_is_measured_and_judged(tmp_path: Path) -> None:
     assert done.returncode in (1, 3), done.stdout + done.stderr
     assert "Of down no record can be read." in done.stdout
     assert "down ended with" in done.stderr
-    records = sorted((tmp_path / "fleet").glob("*/*/run.json"))
+    records = sorted((tmp_path / "fleet").glob("*/*/report.html"))
     assert [file.parent.parent.name for file in records] == ["host-1", "host-3", "user@host-2"]
-    assert all((file.parent / "report.html").is_file() for file in records)
     assert (tmp_path / "calls").read_text(encoding="utf-8").count("--models it's; echo owned") == 3
     for name in ("fleet.html", "fleet.json", "fleet.prom"):
         assert (tmp_path / "fleet" / name).is_file()
@@ -73,7 +76,7 @@ def test_over_ssh_a_bundle_is_sent_first(tmp_path: Path) -> None:
         folder=tmp_path, SSH=str(ssh), REMOTE=str(remote), LEVELFIELD=str(tool), BUNDLE=str(tmp_path / "bundle"),
     )  # fmt: skip
     assert (tmp_path / "received").read_bytes() == b"\x00\xffimages", done.stderr
-    assert len(list((tmp_path / "fleet").glob("*/*/run.json"))) == 1
+    assert len(list((tmp_path / "fleet").glob("*/*/report.html"))) == 1
 
 
 @pytest.mark.parametrize("words", [(), ("fleet",), ("fleet", "-oProxyCommand=x"), ("fleet", "a b"), ("fleet", "$(x)")])
@@ -96,7 +99,11 @@ def test_in_slurm_every_node_is_measured_and_judged(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stdout + done.stderr
     assert "--nodes=3" in (tmp_path / "options").read_text(encoding="utf-8")
-    assert sorted(file.parent.parent.name for file in (tmp_path / "fleet").glob("*/*/run.json")) == ["n1", "n2", "n3"]
+    assert sorted(file.parent.parent.name for file in (tmp_path / "fleet").glob("*/*/report.html")) == [
+        "n1",
+        "n2",
+        "n3",
+    ]
     assert (tmp_path / "calls").read_text(encoding="utf-8").count("--models two words") == 3
     assert (tmp_path / "fleet" / "fleet.prom").is_file()
 

@@ -29,7 +29,7 @@ def _arm(block: Block, row: Row) -> ArmWait | None:
         return None
     shares = [_waited_ns(windows) / _duration_ns(windows) for windows in launches]
     windows = [window for launch in launches for window in launch]
-    items = block.case.batch * sum(len(window.samples_ns) for window in windows)
+    items = block.case.batch * sum(window.calls for window in windows)
     return ArmWait(
         arm=row.arm,
         share=Estimate(statistics.median(shares), min(shares), max(shares)),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from levelfield.backends.replica import Replica
+from levelfield.backends.parallel import Replica
 
 AXIS = "replicas"
 

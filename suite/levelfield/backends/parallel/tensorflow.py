@@ -8,7 +8,7 @@ https://www.tensorflow.org/tutorials/distribute/multi_worker_with_ctl
 from collections.abc import Callable
 from typing import Any
 
-from levelfield.backends.replica import Replica
+from levelfield.backends.parallel import Replica
 
 
 class Workers:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from levelfield.backends.replica import Replica
+from levelfield.backends.parallel import Replica
 
 TIMEOUT = dt.timedelta(minutes=10)
 """The supervisor's own limits are shorter, or about as long."""

@@ -1,6 +1,6 @@
 """What a framework's profiling is: a function that runs a loaded model under its profiler, and reads the result.
 
-Each module here has `profile(subject: Subject) -> Profile`.
+`BackendInfo.profiler` names that of a backend, `(subject: Subject) -> Profile`.
 """
 
 import gc
@@ -70,8 +70,9 @@ def profile(name: str, subject: Subject) -> Profile:
         raise Unsupported(f"{name} has no profiler that is read here.")
     if subject.trace is not None and subject.trace not in info.traces:
         raise Unsupported(f"{name}'s profiler writes no timeline in the format {subject.trace}.")
-    module = importlib.import_module(f"levelfield.backends.profiling.{info.profiler}")
-    found = cast("Profile", module.profile(subject))
+    module, function = info.profiler.split(".")
+    profiler = getattr(importlib.import_module(f"levelfield.backends.profiling.{module}"), function)
+    found = cast("Profile", profiler(subject))
     if not found.operators:
         raise Unsupported(f"{found.source} named no operator of {name}'s.")
     if subject.trace is not None and not found.trace:

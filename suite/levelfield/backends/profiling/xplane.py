@@ -4,11 +4,14 @@ Since TensorFlow 2.11 it is the only one that TensorFlow writes (https://github.
 Its message, `XSpace`, is defined in `tsl/profiler/protobuf/xplane.proto` of https://github.com/openxla/xla.
 """
 
+import functools
 import gzip
+import importlib
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -163,3 +166,52 @@ def _integer(found: dict[int, Field], number: int) -> int:
 
 def _text(found: dict[int, Field], number: int) -> str:
     return bytes(found[number].message).decode("utf-8", "replace") if number in found else ""
+
+
+_JAX_NOTE = (
+    "An operator is an instruction of XLA's, after its fusions. XLA's runtime may execute several side by side: their "
+    "sum may be longer than the call."
+)
+
+
+def profile_jax(subject: Subject) -> Profile:
+    """Profile the instructions that XLA compiled, as JAX's runtime executes them.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.profiler.start_trace.html
+    """
+    profiler: Any = importlib.import_module("jax.profiler")
+    start = functools.partial(profiler.start_trace, **_jax_options(profiler))
+    return profile(subject, start, profiler.stop_trace, source="JAX's profiler", note=_JAX_NOTE)
+
+
+def _jax_options(profiler: Any) -> dict[str, Any]:  # noqa: ANN401  (a module without types)
+    """Leave Python's own calls out, which cost most; releases before 0.7 cannot be asked to."""
+    if not hasattr(profiler, "ProfileOptions"):
+        return {}
+    options = profiler.ProfileOptions()
+    options.python_tracer_level = 0
+    options.enable_hlo_proto = False
+    return {"profiler_jax_options": options}
+
+
+_TENSORFLOW_NOTE = (
+    "An operator is a node of TensorFlow's graph after its rewriting (_Mkl… and _Fused… are what it made of several), "
+    "or with XLA an instruction after its fusions."
+)
+_EVERYTHING = 3
+"""At its default, 2, TensorFlow leaves out what it has found to be cheap after some calls: all of a small model."""
+
+
+def profile_tensorflow(subject: Subject) -> Profile:
+    """Profile the operators of TensorFlow's executor, or the instructions that XLA compiled.
+
+    References
+    ----------
+    https://www.tensorflow.org/api_docs/python/tf/profiler/experimental/start and .../ProfilerOptions
+    """
+    profiler: Any = importlib.import_module("tensorflow").profiler.experimental
+    options = profiler.ProfilerOptions(host_tracer_level=_EVERYTHING, python_tracer_level=0, device_tracer_level=0)
+    start = functools.partial(profiler.start, options=options)
+    return profile(subject, start, profiler.stop, source="TensorFlow's profiler", note=_TENSORFLOW_NOTE)

@@ -11,7 +11,7 @@ import msgspec
 from levelfield.errors import LevelfieldError
 from levelfield.prepare.own_model.onnx_format import Dimension, Graph, Value
 from levelfield.record.schema import OwnFile, OwnInput
-from levelfield.worker.files import digest_of
+from levelfield.worker.sources import digest_of
 from levelfield.zoo.spec import DTYPES
 
 DIGEST_CHARS = 8

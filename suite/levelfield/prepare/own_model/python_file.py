@@ -10,8 +10,9 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from levelfield.errors import LevelfieldError, printable
+from levelfield.errors import LevelfieldError
 from levelfield.paths import cache_folder
+from levelfield.prepare.own_weights.folder import shown
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, OwnFile
 from levelfield.safety import untrusted
@@ -34,15 +35,15 @@ def keep(text: str) -> OwnFile:
     """
     path, _, function = text.rpartition(":")
     if not path or not _NAME.fullmatch(function):
-        raise LevelfieldError(f"{_shown(text)} names no function of a file.", fix=f"Write {_EXAMPLE}.")
-    shown = _shown(Path(path).name)
+        raise LevelfieldError(f"{shown(text)} names no function of a file.", fix=f"Write {_EXAMPLE}.")
+    name = shown(Path(path).name)
     try:
         content = untrusted.read_plain(Path(path), MOST_BYTES)
     except OSError as error:
         raise LevelfieldError(
-            f"{shown} cannot be read: {error.strerror or error}.", fix="Name a Python file that is there."
+            f"{name} cannot be read: {error.strerror or error}.", fix="Name a Python file that is there."
         ) from error
-    described = _described(shown, content, function)
+    described = _described(name, content, function)
     target = _file(described.sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, content)
@@ -116,16 +117,12 @@ def _file(sha256: str) -> Path:
     return cache_folder("artifacts") / "own" / sha256 / FILE
 
 
-def _shown(text: str) -> str:
-    return printable(text.encode(errors="replace").decode())[:120]
-
-
-def _described(shown: str, content: bytes, function: str) -> OwnFile:
+def _described(name: str, content: bytes, function: str) -> OwnFile:
     sha256 = hashlib.sha256(content).hexdigest()
-    stem = re.sub(r"[^A-Za-z0-9_]+", "-", Path(shown).stem).strip("-")[:40] or "network"
+    stem = re.sub(r"[^A-Za-z0-9_]+", "-", Path(name).stem).strip("-")[:40] or "network"
     return OwnFile(
         model=f"{stem}-{function}-{sha256[:DIGITS]}",
-        file=shown,
+        file=name,
         sha256=sha256,
         size_bytes=len(content),
         inputs=(),
@@ -133,11 +130,11 @@ def _described(shown: str, content: bytes, function: str) -> OwnFile:
         precision="fp32",
         opset=0,
         function=function,
-        framework=_framework(shown, content, function),
+        framework=_framework(name, content, function),
     )
 
 
-def _framework(shown: str, content: bytes, function: str) -> str:
+def _framework(name: str, content: bytes, function: str) -> str:
     """Parse a file, and return the framework that it imports."""
     try:
         with warnings.catch_warnings():
@@ -145,20 +142,20 @@ def _framework(shown: str, content: bytes, function: str) -> str:
             tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise LevelfieldError(f"{shown} is no Python that can be read{where}.", fix="Try python3 FILE.py.") from error
+        raise LevelfieldError(f"{name} is no Python that can be read{where}.", fix="Try python3 FILE.py.") from error
     functions = [each.name for each in tree.body if isinstance(each, ast.FunctionDef)]
     if function not in functions:
         there = ", ".join(functions[:8]) or "none"
         raise LevelfieldError(
-            f"{shown} defines no function {function}: there is {there}.",
+            f"{name} defines no function {function}: there is {there}.",
             fix=f"Name one that takes no arguments and returns the network and its inputs: {_EXAMPLE}.",
         )
-    imported = {name.partition(".")[0] for name in _imports(tree)}
-    found = [name for name in FRAMEWORKS if name in imported]
+    imported = {module.partition(".")[0] for module in _imports(tree)}
+    found = [framework for framework in FRAMEWORKS if framework in imported]
     if len(found) != 1:
         what = " and ".join(found) or f"none of {', '.join(FRAMEWORKS)}"
         raise LevelfieldError(
-            f"{shown} imports {what}, and has to import exactly one of them.", fix="Split the file in two."
+            f"{name} imports {what}, and has to import exactly one of them.", fix="Split the file in two."
         )
     return found[0]
 

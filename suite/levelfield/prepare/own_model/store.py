@@ -22,7 +22,7 @@ from levelfield.prepare.own_model import describe, onnx_format, python_file
 from levelfield.prepare.own_model.describe import Content
 from levelfield.record.schema import Artifact, OwnFile
 from levelfield.safety import untrusted
-from levelfield.worker.files import digest_of, files_in
+from levelfield.worker.sources import digest_of, files_in
 from levelfield.zoo import own_inputs
 from levelfield.zoo.spec import Own, OwnInput
 

@@ -22,7 +22,7 @@ from levelfield.prepare.own_weights.folder import CONFIG, Folder, shown
 from levelfield.record.files import write_atomically
 from levelfield.record.schema import Artifact, OwnWeights
 from levelfield.safety import untrusted
-from levelfield.worker.files import digest_of
+from levelfield.worker.sources import digest_of
 from levelfield.zoo import models, own_weights, weights
 from levelfield.zoo.spec import Model, Parameter
 

@@ -16,9 +16,10 @@ from levelfield import plan
 from levelfield.analysis.status import SMOKE
 from levelfield.compare.upgrade_settings import hardware, identity
 from levelfield.errors import LevelfieldError
-from levelfield.launchers.choice import choose
+from levelfield.launchers.needs import choose
 from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.reading import ROOT, text
+from levelfield.paths import tool_sha256
 from levelfield.plan import Plan, Selection
 from levelfield.plan.placement import AUTO
 from levelfield.prepare.own_model import store as own_files
@@ -29,7 +30,6 @@ from levelfield.record.references import DEFAULT_VARIANT
 from levelfield.record.schema import Absent, Image
 from levelfield.run import bench
 from levelfield.run.options import Options
-from levelfield.run.start import tool_sha256
 from levelfield.run.upgrade import progress, store
 from levelfield.run.upgrade.progress import (
     FORMAT,
@@ -173,15 +173,7 @@ def begin(
             tool_sha256=tool_sha256(),
             selections=selections,
             plans=tuple(map(_planned, plans)),
-            how=How(
-                launcher=launcher.kind,
-                base=options.base,
-                budget_seconds=options.budget_seconds,
-                precision_target=options.precision_target,
-                margin=options.margin,
-                identify=options.identify,
-                target=options.target,
-            ),
+            how=How(launcher.kind, *(getattr(options, name) for name in How.__struct_fields__[1:])),
             boots=boots,
             one_way=one_way,
             salt=secrets.token_hex(16),
@@ -240,8 +232,10 @@ def advance(name: str, reports: Path, console: Console, *, see: See = see) -> St
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a run measured all it should; its record may still be missing."""
+    """Return whether a run measured all it should; its page may still be missing."""
     try:
+        if not (folder / files.JOURNAL).is_file():
+            return files.read(folder).finished is not None
         return journal.fold(journal.read(folder / files.JOURNAL)).finished is not None
     except LevelfieldError:
         return False  # deleted or damaged: it is left
@@ -249,23 +243,17 @@ def _is_complete(folder: Path) -> bool:
 
 def _count(run: str, reports: Path, written: AppendOnly[Event], console: Console) -> None:
     """Write the record and the report of a complete run, and count it."""
-    bench.finish(reports / run, console)
-    written.write(MeasurementDone(utc_now(), run, store.digest(reports / run / files.NAME)))
+    if (reports / run / files.JOURNAL).is_file():  # killed after that: the page is there
+        bench.finish(reports / run, console)
+    written.write(MeasurementDone(utc_now(), run, store.digest(reports / run)))
 
 
 def _options(begun: Begun, reports: Path) -> Options:
-    how = begun.how
     return Options(
         reports=reports,
-        launcher=how.launcher,
-        base=how.base,
-        budget_seconds=how.budget_seconds,
-        precision_target=how.precision_target,
-        margin=how.margin,
-        identify=how.identify,
         command=(*bench.OF_AN_UPGRADE, begun.name),
         go_on=f"levelfield upgrade next {begun.name}, in this boot",
-        target=how.target,
+        **msgspec.structs.asdict(begun.how),
     )
 
 

@@ -70,7 +70,7 @@ def open_one(reports: Path) -> str:
 
 def record_of(boot: Boot, reports: Path) -> Path:
     """Return the file of a boot's record."""
-    return reports / boot.begun.run / files.NAME
+    return files.file_of(reports / boot.begun.run)
 
 
 def check_records(state: State, reports: Path) -> None:

@@ -61,7 +61,7 @@ def read_runs(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, 
     for number, folder in enumerate(folders := files.runs_in(reports), start=1):
         say(f"reading {folder.name} ({number} of {len(folders)})")
         try:
-            record = guarded.read(folder / files.NAME)
+            record = guarded.read(folder)
             run, found = record.run, record.analysis
             if not _ID.fullmatch(run.id) or run.id in entries:
                 skipped.append(f"{folder.name}: its run's id is taken, or can be no folder's name")

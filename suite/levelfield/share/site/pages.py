@@ -1,7 +1,6 @@
 """The site: an index with filters, a page for every run, comparisons of two, and trends; any static host serves it."""
 
 import itertools
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -99,11 +98,12 @@ def _put(fresh: Path, out: Path) -> None:
 
 def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
     """Write a run's page anew from its record: a page that lies beside a record may be anybody's."""
-    evidence = run_evidence.evidence_of(one.folder / files.NAME, run, found)
+    record = files.file_of(one.folder)
+    evidence = run_evidence.evidence_of(record, files.content_of(record))
     comparison = None
     if ab.LABEL in run.labels:
         gate = Gate(margin=run.settings.margin)
-        made_anew = ab.compare_arms(run, gate, evidence.inside.embedded.record_sha256)
+        made_anew = ab.compare_arms(run, gate, evidence.sha256)
         comparison = comparison_page.within(made_anew)
     # All of it is made before any of it is written: a run is on the site as a whole, or not.
     made = {
@@ -113,7 +113,6 @@ def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
     }
     for name, content in made.items():
         _write(folder / name, content)
-    shutil.copyfile(one.folder / files.NAME, folder / files.NAME)
 
 
 def _comparisons(entries: Sequence[Entry], folder: Path, say: Callable[[str], None]) -> dict[tuple[str, str], str]:
@@ -124,7 +123,7 @@ def _comparisons(entries: Sequence[Entry], folder: Path, say: Callable[[str], No
         if not one.labels:
             machines.setdefault((one.machine, one.launcher), []).append(one)
     for runs in machines.values():
-        reduced = {one.id: sides.load(one.folder / files.NAME) for one in runs[:PAIRS]}
+        reduced = {one.id: sides.load(one.folder) for one in runs[:PAIRS]}
         for newer, older in itertools.combinations(runs[:PAIRS], 2):
             say(f"comparing {older.id} and {newer.id}")
             try:

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from levelfield.analysis import analyse
+from levelfield.paths import tool_sha256
 from levelfield.plan import Selection
-from levelfield.record import files
+from levelfield.record import page
 from levelfield.record.schema import Run
-from levelfield.run.start import tool_sha256
+from levelfield.report import html
 from levelfield.version import __version__
 from levelfield_fleet.run.images import Expected
 from levelfield_fleet.run.journal import FORMAT, Begun, Event, NodeSeen
@@ -58,7 +60,7 @@ def record(**changes: object) -> Run:
 
 
 def measured(run: Run, **more: bytes) -> Measured:
-    return Measured(run.id, {files.NAME: msgspec.json.encode(run), **more})
+    return Measured(run.id, {page.NAME: html.render(run, analyse(run)).encode(), **more})
 
 
 def asked(**changes: object) -> Asked:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from levelfield.images import catalogue
+from levelfield.paths import tool_sha256
 from levelfield.plan import Selection
-from levelfield.run.start import tool_sha256
 from levelfield_fleet.run import asking, messages
 from levelfield_fleet.run.messages import Failed, Measure, Survey, Surveyed
 

@@ -3,7 +3,7 @@
 import pytest
 
 from levelfield.images import catalogue
-from levelfield.images.recipe import recipe
+from levelfield.images.build import recipe
 from levelfield.images.wheels import silent
 from levelfield.record.schema import Image
 from levelfield_fleet.run.images import Expected, difference, expected

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from levelfield.analysis import analyse
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record.page import NAME as REPORT
+from levelfield.report import html
 from levelfield_fleet.run import node
 from levelfield_fleet.run.messages import Measure
 from tests.fleet.run.fleets import record
@@ -27,17 +29,16 @@ def leave(cache: Path, **changes: object) -> Path:
     run = record(**changes)
     folder = cache / "fleets" / "fleet" / "node-01" / "0" / "reports" / run.id
     folder.mkdir(parents=True)
-    files.write(run, folder)
+    (folder / REPORT).write_text(html.render(run, analyse(run)))
     return folder
 
 
 def test_a_run_that_ended_is_not_measured_again(cache: Path) -> None:
     folder = leave(cache)
-    (folder / "report.html").write_bytes(b"page")
     (folder / "journal.jsonl").write_bytes(b"not sent")
     found = node.measure(ASKED)
     assert found.run == folder.name
-    assert found.files == {"run.json": (folder / "run.json").read_bytes(), "report.html": b"page"}
+    assert found.files == {REPORT: (folder / REPORT).read_bytes()}
 
 
 def test_of_several_runs_the_newest_that_ended_counts(cache: Path) -> None:
@@ -59,7 +60,7 @@ def test_a_bundle_is_taken_in_where_its_digest_is_right(cache: Path, tmp_path: P
 
 def test_a_run_too_long_to_be_sent_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(cache)
-    monkeypatch.setattr(node, "FILES", {files.NAME: 10})
+    monkeypatch.setattr(node, "FILES", {REPORT: 10})
     with pytest.raises(LevelfieldError, match="cannot be sent: it is longer than 10 bytes"):
         node.measure(ASKED)
 

@@ -6,11 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from levelfield import analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.report import html
-from levelfield.run.results import REPORT
+from levelfield.record.page import NAME as REPORT
 from levelfield_fleet.run import messages
 from levelfield_fleet.run.messages import Measured
 from levelfield_fleet.run.results import FILES, RefusedError, keep
@@ -31,13 +29,15 @@ def test_a_run_is_kept_with_its_digest(fleet: Path) -> None:
     sent = measured(run, **{"statement.json": b"{}"})
     kept = keep(sent, asked(), fleet, ())
     folder = fleet / "node-01" / run.id
-    assert (folder / files.NAME).read_bytes() == sent.files[files.NAME]
+    assert files.read(folder) == run
     assert (folder / "statement.json").read_bytes() == b"{}"
-    assert kept.sha256 == hashlib.sha256(sent.files[files.NAME]).hexdigest()
+    assert kept.sha256 == hashlib.sha256(files.encode(run)).hexdigest()
     assert kept.run == run.id
 
 
-@pytest.mark.parametrize("name", ["../run.json", "/etc/passwd", "a/b", "journal.jsonl", "", "RUN.JSON", "run.json\0"])
+@pytest.mark.parametrize(
+    "name", ["../report.html", "/etc/passwd", "a/b", "journal.jsonl", "", "REPORT.HTML", "report.html\0"]
+)
 def test_a_file_of_another_name_is_refused(fleet: Path, name: str) -> None:
     with pytest.raises(LevelfieldError, match="which no run holds"):
         keep(measured(record(), **{name: b"x"}), asked(), fleet, ())
@@ -63,7 +63,7 @@ def test_a_file_that_is_too_long_is_refused(fleet: Path, name: str) -> None:
 @pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b'{"schema": 99}', b"\xff\xfe", b"null"])
 def test_what_is_no_record_is_refused(fleet: Path, content: bytes) -> None:
     with pytest.raises(LevelfieldError):
-        keep(Measured("run-1", {files.NAME: content}), asked(), fleet, ())
+        keep(Measured("run-1", {REPORT: content}), asked(), fleet, ())
     assert nothing_was_written(fleet)
 
 
@@ -93,18 +93,15 @@ def test_layers_are_compared_only_where_the_head_has_them(fleet: Path) -> None:
     assert keep(measured(other), asked(images=wanted), fleet, ()).run == other.id
 
 
-def test_a_page_is_kept_where_it_is_ours_and_left_out_where_it_is_not(fleet: Path) -> None:
+def test_a_page_is_rendered_here_whatever_was_sent_around_the_record(fleet: Path) -> None:
     run = record()
-    page = html.render(run, analysis.analyse(run))
-    kept = keep(measured(run, **{REPORT: page.encode()}), asked(), fleet, ())
-    assert (fleet / "node-01" / run.id / REPORT).is_file()
-    assert kept.notes == ()
+    page = measured(run).files[REPORT].decode()
     evil = page.replace("</body>", '<img src="http://192.0.2.1/x"></body>', 1)
-    kept = keep(measured(run, **{REPORT: evil.encode()}), asked(node="node-02"), fleet, ())
-    assert not (fleet / "node-02" / run.id / REPORT).exists()
-    assert "was left out" in kept.notes[0]
-    for junk in (b"<html>", b"\xff"):
-        assert keep(measured(run, **{REPORT: junk}), asked(node="node-03"), fleet, ()).notes
+    keep(measured(run, **{REPORT: evil.encode()}), asked(), fleet, ())
+    assert (fleet / "node-01" / run.id / REPORT).read_text() == page
+    for junk in (b"<html>", b"\xff", b"<html>\xff"):
+        with pytest.raises(LevelfieldError):
+            keep(measured(run, **{REPORT: junk}), asked(node="node-02"), fleet, ())
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,8 @@ const armsOf = (article, found) => all("tr[data-arm]", article.querySelector(".s
     const kept = new Set((article.dataset.kept ?? "").split(" ").filter(Boolean).map(Number));
     const early = new Map(warming.trim().split(" ").filter(Boolean).map((each) => each.split(":").map(Number)));
     return { name: arm, colour: [...row.querySelector("th").classList].find((name) => name.startsWith("b-")) ?? "",
-      windows: windowsOf(found, id, arm, early, kept, new Set(notCalm.split(" "))), tail: found.stated.get(`${arm}/${id}`)?.tail, thinned: found.stated.get(`${arm}/${id}`) };
+      windows: windowsOf(found, id, arm, early, kept, new Set(notCalm.split(" "))) };
   });
-const keptOf = (arms) => {
-  const thinned = arms.filter((arm) => arm.thinned).map(({ thinned: each }) => each);
-  if (!thinned.length) return "";
-  const sum = (name) => thinned.reduce((total, each) => total + each[name], 0);
-  return ` Of ${grouped(String(sum("of")))} calls of ${thinned.length === 1 ? "one arm" : `${thinned.length} arms`}, ${grouped(String(sum("kept")))} travel inside this file, evenly taken; medians of windows, p90 and p99 are those of all.`;
-};
 
 for (const article of all("article.block")) {
   const details = html("details", { class: "closer" });
@@ -43,7 +37,7 @@ for (const article of all("article.block")) {
       }
       const { drawn, note: said } = view(arms, Number(share.value().slice(1)) / 100);
       place.replaceChildren(drawn);
-      note.textContent = said + keptOf(arms);
+      note.textContent = said;
     } catch (error) {
       place.replaceChildren();
       note.textContent = refusal(error);

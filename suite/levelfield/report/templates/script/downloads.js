@@ -12,15 +12,12 @@ const field = (value) => {
 };
 const csvLine = (values) => `${values.map(field).join(",")}\n`;
 
-function* rowsOf({ run, stated }, table) {
+function* rowsOf({ run }, table) {
   yield csvLine(CSV[table]);
   for (const block of run.blocks) {
     const { model, scenario, precision, batch, threads, device = "cpu", processes = 1 } = block.case;
     for (const generation of block.generations ?? []) for (const round of generation.rounds ?? []) {
-      const attempts = new Map();
       for (const [place, { arm, window }] of round.turns.entries()) {
-        const attempt = attempts.get(arm) ?? 0;
-        attempts.set(arm, attempt + 1);
         if (!window?.samples_ns.length) continue;
         const head = [run.id, run.started, model, scenario, precision, batch, threads, processes, device, arm, generation.index, round.index, place + 1];
         const disturbed = round.disturbed ? "True" : "False";
@@ -28,9 +25,7 @@ function* rowsOf({ run, stated }, table) {
           for (const [call, taken] of window.samples_ns.entries()) yield csvLine([...head, disturbed, call, taken]);
           continue;
         }
-        const whole = stated.get(`${arm}/${caseOf(block.case)}`)?.windows
-          .find(([, from, number, , , , which = 0]) => from === generation.index && number === round.index && which === attempt);
-        yield csvLine([...head, disturbed, whole?.[3] ?? window.samples_ns.length, whole?.[4] ?? median(window.samples_ns)]);
+        yield csvLine([...head, disturbed, window.samples_ns.length + (window.calls_not_kept ?? 0), median(window.samples_ns)]);
       }
     }
   }

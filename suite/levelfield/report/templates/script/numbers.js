@@ -42,4 +42,4 @@ const quantile = (sorted, share) => {
   const place = (sorted.length - 1) * share, below = Math.floor(place);
   return sorted[below] + (sorted[Math.min(below + 1, sorted.length - 1)] - sorted[below]) * (place - below);
 };
-const ascending = (values) => [...values].sort((one, other) => one - other);
+const ascending = (values) => new Float64Array(values).sort();

@@ -1,0 +1,172 @@
+"""CUDA libraries of images: which are known to compute wrongly, are not of their lock, or do not fit a driver."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rich import box
+from rich.table import Table as Grid
+from rich.text import Text
+
+from levelfield.compatibility.gate import Gpu, Nvidia, check, from_facts
+from levelfield.compatibility.table import Rule, Table, is_version, key, newest_patches, requirement
+from levelfield.errors import printable
+from levelfield.record import notices
+from levelfield.record.schema import Fingerprint, Image, Launch, Library, Warning_
+
+_DISTRIBUTIONS = {
+    "nvidia-cublas": "cuBLAS",
+    "nvidia-cudnn": "cuDNN",
+    "nvidia-cuda-runtime": "CUDA runtime",
+    "nvidia-nccl": "NCCL",
+    "cuda-toolkit": "CUDA",
+}
+"""Names of wheels, without the family at their end, to the library whose version theirs begins with."""
+
+
+def libraries(distributions: Mapping[str, str]) -> dict[str, str]:
+    """Return NVIDIA's libraries and their versions, by what is installed."""
+    found: dict[str, str] = {}
+    for name, version in distributions.items():
+        plain = name.lower().replace("_", "-").removesuffix("-cu11").removesuffix("-cu12").removesuffix("-cu13")
+        library = _DISTRIBUTIONS.get(plain)
+        if library and is_version(version):
+            found[library] = version
+    return found
+
+
+def cuda_release(distributions: Mapping[str, str]) -> str | None:
+    """Return the CUDA release of an environment: exact where `cuda-toolkit` names it, else `12.8` of its runtime.
+
+    The runtime's third number is a build, not a patch release (12.8.90 came with CUDA 12.8.1).
+    """
+    found = libraries(distributions)
+    if "CUDA" in found:
+        return found["CUDA"]
+    runtime = found.get("CUDA runtime")
+    return ".".join(runtime.split(".")[:2]) if runtime else None
+
+
+def matching(
+    table: Table, versions: Mapping[str, str], gpus: Sequence[Gpu], *, precision: str | None = None
+) -> tuple[Rule, ...]:
+    """Return the rules that fire."""
+    return tuple(rule for rule in table.known_bad if _fires(rule, versions, gpus, precision))
+
+
+def sentence(rule: Rule, versions: Mapping[str, str]) -> str:
+    """`Version 9.10.0 of cuDNN is known to compute wrongly: values of an enumeration moved … (source: …).`."""
+    version = versions[rule.library]
+    return f"Version {version} of {rule.library} is known to compute wrongly: {rule.effect} (source: {rule.source})."
+
+
+def _fires(rule: Rule, versions: Mapping[str, str], gpus: Sequence[Gpu], precision: str | None) -> bool:
+    span, beside = rule.capability, rule.beside
+    return (
+        rule.contains(versions.get(rule.library))
+        and len(gpus) >= rule.gpus_at_least
+        and rule.precision in (None, precision)
+        and (beside is None or beside.contains(versions.get(beside.library)))
+        and (span is None or any(span.contains(gpu.capability) for gpu in gpus))
+    )
+
+
+_KINDS = {"CUDA", "cuDNN", "cuBLAS", "NCCL"}
+_OF_THE_DRIVER = re.compile(r"lib(cuda|nvidia-[a-z-]+|cudadebugger)\.so")
+"""Libraries that come with the driver: no wheel has them."""
+_VERSION = re.compile(r"\((?P<library>cuDNN|cuBLAS|NCCL|CUDA runtime) (?P<version>[\d.]+)\)")
+
+
+def not_of_the_lock(launch: Launch, image: Image) -> Iterator[str]:
+    """Say of each loaded CUDA library that is not the locked one what it is; nothing where nothing was locked."""
+    if image.launcher == "host":
+        return
+    locked = libraries(image.distributions)
+    for library in launch.libraries:
+        if library.kind not in _KINDS or _OF_THE_DRIVER.match(library.name):
+            continue
+        if "/" not in library.path:  # a path from the installed packages on has one; a file of the system is its name
+            yield f"{library.name} was loaded from the system, and not from the locked wheels"
+        elif (other := _another(library, locked)) is not None:
+            yield other
+
+
+def _another(library: Library, locked: dict[str, str]) -> str | None:
+    found = _VERSION.search(library.name)
+    if found is None or found["library"] not in locked:
+        return None
+    expected = locked[found["library"]]
+    if f"{expected}.".startswith(f"{found['version']}."):
+        return None
+    return f"{found['library']} {found['version']} was loaded ({library.path}), and {expected} is locked"
+
+
+def between(
+    table: Table,
+    old: Fingerprint,
+    new: Fingerprint,
+    *,
+    old_images: Sequence[Image] = (),
+    new_images: Sequence[Image] = (),
+) -> tuple[Warning_, ...]:
+    """Return what a reader of a comparison must know about driver and CUDA on the two sides; empty without a GPU."""
+    before, after = from_facts(old.get("gpu", {})), from_facts(new.get("gpu", {}))
+    found = (*_driver(before, after), *_images(table, before, old_images), *_images(table, after, new_images))
+    return tuple({(one.code, one.about, one.message): one for one in found}.values())  # once, where both sides have it
+
+
+def _driver(before: Nvidia, after: Nvidia) -> Iterator[Warning_]:
+    if before.driver is None and after.driver is None:
+        return
+    if before.driver is None or after.driver is None:
+        yield notices.driver_on_one_side(before.driver, after.driver)
+    elif key(after.driver) < key(before.driver):
+        yield notices.driver_older(before.driver, after.driver)
+
+
+def _images(table: Table, nvidia: Nvidia, images: Iterable[Image]) -> Iterator[Warning_]:
+    for image in images:
+        release = cuda_release(image.distributions)
+        if release is None:
+            continue
+        found = check(table, release, nvidia)
+        for text in (found.reason,) if not found.runs else found.warnings:
+            yield notices.cuda_misfit(f"{image.name} {image.variant}", text, found.fix)
+        versions = libraries(image.distributions)
+        for rule in matching(table, versions, nvidia.gpus):
+            yield notices.known_bad(f"{image.name} {image.variant}", sentence(rule, versions), rule.remedy)
+
+
+def grid(table: Table, nvidia: Nvidia, variants: Mapping[str, Mapping[str, str]]) -> Grid:
+    """Lay out, for each CUDA release, what it needs and whether this machine has it."""
+    laid = Grid(
+        title="CUDA on this machine", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for heading in ("CUDA", "needs driver", "at least", "here", "images"):
+        laid.add_column(heading, overflow="fold")
+    users = _users(variants)
+    for release in dict.fromkeys((*reversed(newest_patches(table)), *users)):
+        needs = requirement(table, release)
+        laid.add_row(
+            release,
+            (needs.driver if needs else None) or "not known",
+            needs.family.minimum_driver if needs else "not known",
+            _here(table, release, nvidia),
+            Text(printable(", ".join(users.get(release, ())))),
+        )
+    return laid
+
+
+def _here(table: Table, release: str, nvidia: Nvidia) -> Text:
+    found = check(table, release, nvidia)
+    if found.runs:
+        return Text("with limits", "yellow") if found.warnings else Text("yes", "green")
+    some = [str(one.index) for one in nvidia.gpus if check(table, release, nvidia, [one]).runs]
+    return Text(f"GPU {', '.join(some)} only", "yellow") if some else Text("no", "red")
+
+
+def _users(variants: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for image, releases in variants.items():
+        for variant, release in releases.items():
+            found.setdefault(release, []).append(f"{image} {variant}")
+    return found

@@ -1,0 +1,206 @@
+"""Each rule of the table, once where it fires and once where it does not."""
+
+import msgspec
+import pytest
+
+from levelfield import analysis
+from levelfield.compatibility import table
+from levelfield.compatibility.gate import Gpu
+from levelfield.compatibility.libraries import (
+    between,
+    cuda_release,
+    grid,
+    libraries,
+    matching,
+    not_of_the_lock,
+)
+from levelfield.record.schema import Absent, Arm, Fingerprint, Image, Launch, Library, Warning_
+from tests.compatibility.machines import H100, TABLE, machine
+from tests.compatibility.machines import V100 as OLD
+from tests.records_builder import make_image, make_run
+
+B200 = Gpu(0, "NVIDIA B200", "10.0")
+THOR = Gpu(0, "NVIDIA Thor", "11.0")
+RTX_5090 = Gpu(0, "NVIDIA GeForce RTX 5090", "12.0")
+UNKNOWN = Gpu(0, "A new one", None)
+
+
+def effects(versions: dict[str, str], *gpus: Gpu, precision: str | None = None) -> list[str]:
+    return [rule.effect.split()[0] for rule in matching(TABLE, versions, gpus, precision=precision)]
+
+
+@pytest.mark.parametrize(
+    ("version", "gpu", "fires"),
+    [
+        ("12.8.4.1", B200, True),
+        ("13.1.0.3", B200, True),
+        ("12.8", THOR, True),
+        ("12.7.9", B200, False),
+        ("13.2.1.1", B200, False),
+        ("12.8.4.1", H100, False),
+        ("12.8.4.1", RTX_5090, False),
+        ("12.8.4.1", UNKNOWN, False),
+    ],
+)
+def test_cublas_frees_tensor_memory_twice(version: str, gpu: Gpu, fires: bool) -> None:
+    assert effects({"cuBLAS": version}, gpu) == (["many"] if fires else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "fires"), [("9.10.0", True), ("9.10.0.56", True), ("9.10.1.4", False), ("9.9.0.52", False)]
+)
+def test_cudnn_moved_its_enumeration(version: str, fires: bool) -> None:
+    assert effects({"cuDNN": version}, H100) == (["values"] if fires else [])
+
+
+@pytest.mark.parametrize(
+    ("cudnn", "cublas", "gpus", "fires"),
+    [
+        ("9.9.0.52", "12.9.0.13", 2, True),
+        ("9.9.0.52", "12.9.0.13", 1, False),
+        ("9.9.0.52", "12.8.4.1", 2, False),
+        ("9.10.1.4", "12.9.0.13", 2, False),
+        ("9.9.0.52", None, 2, False),
+    ],
+)
+def test_cudnn_on_several_gpus(cudnn: str, cublas: str | None, gpus: int, fires: bool) -> None:
+    versions = {"cuDNN": cudnn} | ({"cuBLAS": cublas} if cublas else {})
+    assert effects(versions, *([H100] * gpus)) == (["matrix"] if fires else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "precision", "fires"),
+    [
+        ("13.4.0.1", "nvfp4", True),
+        ("13.4.0.1", "bf16", False),
+        ("13.4.0.1", None, False),
+        ("13.4.1.2", "nvfp4", False),
+        ("13.3.0.5", "nvfp4", False),
+    ],
+)
+def test_cublas_leaves_out_a_scale(version: str, precision: str | None, fires: bool) -> None:
+    assert effects({"cuBLAS": version}, RTX_5090, precision=precision) == (["cublasLtMatmul"] if fires else [])
+
+
+def test_wheels_and_their_libraries() -> None:
+    wheels = {
+        "nvidia-cublas-cu12": "12.8.4.1",
+        "nvidia_cudnn_cu13": "9.26.0.51",
+        "nvidia-cuda-runtime-cu12": "12.8.90",
+        "nvidia-nccl-cu12": "2.30.7",
+        "nvidia-ml-py": "13.615.71",
+        "numpy": "2.4.6",
+        "nvidia-cudnn-frontend": "not a version",
+    }
+    assert libraries(wheels) == {
+        "cuBLAS": "12.8.4.1",
+        "cuDNN": "9.26.0.51",
+        "CUDA runtime": "12.8.90",
+        "NCCL": "2.30.7",
+    }
+    assert cuda_release(wheels) == "12.8"
+    assert cuda_release({**wheels, "cuda-toolkit": "12.8.1"}) == "12.8.1"
+    assert cuda_release({"numpy": "2.4.6"}) is None
+    assert libraries({"nvidia-cublas": "13.x"}) == {}
+
+
+LOCKED = {"nvidia-cudnn-cu13": "9.26.0.51", "nvidia-cublas": "13.4.1.3", "nvidia-cuda-runtime": "13.2.86"}
+IMAGE = Image(name="torch", variant="cu13", launcher="docker", distributions=LOCKED)
+
+
+def launch(*libraries: tuple[str, str, str]) -> Launch:
+    return Launch("torch@cu13", "2026-11-21T10:00:00Z", libraries=tuple(Library(*each) for each in libraries))
+
+
+GOOD = (
+    ("libcudnn.so.9 (cuDNN 9.26.0)", "nvidia/cudnn/lib/libcudnn.so.9", "cuDNN"),
+    ("libcublas.so.13 (cuBLAS 13.4.1)", "nvidia/cu13/lib/libcublas.so.13", "cuBLAS"),
+    ("libcudart.so.13 (CUDA runtime 13.2)", "nvidia/cu13/lib/libcudart.so.13", "CUDA"),
+    ("libcuda.so.1 (CUDA of the driver 13.1)", "libcuda.so.1", "CUDA"),
+    ("libgomp.so.1", "libgomp.so.1", "OpenMP"),
+)
+
+
+def test_the_locked_libraries_and_the_drivers_own_are_no_strangers() -> None:
+    assert list(not_of_the_lock(launch(*GOOD), IMAGE)) == []
+
+
+def test_a_library_of_the_system() -> None:
+    (said,) = not_of_the_lock(launch(*GOOD, ("libcublasLt.so.13", "libcublasLt.so.13", "cuBLAS")), IMAGE)
+    assert said == "libcublasLt.so.13 was loaded from the system, and not from the locked wheels"
+
+
+def test_another_version() -> None:
+    (said,) = not_of_the_lock(launch(("libcudnn.so.9 (cuDNN 9.10.2)", "other/libcudnn.so.9", "cuDNN")), IMAGE)
+    assert said == "cuDNN 9.10.2 was loaded (other/libcudnn.so.9), and 9.26.0.51 is locked"
+    assert list(not_of_the_lock(launch(("libcudnn.so.9 (cuDNN 9.2)", "o/libcudnn.so.9", "cuDNN")), IMAGE)), (
+        "9.2 is not 9.26"
+    )
+
+
+def test_the_report_warns_once_an_arm() -> None:
+    run = make_run(models=("mlp",), backends=("torch",), scenarios=("latency",))
+    (block,) = run.blocks
+    arm = Arm(backend="torch", image="torch", variant="cu13")
+    bad = launch(("libcudnn.so.9", "libcudnn.so.9", "cuDNN"))
+    generations = tuple(msgspec.structs.replace(each, launches=(bad,), rounds=()) for each in block.generations)
+    case = msgspec.structs.replace(block.case, device="cuda")
+    changed = msgspec.structs.replace(
+        run,
+        images=(IMAGE,),
+        blocks=(msgspec.structs.replace(block, case=case, arms=(arm,), generations=generations),),
+    )
+    found = [each for each in analysis.analyse(changed).warnings if each.code == "library-shadowed"]
+    assert [each.about for each in found] == ["torch@cu13"]
+
+
+def side(driver: str | None, name: str = "NVIDIA H100", capability: str = "9.0") -> Fingerprint:
+    if driver is None:
+        return {"gpu": {"driver": Absent("there is none")}}
+    return {
+        "gpu": {
+            "driver": driver,
+            "devices": 1,
+            "device 0 name": name,
+            "device 0 compute capability": capability,
+        }
+    }
+
+
+def image(**distributions: str) -> Image:
+    named = {name.replace("_", "-"): version for name, version in distributions.items()}
+    return msgspec.structs.replace(make_image("torch", "docker"), variant="cu13", distributions=named)
+
+
+CU13 = image(cuda_toolkit="13.0.2", nvidia_cublas="13.1.0.3", nvidia_cudnn_cu13="9.13.0.50")
+
+
+def codes(found: tuple[Warning_, ...]) -> list[str]:
+    return [one.code for one in found]
+
+
+def test_a_driver_that_went_back_or_away() -> None:
+    (back,) = between(TABLE, side("590.48.01"), side("580.95.05"))
+    assert back.message == "The NVIDIA driver went back from 590.48.01 to 580.95.05."
+    assert codes(between(TABLE, side("590.48.01"), side(None))) == ["driver-on-one-side"]
+    assert codes(between(TABLE, side(None), side("590.48.01"))) == ["driver-on-one-side"]
+
+
+def test_a_newer_image_on_an_older_driver() -> None:
+    newer = image(cuda_toolkit="13.1.1")
+    (found,) = between(TABLE, side("580.95.05"), side("580.95.05"), old_images=[CU13], new_images=[newer])
+    assert found.code == "cuda-misfit"
+    assert "minor-version compatibility" in found.message
+    assert found.about == "torch cu13"
+    assert found.remedy
+    (too_old,) = between(TABLE, side("570.26"), side("570.26"), new_images=[newer])
+    assert "needs the driver 580.65.06" in too_old.message
+
+
+def test_releases_are_marked_with_what_runs_here_and_who_uses_them() -> None:
+    laid = grid(TABLE, machine("570.124.06", H100, OLD), {"torch": {"cu12": "12.8.1"}, "jax": {"cu13": "13.1.1"}})
+    columns = [[str(cell) for cell in column.cells] for column in laid.columns]
+    rows = dict(zip(columns[0], zip(*columns[1:], strict=True), strict=True))
+    assert rows["12.8.1"][2:] == ("yes", "torch cu12")
+    assert rows["13.1.1"][2:] == ("no", "jax cu13")
+    assert columns[0] == sorted(columns[0], key=table.key, reverse=True)

@@ -1,0 +1,160 @@
+"""The id of a result, as reports print it, and every way to mistype one."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from levelfield.backends.info import TraceFormat
+from levelfield.errors import LevelfieldError
+from levelfield.launchers.host import HostLauncher
+from levelfield.record.schema import Arm, Case
+from levelfield.run.explain import ExplainRequest, explain, parse, trace_format, write_trace
+from levelfield.schedule.listener import SilentListener
+from tests import canaries
+from tests.backends.profiling.recorded import trace
+
+CORES = len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "onnxruntime/resnet50/latency/fp32/b1/t1/cpu",
+        "torch-compile/bert/throughput/fp32/b8/t1/cpu",
+        "openvino/mlp/latency/bf16/b1/t1/cpu",
+        "jax/mlp/training/fp32/b64/t1/cpu",
+        "torch/gemm-768x128x768/operators/fp32/b1/t1/cpu",
+        "onnxruntime@1.30.0+spinning=off/mlp/throughput/int8/b100/t1/cpu",
+    ],
+)
+def test_an_id_is_read_as_it_was_printed(text: str) -> None:
+    found = parse(text)
+    assert found.id == text
+    assert f"{found.arm.id}/{found.case.id}" == text
+    assert [block.case for block in found.plan.blocks] == [found.case]
+    assert found.plan.answering == (found.arm,)
+
+
+def test_what_is_left_out_is_the_plain_case() -> None:
+    found = parse("torch/mlp")
+    assert found.case.scenario == "latency"
+    assert (found.case.precision, found.case.batch, found.case.device) == ("fp32", 1, "cpu")
+    assert 1 <= found.case.threads <= CORES
+    assert parse(" torch/mlp/throughput ").case.batch == parse("torch/mlp/throughput").case.batch
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "names no result"),
+        ("onnxruntime", "names no result"),
+        ("resnet50/latency/fp32", "Put a backend before it: onnxruntime/resnet50/latency/fp32."),
+        ("onnxruntim/resnet50", "Did you mean 'onnxruntime'"),
+        ("onnxruntime/resnet", "Did you mean 'resnet50'"),
+        ("onnxruntime/mlp/latency/fp32/8", "Write b8."),
+        ("onnxruntime/mlp/latency/fp32/b1/2", "Write t2."),
+        ("onnxruntime/mlp/latency/fp32/b8", "latency is measured at batch 1 alone."),
+        ("onnxruntime/mlp/cold-start", "Explain onnxruntime/mlp/latency instead"),
+        ("onnxruntime/mlp/latency/fp32/b1/t1/gpu", "There is no device 'gpu'"),
+        ("onnxruntime/mlp/latency/fp32/b1/t1/cuda", "on the CPU only"),
+        ("torch/mlp/training/fp32/b8/t1/cpu/p2", "instead: torch/mlp/training/fp32/b8/t1/cpu."),
+        ("jax/decoder/decode/fp32/b1/t1/cpu/d128", "Explain jax/decoder/latency instead"),
+        ("jax/decoder/generate", "several profilers load the model a second time"),
+        ("jax/gemm-768x128x768/latency", "is a single operator"),
+        ("jax/gemm-768x128x768/operators/fp32/b8", "Leave /b8 out."),
+        ("jax/vit/operators", "each of its operators is a result of its own"),
+        ("torch/decoder/decode/fp32/b1/t1/cpu/d128/growing", "Explain torch/decoder/latency instead"),
+        ("torch@cu13/mlp", "on the CPU only"),
+    ],
+)
+def test_what_is_not_there_says_what_is(text: str, says: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        parse(text)
+    assert says in str(caught.value)
+    assert caught.value.fix
+    assert caught.value.exit_code == 2
+
+
+class Remembering(SilentListener):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+def request(arm: Arm, model: str = "canary") -> ExplainRequest:
+    made = canaries.plan("latency", arms=(arm,), model=model)
+    case = Case(model, "latency", "fp32", 1, 1)
+    return ExplainRequest(id=f"{arm.id}/{case.id}", arm=arm, case=case, plan=made)
+
+
+def test_a_backend_without_a_profiler_is_loaded_and_then_refused() -> None:
+    listener = Remembering()
+    asked = request(Arm("canary", "canary"))
+    with pytest.raises(LevelfieldError) as caught:
+        explain(asked, HostLauncher(), listener)
+    assert caught.value.message == (f"{asked.id} could not be profiled: canary has no profiler that is read here.")
+    assert [line for line in listener.said if asked.id in line] == [f"loading {asked.id}", f"profiling {asked.id}"]
+    assert not canaries.workers()
+
+
+NESTED = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "says"),
+    [
+        ("openvino", "o.json", "OpenVINO writes no timeline of its own"),
+        ("canary", "c.json", "has no profiler that is read here"),
+        ("tensorflow", "f.json", "Name the file *.xplane.pb."),
+        ("torch", "t.xplane.pb", "Name the file *.json."),
+        ("jax", "j.txt", "Name the file *.xplane.pb or *.json."),
+        ("torch", "nowhere/t.json", "Name a file in a folder that is there."),
+    ],
+)
+def test_what_no_profiler_writes_is_refused_before_a_launch(tmp_path: Path, backend: str, name: str, says: str) -> None:
+    with pytest.raises(LevelfieldError) as caught:
+        trace_format(tmp_path / name, backend)
+    assert says in str(caught.value)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("recorded", "form"),
+    [
+        ("onnxruntime-mlp.json", "chrome"),
+        ("torch-mlp.json", "chrome"),
+        ("jax-mlp.xplane.pb", "xplane"),
+        ("tensorflow-mlp.xplane.pb", "xplane"),
+    ],
+)
+def test_a_timeline_is_written_byte_for_byte(tmp_path: Path, recorded: str, form: TraceFormat) -> None:
+    content = trace(recorded)
+    said = write_trace(tmp_path / recorded, content, form)
+    assert (tmp_path / recorded).read_bytes() == content
+    events = int(said.split(": ")[1].split()[0])
+    assert events >= 5 * 6, "six products in each of five calls"
+    assert ("Perfetto" if form == "chrome" else "TensorBoard") in said
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        (b"", "chrome"),
+        (b"[]", "chrome"),
+        (b'{"traceEvents": []}', "chrome"),
+        (b'[{"name": "no phase"}]', "chrome"),
+        (b'{"traceEvents": 7}', "chrome"),
+        (b"\xff\xfe", "chrome"),
+        (NESTED, "chrome"),
+        (b"", "xplane"),
+        (b"\xff" * 40, "xplane"),
+        (b"[1]", "xplane"),
+    ],
+)
+def test_what_is_no_timeline_is_not_written(tmp_path: Path, content: bytes, form: TraceFormat) -> None:
+    with pytest.raises(LevelfieldError, match="timeline"):
+        write_trace(tmp_path / "file", content, form)
+    assert not (tmp_path / "file").exists()

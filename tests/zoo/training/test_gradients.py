@@ -1,0 +1,129 @@
+"""Hand-written gradients of layers and whole networks, against finite differences; see also `test_oracles`."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from levelfield.zoo import bits, models, reference, weights
+from levelfield.zoo.resnet50 import backward as resnet50
+from levelfield.zoo.training import batches, losses
+from levelfield.zoo.training.trajectory import loss_and_gradients
+
+SHAPE = (2, 9, 9, 3)
+
+
+def layer_slopes(layer: Any, shape: tuple[int, ...]) -> None:
+    """Check a layer's way back: against differences of a fixed weighted sum of its output."""
+    x = bits.symmetric("x", shape).astype(np.float64)
+    out, back = layer(x)
+    weighing = bits.symmetric("weighing", out.shape).astype(np.float64)
+    slope = back(weighing)
+    direction = bits.symmetric("direction", shape).astype(np.float64)
+    ends = [float((layer(x + sign * 1e-6 * direction)[0] * weighing).sum()) for sign in (1, -1)]
+    assert float((slope * direction).sum()) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize(("size", "stride", "padding"), [(1, 1, 0), (1, 2, 0), (3, 1, 1), (3, 2, 1), (7, 2, 3)])
+def test_convolutions_find_their_way_back(size: int, stride: int, padding: int) -> None:
+    tape = resnet50.Tape({"c.weight": bits.symmetric("kernel", (5, 3, size, size))})
+    layer_slopes(lambda x: resnet50.conv(tape, "c", x, stride, padding), SHAPE)
+    assert tape.gradients["c.weight"].shape == (5, 3, size, size)
+
+
+def test_batch_norm_finds_its_way_back_and_follows_the_batch() -> None:
+    names = ("weight", "bias", "running_mean", "running_var")
+    tape = resnet50.Tape({f"n.{name}": 1 + 0.1 * bits.symmetric(name, (3,)) for name in names})
+    layer_slopes(lambda x: resnet50.norm(tape, "n", x), SHAPE)
+    x = bits.symmetric("x", SHAPE).astype(np.float64)
+    resnet50.norm(tape, "n", x)
+    flat = x.reshape(-1, 3)
+    for name, new in (("running_mean", flat.mean(axis=0)), ("running_var", flat.var(axis=0, ddof=1))):
+        expected = 0.9 * tape.w[f"n.{name}"].astype(np.float64) + 0.1 * new
+        assert tape.statistics[f"n.{name}"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_max_pool_finds_its_way_back() -> None:
+    layer_slopes(resnet50.max_pool, (2, 8, 8, 3))
+
+
+def test_the_losses_and_their_slopes() -> None:
+    logits = 3 * bits.symmetric("logits", (4, 6)).astype(np.float64)
+    labels = np.array([0, 5, 2, 2])
+    loss, slope = losses.cross_entropy(logits, labels)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert loss == pytest.approx(-np.log(shares[np.arange(4), labels]).mean(), rel=1e-12)
+    assert slope.sum(axis=1) == pytest.approx(np.zeros(4), abs=1e-15)
+    assert losses.cross_entropy(1e4 * logits, labels)[0] < math.inf
+    loss, slope = losses.binary_cross_entropy(np.array([0.0, 800.0, -800.0]), np.array([1.0, 1.0, 0.0]))
+    assert loss == pytest.approx(math.log(2) / 3)
+    assert slope == pytest.approx(np.array([-0.5, 0, 0]) / 3)
+
+
+Tensors = dict[str, Any]
+
+
+def doubled(arrays: weights.Arrays) -> Tensors:
+    return {name: array.astype(np.float64) for name, array in arrays.items()}
+
+
+def slope_along(name: str, state: Tensors, batch: Tensors, direction: Tensors, step: float) -> float:
+    """Central difference of the loss along a direction."""
+    model = models.get(name)
+    ends = []
+    for sign in (1, -1):
+        moved = {key: array + sign * step * direction.get(key, 0.0) for key, array in state.items()}
+        ends.append(loss_and_gradients(model, moved, batch)[0])
+    return (ends[0] - ends[1]) / (2 * step)
+
+
+def random_direction(name: str) -> Tensors:
+    """A direction in which every trained tensor moves by about a hundredth of its size."""
+    found = {}
+    for parameter in models.get(name).trained:
+        size = parameter.std or abs(parameter.mean)
+        found[parameter.name] = 0.01 * size * bits.symmetric(f"direction/{parameter.name}", parameter.shape)
+    return found
+
+
+def test_every_gradient_of_the_mlp() -> None:
+    model = models.get("mlp")
+    state, batch = doubled(weights.make(model)), batches.make(model, 0, 16)
+    _, gradients, statistics = loss_and_gradients(model, state, batch)
+    assert sorted(gradients) == sorted(parameter.name for parameter in model.parameters)
+    assert statistics == {}
+    for name, array in random_direction("mlp").items():
+        expected = slope_along("mlp", state, batch, {name: array}, 1e-4)
+        assert float((gradients[name] * array).sum()) == pytest.approx(expected, rel=1e-5, abs=1e-12), name
+
+
+def test_the_way_forward_is_the_references() -> None:
+    """The MLP's loss follows from the reference's probabilities."""
+    model = models.get("mlp")
+    made, batch = weights.make(model), batches.make(model, 0, 50)
+    probability = reference.run(model, made, {"features": batch["features"]})[:, 0]
+    y = batch["labels"].astype(np.float64)
+    expected = -np.mean(y * np.log(probability) + (1 - y) * np.log1p(-probability))
+    assert loss_and_gradients(model, made, batch)[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(("name", "batch", "step"), [("resnet50", 2, 2e-10), ("bert", 1, 1e-4)])
+def test_a_whole_networks_loss_rises_along_its_gradient_as_it_says(name: str, batch: int, step: float) -> None:
+    """Along any other direction ReLUs that turn on or off would hide the slope of so large a network.
+
+    ResNet-50's loss has a corner wherever one of its millions of ReLUs or maxima turns. How many lie within a step is
+    in proportion to it, and which ones follows the last bits of the processor's sums: steps of 1e-7 missed by 0 to
+    2e-4 in a way that no two machines share. At 2e-10 hardly one is crossed, and rounding (1e-15 of the loss) is still
+    a millionth of the difference.
+    """
+    model = models.get(name)
+    state, items = doubled(weights.make(model)), batches.make(model, 0, batch)
+    _, gradients, _ = loss_and_gradients(model, state, items)
+    assert gradients.keys() == {parameter.name for parameter in model.trained}
+    for key, gradient in gradients.items():
+        assert gradient.shape == state[key].shape, key
+    length = math.sqrt(sum(float((array**2).sum()) for array in gradients.values()))
+    upwards = {key: array / length for key, array in gradients.items()}
+    assert slope_along(name, state, items, upwards, step) == pytest.approx(length, rel=1e-4)
