@@ -8,14 +8,10 @@ from levelfield.analysis.hardware import DeviceBlock, DeviceRow, EnergyBlock, En
 from levelfield.analysis.money import CostBlock, CostRow
 from levelfield.analysis.scaling import AllReduceBlock, AllReduceRow
 from levelfield.analysis.time_spent import Part, TimeSpent, largest
-from levelfield.record.schema import Absent, Case, Run
+from levelfield.record.schema import Absent, Run
 from levelfield.report import names, sentences, tables, units
 from levelfield.report.separation import IN_THESE_MINUTES
 from levelfield.report.tables import ARM, Cell, Column, Table, make
-
-
-def _title(case: Case) -> str:
-    return f"{names.model(case.model)}, {names.scenario_title(case).lower()}{names.batch(case)}"
 
 
 def _whole(value: float | Absent) -> Absent | str:
@@ -27,7 +23,11 @@ def _joules(value: float | Absent) -> Absent | str:
 
 
 def _with_under(value: float | Absent, under: float | Absent, write: Callable[[Any], Absent | str] = _whole) -> Cell:
-    first, second = (tables.cell(write(each)) for each in (value, under))
+    return _above(write(value), write(under))
+
+
+def _above(value: Absent | str, under: Absent | str) -> Cell:
+    first, second = tables.cell(value), tables.cell(under)
     return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
 
 
@@ -38,8 +38,7 @@ def _size(value: float | Absent) -> Absent | str:
 def _errors(row: DeviceRow) -> Cell:
     codes = row.xid_errors
     written = codes if isinstance(codes, Absent) else ", ".join(map(str, dict.fromkeys(codes))) or "none"
-    first, second = tables.cell(_whole(row.ecc_errors)), tables.cell(written)
-    return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
+    return _above(_whole(row.ecc_errors), written)
 
 
 def _throttled(row: DeviceRow) -> str:
@@ -83,13 +82,15 @@ ALL_REDUCE: tuple[Column[AllReduceRow], ...] = (
 def gpu(block: DeviceBlock) -> Table:
     """Return what the GPU did while each arm of a case computed."""
     case = block.case
-    return tables.make(_title(case), GPU, block.rows, label=f"the GPU in {case.id}", case=case, look="compact")
+    return tables.make(sentences.title(case), GPU, block.rows, label=f"the GPU in {case.id}", case=case, look="compact")
 
 
 def energy(block: EnergyBlock) -> Table:
     """Return what the processor took while each arm of a case computed."""
     case = block.case
-    return tables.make(_title(case), ENERGY, block.rows, label=f"CPU energy in {case.id}", case=case, look="compact")
+    return tables.make(
+        sentences.title(case), ENERGY, block.rows, label=f"CPU energy in {case.id}", case=case, look="compact"
+    )
 
 
 def all_reduce(block: AllReduceBlock) -> Table:
@@ -137,12 +138,10 @@ def _table(run: Run, block: CostBlock) -> Table:
         heading, lambda row: None if isinstance(row.cost, Absent) else row.cost, interval="95 %"
     )
     label, notes = f"cost of {block.case.id}", _notes(block)
-    return make(
-        _title_of_costs(block), (ARM, cost), block.rows, label=label, notes=notes, case=block.case, look="compact"
-    )
+    return make(_title(block), (ARM, cost), block.rows, label=label, notes=notes, case=block.case, look="compact")
 
 
-def _title_of_costs(block: CostBlock) -> str:
+def _title(block: CostBlock) -> str:
     case = block.case
     if block.target is not None:
         what = f"{names.network(case)}, training to {units.accuracy(block.target)}, batch {case.batch}"
