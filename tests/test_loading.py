@@ -10,7 +10,7 @@ import pytest
 import levelfield
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.report.export.tables import TABLES, columns_of
+from levelfield.report.export import TABLES, columns_of
 from tests.share.evidence import leave, small
 
 

@@ -15,7 +15,7 @@ import msgspec
 from levelfield.analysis import Analysis, guarded
 from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Run
-from levelfield.report.export.tables import TABLES, columns_of, rows
+from levelfield.report.export import TABLES, columns_of, rows
 from levelfield.report.tables import Value
 
 if TYPE_CHECKING:

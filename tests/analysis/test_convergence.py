@@ -14,7 +14,7 @@ from levelfield.analysis.types import ConvergenceBlock, ConvergenceRow
 from levelfield.compare.ab import judge_arms
 from levelfield.compare.types import Gate, Verdict
 from levelfield.record.schema import Convergence, Evaluation, Failure, Launch, Parity, Run
-from levelfield.report.export.tables import rows as table_rows
+from levelfield.report.export import rows as table_rows
 from levelfield.statistics.student import MIN_LAUNCHES
 from tests.records_builder import LEVELS_MS, make_run
 

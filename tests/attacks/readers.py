@@ -28,9 +28,8 @@ from levelfield.prepare.own_weights import store as own_weights
 from levelfield.record import files, journal, references
 from levelfield.record import page as record_page
 from levelfield.record.schema import Run
-from levelfield.report import html, terminal
-from levelfield.report.export import tables
-from levelfield.report.export.tables import TABLES
+from levelfield.report import export, html, terminal
+from levelfield.report.export import TABLES
 from levelfield.run import reproduce
 from levelfield.share import card, statement
 from levelfield.share.inputs import read
@@ -73,7 +72,7 @@ def record(content: bytes, folder: Path) -> None:
         card.svg(run, found).encode("utf-8", "replace")
         card.markdown(run, found).encode("utf-8", "replace")
         for table in TABLES:
-            for _ in tables.rows(table, run, found):
+            for _ in export.rows(table, run, found):
                 pass
         reduce(run, known.sha256)
         summary.summarise(run, found, record_sha256=known.sha256, record_bytes=known.size_bytes)

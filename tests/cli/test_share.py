@@ -17,7 +17,7 @@ from levelfield.record import files
 from levelfield.record.page import NAME as REPORT
 from levelfield.record.schema import Run
 from levelfield.report import html
-from levelfield.report.export.tables import TABLES, columns_of
+from levelfield.report.export import TABLES, columns_of
 from tests.analysis.many import small_run, write_run
 from tests.commands import call, one_clear_sentence
 from tests.records_builder import make_run

@@ -10,7 +10,7 @@ from levelfield.analysis import analyse
 from levelfield.analysis.types import Estimate
 from levelfield.record.schema import ControlDraw, Failure, Run
 from levelfield.report import html, sentences, separation, terminal, units
-from levelfield.report.export.tables import rows
+from levelfield.report.export import rows
 from levelfield.statistics.verdicts import Verdict
 from tests.records_builder import make_run
 from tests.report.plain import plain

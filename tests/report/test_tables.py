@@ -11,8 +11,7 @@ from levelfield.analysis.types import Estimate
 from levelfield.record.schema import Absent
 from levelfield.report import columns, html, markdown, results, tables, terminal
 from levelfield.report.columns import Timed
-from levelfield.report.export.tables import columns_of, rows
-from levelfield.report.export.writing import write_csv
+from levelfield.report.export import columns_of, rows, write_csv
 from levelfield.report.tables import Cell, Column
 from levelfield.report.units import NBSP, Scale
 from tests.records_builder import make_run

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from levelfield.backends.profiling.operators import Operator
-from levelfield.report.export.writing import write_csv
+from levelfield.report.export import write_csv
 from levelfield.run.profile_tables import COLUMNS, as_rows, rows, show
 from tests.run.explained import ID, explained, profiled
 

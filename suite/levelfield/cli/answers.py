@@ -30,7 +30,7 @@ from levelfield.plan.profiles import PROFILES
 from levelfield.plugins import Plugin
 from levelfield.record import files, page
 from levelfield.record.schema import Warning_
-from levelfield.report.export.tables import rows
+from levelfield.report.export import rows
 from levelfield.report.tables import Value
 from levelfield.run import profile_tables as operators
 from levelfield.run.explain import Explained

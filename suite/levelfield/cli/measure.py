@@ -171,7 +171,7 @@ def explain(
     loaded as in `bench`. The profile is of this new launch, not of an earlier run.
     """
     from levelfield.launchers.needs import choose
-    from levelfield.report.export.writing import write_csv
+    from levelfield.report.export import write_csv
     from levelfield.report.progress import opened
     from levelfield.run import explain as profiler
     from levelfield.run import profile_tables

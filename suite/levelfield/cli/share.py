@@ -16,7 +16,7 @@ from levelfield.cli import completion
 from levelfield.errors import LevelfieldError, printable
 from levelfield.options import CSV, JSON, PRICE, REPORTS, SIGN
 from levelfield.record.files import content_of, write_atomically
-from levelfield.report.export.tables import TABLES, columns_of
+from levelfield.report.export import TABLES, columns_of
 from levelfield.safety import terminals
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ def export(
     A run is named by its id, its folder or its page. Without an option, CSV goes to the terminal.
     """
     from levelfield.compare import sides
-    from levelfield.report.export import openmetrics as metrics
-    from levelfield.report.export.writing import write_csv, write_parquet
+    from levelfield.report import export
+    from levelfield.report.export import write_csv, write_parquet
 
     if openmetrics is not None and table != "results":
         raise click.UsageError("--openmetrics has results alone: leave --table out.")
@@ -260,7 +260,7 @@ def export(
     if parquet is not None:
         _say(write_parquet(parquet, columns, _all(found, table)), parquet)
     if openmetrics is not None:
-        lines = list(metrics.write(_all(found, table)))
+        lines = list(export.write(_all(found, table)))
         text = "".join(f"{printable(line)}\n" for line in lines)
         if openmetrics == "-":
             terminals.write(text)
@@ -278,7 +278,7 @@ def export(
 def _all(records: list[Path], table: str) -> "Iterator[dict[str, Value]]":
     """Read records one after the other: only one is in memory at a time."""
     from levelfield.analysis import guarded
-    from levelfield.report.export.tables import rows
+    from levelfield.report.export import rows
 
     for file in records:
         record = guarded.read(file)

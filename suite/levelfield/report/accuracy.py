@@ -55,10 +55,10 @@ def _tables(run: Run, analysis: Analysis, found: Judgement) -> Iterator[Table]:
         return {"arm": row.arm, "backend": backends.get(row.arm, "")}
 
     def score(number: int, metric: str) -> Column[Row]:
-        return Column(_heading(metric), lambda row: _score(row.scores[number]) if row.scores else None)
+        return Column(sentences.capitalised(metric), lambda row: _score(row.scores[number]) if row.scores else None)
 
     def speed(heading: str, blocks: Sequence[TimedBlock]) -> Column[Row]:
-        return Column(_heading(heading), lambda row: _speed(row, blocks))
+        return Column(sentences.capitalised(heading), lambda row: _speed(row, blocks))
 
     who: tuple[Column[Any], ...] = (
         Column("Arm", named, numeric=False),
@@ -76,10 +76,6 @@ def _tables(run: Run, analysis: Analysis, found: Judgement) -> Iterator[Table]:
     if found.losses:
         title = f"{title}: each lower precision, less the same arm in fp32"
         yield make(title, (*who, *_LOSSES), found.losses, marks=marks, look="compact", notes=notes)
-
-
-def _heading(name: str) -> str:
-    return f"{name[0].upper()}{name[1:]}"
 
 
 def _title(known: DataSet, device: str) -> str:

@@ -3,16 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from levelfield.analysis import Analysis
 from levelfield.analysis.hardware import DeviceBlock, DeviceRow, EnergyBlock, EnergyRow
+from levelfield.analysis.money import CostBlock, CostRow
 from levelfield.analysis.scaling import AllReduceBlock, AllReduceRow
 from levelfield.analysis.time_spent import Part, TimeSpent, largest
-from levelfield.record.schema import Absent, Case
+from levelfield.record.schema import Absent, Run
 from levelfield.report import names, sentences, tables, units
-from levelfield.report.tables import ARM, Cell, Column, Table
-
-
-def _title(case: Case) -> str:
-    return f"{names.model(case.model)}, {names.scenario_title(case).lower()}{names.batch(case)}"
+from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report.tables import ARM, Cell, Column, Table, make
 
 
 def _whole(value: float | Absent) -> Absent | str:
@@ -24,7 +23,11 @@ def _joules(value: float | Absent) -> Absent | str:
 
 
 def _with_under(value: float | Absent, under: float | Absent, write: Callable[[Any], Absent | str] = _whole) -> Cell:
-    first, second = (tables.cell(write(each)) for each in (value, under))
+    return _above(write(value), write(under))
+
+
+def _above(value: Absent | str, under: Absent | str) -> Cell:
+    first, second = tables.cell(value), tables.cell(under)
     return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
 
 
@@ -35,8 +38,7 @@ def _size(value: float | Absent) -> Absent | str:
 def _errors(row: DeviceRow) -> Cell:
     codes = row.xid_errors
     written = codes if isinstance(codes, Absent) else ", ".join(map(str, dict.fromkeys(codes))) or "none"
-    first, second = tables.cell(_whole(row.ecc_errors)), tables.cell(written)
-    return Cell(first.text, under=second.text, reason=first.reason or second.reason, tone=first.tone)
+    return _above(_whole(row.ecc_errors), written)
 
 
 def _throttled(row: DeviceRow) -> str:
@@ -80,13 +82,15 @@ ALL_REDUCE: tuple[Column[AllReduceRow], ...] = (
 def gpu(block: DeviceBlock) -> Table:
     """Return what the GPU did while each arm of a case computed."""
     case = block.case
-    return tables.make(_title(case), GPU, block.rows, label=f"the GPU in {case.id}", case=case, look="compact")
+    return tables.make(sentences.title(case), GPU, block.rows, label=f"the GPU in {case.id}", case=case, look="compact")
 
 
 def energy(block: EnergyBlock) -> Table:
     """Return what the processor took while each arm of a case computed."""
     case = block.case
-    return tables.make(_title(case), ENERGY, block.rows, label=f"CPU energy in {case.id}", case=case, look="compact")
+    return tables.make(
+        sentences.title(case), ENERGY, block.rows, label=f"CPU energy in {case.id}", case=case, look="compact"
+    )
 
 
 def all_reduce(block: AllReduceBlock) -> Table:
@@ -105,3 +109,56 @@ def time_spent(spent: TimeSpent) -> Table:
     )
     title = "Wall-clock time, from the beginning of preparation to the end of the last window"
     return tables.make(title, chosen, largest(spent), label="what the run’s time was spent on")
+
+
+COST = "Cost"
+
+
+def cost_tables(run: Run, analysis: Analysis) -> tuple[Table, ...]:
+    """Return a table for each case; none where the run has no price."""
+    return tuple(_table(run, block) for block in analysis.costs)
+
+
+def cost_lead(run: Run) -> str:
+    """Say what the costs are computed from; empty where no price was given."""
+    price = run.settings.price
+    if price is None:
+        return ""
+    return (
+        f"Cost is time times {units.price(price)} for the whole machine, however many of its cores an arm uses; "
+        f"its interval is that of the time (95 % {IN_THESE_MINUTES})."
+    )
+
+
+def _table(run: Run, block: CostBlock) -> Table:
+    price = run.settings.price
+    currency = price.currency if price is not None else ""
+    heading = f"{currency or 'Cost'} {'a million items' if block.target is None else 'a training'}"
+    cost: Column[CostRow] = Column(
+        heading, lambda row: None if isinstance(row.cost, Absent) else row.cost, interval="95 %"
+    )
+    label, notes = f"cost of {block.case.id}", _notes(block)
+    return make(_title(block), (ARM, cost), block.rows, label=label, notes=notes, case=block.case, look="compact")
+
+
+def _title(block: CostBlock) -> str:
+    case = block.case
+    if block.target is not None:
+        what = f"{names.network(case)}, training to {units.accuracy(block.target)}, batch {case.batch}"
+    else:
+        what = sentences.title(case)
+    about = [case.precision, units.plural(case.threads, "thread"), case.device]
+    about += [units.plural(case.processes, "process", "processes")] if case.processes > 1 else []
+    return f"{what}, {', '.join(about)}"
+
+
+def _notes(block: CostBlock) -> tuple[str, ...]:
+    """Say why there are no numbers."""
+    arms: dict[str, list[str]] = {}
+    for row in block.rows:
+        if isinstance(row.cost, Absent):
+            arms.setdefault(row.cost.reason, []).append(row.arm)
+    return tuple(
+        f"No cost{'' if len(of) == len(block.rows) else f' of {sentences.join(of)}'}: {reason}."
+        for reason, of in arms.items()
+    )

@@ -18,7 +18,7 @@ from levelfield.analysis.types import (
 )
 from levelfield.record.disturbance import sentence
 from levelfield.report import names, units
-from levelfield.report.sentences import join, title
+from levelfield.report.sentences import capitalised, join, title
 
 RANGE_SAID = 0.05
 """Samples of a ceiling that spread by more than this share of it are reported."""
@@ -65,7 +65,7 @@ def resource(use: CaseUse) -> str:
         if arms:
             groups.append(_overhead(arms, use) if kind == "overhead" else _near_or_not(kind, arms))
     bounds = "; ".join(groups)
-    return f"{title(use.case)}: {_asks(use)}. {bounds[:1].upper()}{bounds[1:]}."
+    return f"{title(use.case)}: {_asks(use)}. {capitalised(bounds)}."
 
 
 def _asks(use: CaseUse) -> str:
@@ -255,27 +255,23 @@ def wrappers(found: Sequence[WrapperCost]) -> Iterator[str]:
     cases = dict.fromkeys(each.case for each in found)
     for case in sorted(cases, key=lambda case: case.trains):
         costs = (
-            f"{each.arm} takes {_times(each.ratio)} as long as {each.against}" for each in found if each.case == case
+            f"{each.arm} takes {_spread(each.ratio, ' times')} as long as {each.against}"
+            for each in found
+            if each.case == case
         )
         yield f"{title(case)}: {'; '.join(costs)}."
 
 
 def explained(found: Explained) -> str:
     """Say what share of a call's time the operators take in each arm."""
-    arms = (f"{each.arm} {_share(each.share)}" for each in found.arms)
+    arms = (f"{each.arm} {_spread(each.share)}" for each in found.arms)
     held = f"{units.plural(found.operators, 'operator')} with {units.percent(found.macs_share)} of the arithmetic"
     return f"{title(found.case)}, {held}: {', '.join(arms)}."
 
 
-def _share(span: Estimate) -> str:
-    """`0.91 (0.88–0.94)`."""
-    text = f"{span.value:.3g}"
-    return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"
-
-
-def _times(span: Estimate) -> str:
-    """`4.61 times (4.4–4.8)`."""
-    text = f"{span.value:.3g} times"
+def _spread(span: Estimate, unit: str = "") -> str:
+    """`0.91 (0.88–0.94)`, `4.61 times (4.4–4.8)`."""
+    text = f"{span.value:.3g}{unit}"
     return text if span.low is None or span.high is None else f"{text} ({span.low:.3g}–{span.high:.3g})"
 
 

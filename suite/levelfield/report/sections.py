@@ -13,15 +13,12 @@ from levelfield.record.schema import Case, Failure, Run
 from levelfield.report import (
     accuracy,
     charts,
-    costs,
-    curves,
     hardware,
     insights,
     loadgen,
     names,
     operators,
     parity,
-    precisions,
     results,
     sentences,
     states,
@@ -150,7 +147,7 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
         (Section("gpu", "GPU", "GPU"), map(hardware.gpu, analysis.devices)),
         (Section("all-reduce", "All-reduce", "All-reduce"), map(hardware.all_reduce, analysis.all_reduces)),
         (Section("energy", "CPU energy", "CPU energy"), map(hardware.energy, analysis.energies)),
-        (Section("cost", costs.TITLE, costs.TITLE, costs.lead(run)), costs.tables(run, analysis)),
+        (Section("cost", hardware.COST, hardware.COST, hardware.cost_lead(run)), hardware.cost_tables(run, analysis)),
     ):
         made = tuple(tables)
         if made:
@@ -272,12 +269,12 @@ def _trained(run: Run, block: ConvergenceBlock, among: Sequence[ConvergenceBlock
         f"{units.plural(block.generations, 'seed')}"
     )
     figures = []
-    if times := curves.times(block):
+    if times := xy_charts.times(block):
         caption = (
             f"Training time until the target: geometric mean over seeds{_interval(times)}, each seed as a small dot."
         )
         figures.append(Figure("intervals", times, f"Time to accuracy of {where}", caption))
-    if course := curves.accuracy(block):
+    if course := xy_charts.accuracy(block):
         figures.append(Figure("plane", course, f"Test accuracy of {where} over training time", _COURSE))
     about = (
         f"{block.network}, batch {case.batch}, {case.precision}, {units.plural(case.threads, 'thread')}, {case.device}"
@@ -326,7 +323,7 @@ def _driven(run: Run, block: LoadGenBlock, among: Sequence[LoadGenBlock]) -> Ent
 
 
 def _tradeoff(found: Tradeoff) -> Entry:
-    case, where = found.case, precisions.where(found.case)
+    case, where = found.case, results.question(found.case)
     chart = xy_charts.tradeoff(found)
     figure = Figure("plane", chart, f"Speed and accuracy of {where}", _TRADEOFF)
     return Entry(
@@ -334,12 +331,12 @@ def _tradeoff(found: Tradeoff) -> Entry:
         f"{units.plural(case.threads, 'thread')}, {case.device}",
         case=case,
         figures=(figure,) if chart is not None else (),
-        table=precisions.tradeoff(found),
+        table=results.tradeoff(found),
     )
 
 
 def _scaling(found: Scaling) -> Entry:
-    case, where = found.case, precisions.where(found.case)
+    case, where = found.case, results.question(found.case)
     about = [case.precision]
     if found.over == "processes":
         about.append(f"{units.plural(case.threads, 'thread')} each")
@@ -355,7 +352,7 @@ def _scaling(found: Scaling) -> Entry:
         ", ".join([*about, case.device]),
         case=case,
         figures=(Figure("plane", chart, f"Speed-up by {found.over} of {where}", caption),) if chart is not None else (),
-        table=precisions.scaling(found),
+        table=results.scaling(found),
     )
 
 

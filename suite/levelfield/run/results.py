@@ -13,7 +13,7 @@ from levelfield.compare.types import Comparison
 from levelfield.record import files, page
 from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Run
-from levelfield.report import html, summary, terminal
+from levelfield.report import html, terminal
 from levelfield.safety import terminals
 from levelfield.schedule.launch_groups import remaining_passes
 from levelfield.share import run_evidence
@@ -63,7 +63,7 @@ def show_result(
     if comparison is not None:
         comparison_terminal.show(comparison, console)
     else:
-        (summary if measured else terminal).show(run, result, console)
+        (terminal.show_summary if measured else terminal.show)(run, result, console)
     console.print(f"\nReport: [bold]{escape(str(report))}[/]", highlight=False, soft_wrap=True)
     missing = [unproven]
     if measured:

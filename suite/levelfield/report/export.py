@@ -1,22 +1,36 @@
 """From a record to rows of plain values: results, launches, windows or single calls, each with the case it is of.
 
 Every row repeats what names it (run, case, arm), so that rows of many runs can stand in one table.
+
+Results as OpenMetrics text: for Prometheus, VictoriaMetrics and what else reads it, by a file that is scraped.
+
+References
+----------
+https://prometheus.io/docs/specs/om/open_metrics_spec/ : names, units, escaping of labels, `# EOF`.
 """
 
+import csv
+import itertools
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from levelfield.analysis import Analysis, collect
 from levelfield.analysis.types import AnyRow, ColdRow, ConvergenceRow, Estimate, LoadGenRow, MemoryRow, Row
+from levelfield.errors import LevelfieldError
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
 from levelfield.record.states import State, judge, levels_of
 from levelfield.report import columns
 from levelfield.report.tables import Value
 from levelfield.statistics.windows import quantiles_absent
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
 
 Rows: TypeAlias = Iterator[dict[str, Value]]
 
@@ -172,3 +186,123 @@ def _blocks(run: Run) -> Iterator[tuple[Block, dict[str, Arm]]]:
         if block.canary is not None:
             arms[block.canary] = Arm(backend=block.canary, image=block.canary)
         yield block, arms
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_BATCH = 50_000
+_TEXTS = frozenset(
+    {
+        "run", "started", "model", "scenario", "precision", "device", "arm", "backend", "version", "standing", "metric",
+        "unit", "started_launch", "failure", "best_is", "quantiles_absent",
+        "state", "windows_of",
+    }
+)  # fmt: skip
+_WHOLE = frozenset(
+    {"batch", "threads", "processes", "generation", "round", "turn", "calls", "call", "call_ns", "launches", "rank"}
+)
+_TRUE_OR_FALSE = frozenset({"cache_warm", "equal", "disturbed"})
+
+
+def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
+    """Write rows as CSV with a header.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it: names in a record are not trusted.
+
+    `rows`: values by column; a missing one is an empty cell, and one that `columns` lacks is left out.
+    """
+    writer = csv.writer(stream, lineterminator="\n")
+    quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(columns)
+    count = 0
+    for row in rows:
+        values = [_plain(row.get(name)) for name in columns]
+        # Python 3.11 quotes a line feed by itself and a carriage return not, at which readers begin a new row, too.
+        (quoting if any(isinstance(value, str) and "\r" in value for value in values) else writer).writerow(values)
+        count += 1
+    return count
+
+
+def _plain(value: Value) -> Value:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value
+
+
+def write_parquet(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
+    """Write rows as Parquet.
+
+    Raises LevelfieldError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise LevelfieldError(
+            "Parquet files need pyarrow, which is not installed here.",
+            fix="Install it beside levelfield (pip install 'levelfield[parquet]'), or write CSV with --csv.",
+        ) from error
+    schema: Any = pa.schema([(name, _type(name, pa)) for name in columns])
+    rest = iter(rows)
+    count = 0
+    with parquet.ParquetWriter(path, schema) as writer:
+        while batch := list(itertools.islice(rest, _BATCH)):
+            whole = [{name: _typed(name, row.get(name)) for name in columns} for row in batch]
+            writer.write_table(pa.Table.from_pylist(whole, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _type(name: str, pa: Any) -> Any:  # noqa: ANN401  (pyarrow's types)
+    if name in _TEXTS:
+        return pa.string()
+    if name in _TRUE_OR_FALSE:
+        return pa.bool_()
+    return pa.int64() if name in _WHOLE else pa.float64()
+
+
+def _typed(name: str, value: Value) -> Value:
+    known = name in _TEXTS or name in _TRUE_OR_FALSE or name in _WHOLE
+    return float(value) if value is not None and not known and not isinstance(value, str) else value
+
+
+_LABELS = ("run", "model", "scenario", "precision", "batch", "threads", "processes", "device", "arm", "version")
+_FAMILIES = {
+    "geometric mean call": ("call", "seconds", 1e-9, "Geometric mean of the time of a call."),
+    "items per second": ("throughput", "items_per_second", 1.0, "Items in a second."),
+    "time to accuracy": ("time_to_accuracy", "seconds", 1e-9, "Time of a training to its target accuracy."),
+    "time to first answer": ("first_answer", "seconds", 1e-9, "Time from the start of a process to its first output."),
+    "peak memory": ("peak_memory", "bytes", 1.0, "Peak memory of a worker."),
+}
+"""Metric of a row of results to its family, unit, the unit over that of the row, and help."""
+_BOUNDS = (("value", ""), ("low", "_low"), ("high", "_high"))
+"""Column to what its family's name has before the unit: an interval is three gauges."""
+
+
+def write(rows: Iterable[dict[str, Value]]) -> Iterator[str]:
+    """Yield the lines of an exposition, without their line ends."""
+    found = list(rows)
+    for metric, (name, unit, scale, text) in _FAMILIES.items():
+        own = [row for row in found if row.get("metric") == metric]
+        for column, bound in _BOUNDS:
+            what = text if not bound else f"{text} {'Lower' if column == 'low' else 'Upper'} end of the 95 % interval."
+            samples = [(row, number * scale) for row in own if isinstance(number := row.get(column), int | float)]
+            yield from _family(f"levelfield_{name}{bound}_{unit}", unit, what, samples)
+    equal = [(row, float(value)) for row in found if isinstance(value := row.get("equal"), bool)]
+    yield from _family("levelfield_output_equal", "", "Whether outputs are equal to the reference: 1 or 0.", equal)
+    yield "# EOF"
+
+
+def _family(name: str, unit: str, text: str, samples: list[tuple[dict[str, Value], float]]) -> Iterator[str]:
+    if not samples:
+        return
+    yield f"# TYPE {name} gauge"
+    if unit:
+        yield f"# UNIT {name} {unit}"
+    yield f"# HELP {name} {text}"
+    for row, value in samples:
+        labels = ",".join(f'{label}="{_escaped(row[label])}"' for label in _LABELS if row.get(label) is not None)
+        yield f"{name}{{{labels}}} {value!r}"
+
+
+def _escaped(value: Value) -> str:
+    return str(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

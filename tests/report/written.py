@@ -5,8 +5,7 @@ import io
 
 from levelfield import analysis
 from levelfield.record.schema import Run
-from levelfield.report.export.tables import columns_of, rows
-from levelfield.report.export.writing import write_csv
+from levelfield.report.export import columns_of, rows, write_csv
 from tests.records_builder import make_run
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from levelfield.analysis import analyse, money
 from levelfield.record.schema import Price, Run
-from levelfield.report import costs, html, terminal
+from levelfield.report import hardware, html, terminal
 from levelfield.report.tables import Table
 from tests.records_builder import make_run
 
@@ -18,7 +18,7 @@ def run() -> Run:
 
 
 def tables(run: Run) -> tuple[Table, ...]:
-    return costs.tables(run, analyse(run))
+    return hardware.cost_tables(run, analyse(run))
 
 
 def printed(run: Run) -> str:

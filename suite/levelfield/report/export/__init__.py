@@ -1,1 +1,0 @@
-"""Records as tables, for analysis in a DataFrame."""

@@ -1,0 +1,224 @@
+"""Tables from records: nothing lost, nothing made up, and no formula for a spreadsheet."""
+
+import csv
+import io
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from levelfield import analysis
+from levelfield.errors import LevelfieldError
+from levelfield.report import export
+from levelfield.report.export import RUN, TABLES, columns_of, rows, write_csv, write_parquet
+from levelfield.report.tables import Value
+from tests.records_builder import make_run
+from tests.report.hostile import make_hostile
+from tests.report.written import record, table
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_names_what_each_row_is_of(name: str) -> None:
+    made = record()
+    found = table(name, made)
+    assert found
+    for row in found:
+        assert row["run"] == made.id
+        assert row["model"] == "mlp"
+        assert row["arm"]
+    assert len({tuple(row.items()) for row in found}) == len(found)
+
+
+def test_every_call_is_there() -> None:
+    made = record()
+    samples = [
+        sample
+        for block in made.blocks
+        for generation in block.generations
+        for round_ in generation.rounds
+        for turn in round_.turns
+        if turn.window is not None
+        for sample in turn.window.samples_ns
+    ]
+    assert sorted(int(row["call_ns"]) for row in table("calls", made)) == sorted(samples)
+    assert sum(int(row["calls"]) for row in table("windows", made)) == len(samples)
+
+
+def test_results_are_those_of_the_report() -> None:
+    made = record()
+    found = {(row["scenario"], row["arm"]): row for row in table("results", made)}
+    for block in analysis.analyse(made).timed:
+        for row in block.rows:
+            cells = found[block.case.scenario, row.arm]
+            estimate = row.items_per_second if block.case.per_item else row.call_ns
+            assert estimate is not None
+            assert float(cells["value"]) == estimate.value
+            assert cells["rank"] == ("" if row.rank is None else str(row.rank))
+    assert found["memory", "jax"]["unit"] == "bytes"
+
+
+def test_a_launch_says_how_its_environment_was_padded() -> None:
+    made = record()
+    launches = made.blocks[0].generations[0].launches
+    padded = tuple(
+        msgspec.structs.replace(launch, environment_padding_bytes=length or None)
+        for length, launch in enumerate(launches)
+    )
+    generation = msgspec.structs.replace(made.blocks[0].generations[0], launches=padded)
+    block = msgspec.structs.replace(made.blocks[0], generations=(generation,))
+    rows = table("launches", msgspec.structs.replace(made, blocks=(block,)))
+    assert [row["environment_padding_bytes"] for row in rows] == ["", *map(str, range(1, len(rows)))]
+
+
+def test_a_launch_says_whether_it_found_something_compiled() -> None:
+    made = record()
+    launches = [launch for block in made.blocks for each in block.generations for launch in each.launches]
+    assert [row["cache_warm"] for row in table("launches", made)] == [str(launch.cache_warm) for launch in launches]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_begins_with_what_names_the_run_and_the_arm(table: str) -> None:
+    assert columns_of(table)[: len(RUN)] == RUN
+    assert len(set(columns_of(table))) == len(columns_of(table))
+
+
+needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not here")
+
+
+def test_a_stranger_s_text_is_no_formula() -> None:
+    made = record()
+    blocks = tuple(
+        msgspec.structs.replace(block, case=msgspec.structs.replace(block.case, precision="=HYPERLINK(1)"))
+        for block in made.blocks
+    )
+    found = table("windows", msgspec.structs.replace(made, blocks=blocks))
+    assert {row["precision"] for row in found} == {"'=HYPERLINK(1)"}
+    assert table("launches", make_hostile(variants=False))
+
+
+def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    with pytest.raises(LevelfieldError, match="Parquet files need pyarrow"):
+        write_parquet(tmp_path / "x.parquet", columns_of("results"), [])
+    assert not (tmp_path / "x.parquet").exists()
+
+
+@needs_pyarrow
+@pytest.mark.parametrize("name", TABLES)
+def test_parquet_holds_what_csv_holds(tmp_path: Path, name: str) -> None:
+    from pyarrow import parquet
+
+    made = record()
+    count = write_parquet(tmp_path / "x.parquet", columns_of(name), rows(name, made, analysis.analyse(made)))
+    read = parquet.read_table(tmp_path / "x.parquet")
+    assert read.num_rows == count == len(table(name, made))
+    assert tuple(read.column_names) == columns_of(name)
+
+
+def written(rows: list[dict[str, Value]], *columns: str) -> str:
+    stream = io.StringIO()
+    assert write_csv(stream, columns, rows) == len(rows)
+    return stream.getvalue()
+
+
+def test_a_column_that_a_row_lacks_is_an_empty_cell_and_a_further_one_is_left_out() -> None:
+    assert written([{"arm": "jax", "extra": 1}, {"rank": 2}], "arm", "rank") == "arm,rank\njax,\n,2\n"
+
+
+def test_a_table_without_rows_has_its_header() -> None:
+    assert written([], "arm", "rank") == "arm,rank\n"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_every_start_of_a_formula_is_escaped_and_a_negative_number_is_not(start: str) -> None:
+    assert _cells(written([{"arm": f"{start}HYPERLINK(1)"}], "arm")) == [f"'{start}HYPERLINK(1)"]
+    assert _cells(written([{"value": -1.5}], "value")) == ["-1.5"]
+
+
+def _cells(text: str) -> list[str]:
+    return [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:]
+
+
+@pytest.mark.parametrize("name", ['a, "b"', "a\nb", "a\r=HYPERLINK(1)", "a\r\nb"])
+def test_commas_quotes_and_line_breaks_stay_within_their_cell(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        write_csv(stream, ("arm", "rank"), [{"arm": name, "rank": 1}])
+    with path.open(encoding="utf-8", newline="") as stream:
+        assert list(csv.reader(stream)) == [["arm", "rank"], [name, "1"]]
+
+
+@needs_pyarrow
+@pytest.mark.parametrize("name", TABLES)
+def test_types_of_parquet_follow_from_names_also_where_a_table_is_empty(tmp_path: Path, name: str) -> None:
+    """A file of one run and that of another are read as one table: their types must not follow from what they hold."""
+    from pyarrow import parquet
+
+    made = record()
+    write_parquet(tmp_path / "full.parquet", columns_of(name), rows(name, made, analysis.analyse(made)))
+    assert write_parquet(tmp_path / "empty.parquet", columns_of(name), []) == 0
+    full, empty = (parquet.read_schema(tmp_path / f"{which}.parquet") for which in ("full", "empty"))
+    assert full.equals(empty)
+    types = {field.name: str(field.type) for field in full}
+    assert types["run"] == "string"
+    assert types["threads"] == "int64"
+
+
+@needs_pyarrow
+def test_a_missing_value_of_parquet_is_null_and_a_whole_number_a_float_where_the_column_is(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    columns = ("arm", "value", "rank", "equal")
+    given: list[dict[str, Value]] = [{"arm": "=1+1", "value": 3}, {"rank": 2, "equal": True}]
+    write_parquet(tmp_path / "x.parquet", columns, given)
+    assert parquet.read_table(tmp_path / "x.parquet").to_pylist() == [
+        {"arm": "=1+1", "value": 3.0, "rank": None, "equal": None},
+        {"arm": None, "value": None, "rank": 2, "equal": True},
+    ]
+
+
+HOSTILE = 'a"b\\c\nd}# EOF'
+
+
+def test_a_parser_of_the_format_reads_every_value_and_label() -> None:
+    run = make_run(models=("mlp",), backends=("jax", "openvino"), generations=5, rounds=2, control="jax")
+    results = list(rows("results", run, analysis.analyse(run)))
+    text = "".join(f"{line}\n" for line in export.write(results))
+    found = {family.name: family for family in text_string_to_metric_families(text)}  # type: ignore[no-untyped-call]
+    calls = [row for row in results if row["metric"] == "geometric mean call"]
+    family = found["levelfield_call_seconds"]
+    assert (family.type, family.unit) == ("gauge", "seconds")
+    assert {sample.labels["arm"]: sample.value for sample in family.samples} == {
+        row["arm"]: pytest.approx(float(row["value"] or 0) * 1e-9) for row in calls
+    }
+    for sample in found["levelfield_call_low_seconds"].samples:
+        above = next(each for each in family.samples if each.labels == sample.labels)
+        assert sample.value <= above.value
+    assert {sample.value for sample in found["levelfield_output_equal"].samples} == {1.0}
+
+
+def test_what_a_stranger_named_stays_within_its_label() -> None:
+    row: dict[str, Value] = {
+        "metric": "peak memory",
+        "value": 5,
+        "low": None,
+        "high": None,
+        "arm": HOSTILE,
+        "equal": True,
+    }
+    text = "".join(f"{line}\n" for line in export.write([row]))
+    families = list(text_string_to_metric_families(text))  # type: ignore[no-untyped-call]
+    assert [(each.name, len(each.samples)) for each in families] == [
+        ("levelfield_peak_memory_bytes", 1),
+        ("levelfield_output_equal", 1),
+    ]
+    assert families[0].samples[0].labels == {"arm": HOSTILE}
+    assert families[0].samples[0].value == 5.0
+
+
+def test_a_result_without_a_value_has_no_sample() -> None:
+    row: dict[str, Value] = {"metric": "geometric mean call", "value": None, "arm": "jax", "equal": None}
+    assert list(export.write([row])) == ["# EOF"]
