@@ -50,7 +50,7 @@ class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What of the samples was spent waiting for data, in all; None where none was waited for."""
     calls_per_sample: int = 1
     """Calls that each sample is the time of, together: other tools time short calls in loops (`Run.imported`)."""
-    calls_not_kept: Annotated[int, msgspec.Meta(ge=0)] = 0
+    calls_not_kept: Annotated[int, msgspec.Meta(ge=0, le=INT_LIMIT - 1)] = 0
     """Timed calls beside the samples: of a window of many calls an even share is kept."""
 
     @property
