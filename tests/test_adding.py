@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import pytest
 
-from levelfield.record.page import NAME as REPORT
 from tests.commands import ROOT
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -116,9 +115,10 @@ def test_they_are_listed(tree: Path) -> None:
 def test_they_are_measured_compared_and_shown(tree: Path) -> None:
     words = "--profile smoke --launcher host --models linear --backends numpy --scenarios latency,burst --threads 1"
     levelfield(tree, "bench", *words.split(), "--reports", str(tree / "reports"))
-    (record,) = (tree / "reports").glob("*/report.html")
+    (page,) = (tree / "reports").glob("*/report.html")
     # As plain JSON: the reader of this tree does not know the scenario.
-    blocks = json.loads(record.read_bytes())["blocks"]
+    levelfield(tree, "export", str(page), "--record", str(tree / "record.json"))
+    blocks = json.loads((tree / "record.json").read_bytes())["blocks"]
     assert [(block["case"]["model"], block["case"]["scenario"], block["case"]["batch"]) for block in blocks] == [
         ("linear", "latency", 1),
         ("linear", "burst", 8),
@@ -128,7 +128,7 @@ def test_they_are_measured_compared_and_shown(tree: Path) -> None:
     for launch in launches:
         assert launch["failure"] is None
         assert launch["parity"]["equal"]
-    page = (record.parent / REPORT).read_text(encoding="utf-8")
+    shown = page.read_text(encoding="utf-8")
     for text in ("Linear", "Bursts", 'class="b-numpy" title="NumPy"', "--b-numpy: #3f4fa3;", "--b-numpy: #9aa7f0;"):
-        assert text in page
-    assert 'id="versions"' in page
+        assert text in shown
+    assert 'id="versions"' in shown

@@ -67,7 +67,7 @@ def test_over_ssh_a_bundle_is_sent_first(tmp_path: Path) -> None:
     tool = bench(tmp_path, 1)
     remote = script(
         tmp_path / "remote",
-        f'[ "$1" = unbundle ] || exec "{tool}" "$@"\ncp "$2" "{tmp_path}/received"\n',
+        f'[ "$1 $2" = "images load" ] || exec "{tool}" "$@"\ncp "$3" "{tmp_path}/received"\n',
     )
     ssh = script(tmp_path / "ssh", f'mkdir -p "{tmp_path}/$1" && cd "{tmp_path}/$1" && exec sh -c "$2"\n')
     (tmp_path / "bundle").write_bytes(b"\x00\xffimages")
