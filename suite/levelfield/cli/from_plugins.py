@@ -32,7 +32,9 @@ class ToolGroup(SectionedGroup):
         if cmd_name in DISTRIBUTIONS and cmd_name not in self.commands:
             distribution = DISTRIBUTIONS[cmd_name]
             message = f"The command {cmd_name} comes with {distribution}, which is not installed here."
-            return _failing(cmd_name, message, f"pip install {distribution}")
+            return _failing(
+                cmd_name, message, f"In a checkout: pip install ./plugins/{distribution.removeprefix('levelfield-')}"
+            )
         return super().get_command(ctx, cmd_name)
 
 

@@ -61,7 +61,8 @@ def hooks() -> Hooks:
                 plugins.Broken(plugin, str(error)).sentence, fix="Install a version that works."
             ) from error
     raise LevelfieldError(
-        "Data sets are read by levelfield-datasets, which is not installed here.", fix="pip install levelfield-datasets"
+        "Data sets are read by levelfield-datasets, which is not installed here.",
+        fix="In a checkout: pip install ./plugins/datasets",
     )
 
 

@@ -117,7 +117,9 @@ def _driver(
     preparing, broken = plugins.brought(plugins.SCENARIOS, FunctionType)
     if "loadgen" not in preparing:
         absent = f"The scenario {name} comes with levelfield-loadgen, which is not installed here."
-        raise LevelfieldError(broken[0].sentence if broken else absent, fix="pip install levelfield-loadgen")
+        raise LevelfieldError(
+            broken[0].sentence if broken else absent, fix="In a checkout: pip install ./plugins/loadgen"
+        )
     pythons = [
         ".".join(platform.python_version_tuple()[:2])
         if launchers[arm.launcher].kind == "host"

@@ -111,7 +111,7 @@ def _ray() -> Any:  # noqa: ANN401  (Ray's types are not checked)
 
 def _no_ray() -> LevelfieldError:
     return LevelfieldError(
-        "fleet run needs Ray, which is not installed here.", fix="pip install 'levelfield-fleet[ray]'"
+        "fleet run needs Ray, which is not installed here.", fix="pip install './plugins/fleet[ray]'"
     )
 
 

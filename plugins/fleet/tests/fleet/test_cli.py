@@ -151,5 +151,5 @@ def test_without_ray_it_says_what_to_install(tmp_path: Path) -> None:
         folder=tmp_path, environment={"PYTHONPATH": f"{tmp_path}:{commands.IMPORTS}"},
     )  # fmt: skip
     one_clear_sentence(
-        command, "fleet run needs Ray, which is not installed here.", "pip install 'levelfield-fleet[ray]'"
+        command, "fleet run needs Ray, which is not installed here.", "pip install './plugins/fleet[ray]'"
     )
