@@ -129,8 +129,13 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def exporters(self) -> tuple[str, ...]:
-        """The images that must write files first."""
-        return tuple(dict.fromkeys(key.format.image for key in self.files)) if self.own is None else ()
+        """The images that must write files first; a user's ONNX file is there already.
+
+        A network of PyTorch also answers there, in float64, whoever else answers.
+        """
+        if self.own is not None:
+            return (ONNX.image,) if self.own.framework == support.EXPORTED else ()
+        return tuple(dict.fromkeys(key.format.image for key in self.files))
 
 
 def file_key(case: Case, arm: Arm) -> FileKey | None:

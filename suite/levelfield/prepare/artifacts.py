@@ -295,57 +295,84 @@ class Artifacts:
         launcher: Launcher,
         file_format: FileFormat,
     ) -> None:
-        _make_folder(folder.parent)
-        with temporary_folder("export") as work:
-            out = work / "out"
-            out.mkdir()
-            cpus = tuple(sorted(os.sched_getaffinity(0)))
-            spec = LaunchSpec(
-                name=f"exporter of {name}",
-                image=exporter,
-                threads=len(cpus),
-                cpus=cpus,
-                memory_bytes=EXPORTER_MEMORY_BYTES,
-                artifacts=self.root,
-                export=out,
+        weights_path = self.weights(name)  # a launcher may copy what is there, and no more
+        request = Export(
+            model=name,
+            batch=batch,
+            precision=precision,
+            folder="",
+            module=file_format.module,
+            weights_path=weights_path,
+        )
+
+        def keep(out: Path, exported: Exported) -> None:
+            manifest = _Manifest(files=exported.files, opset=exported.opset, versions=exported.versions)
+            write_atomically(out / MANIFEST, msgspec.json.encode(manifest))
+            _make_folder(folder.parent)
+            publish(out, folder)
+
+        try:
+            let_export(request, self.root, exporter, launcher, keep)
+        except WorkerError as error:
+            raise LevelfieldError(
+                f"{name} could not be exported to {file_format.title}: {error.message}",
+                fix=f"Leave out the backends that read {file_format.title} (--backends). Its last output: "
+                + _last_line(error.detail),
+            ) from error
+
+
+def let_export(
+    request: Export, root: Path, exporter: Image, launcher: Launcher, keep: Callable[[Path, Exported], _T]
+) -> _T:
+    """Let an exporter write files, and return what `keep` makes of the folder and the reply.
+
+    `request`: with paths relative to `root`, the artifacts folder. Raises LevelfieldError: it wrote something else than
+    it says, or than plain files. Raises WorkerError: it fails.
+    """
+    with temporary_folder("export") as work:
+        out = work / "out"
+        out.mkdir()
+        cpus = tuple(sorted(os.sched_getaffinity(0)))
+        spec = LaunchSpec(
+            name=f"exporter of {request.model}",
+            image=exporter,
+            threads=len(cpus),
+            cpus=cpus,
+            memory_bytes=EXPORTER_MEMORY_BYTES,
+            artifacts=root,
+            export=out,
+        )
+        worker_paths = launcher.worker_paths(spec)
+        request = msgspec.structs.replace(
+            request,
+            folder=str(worker_paths.export),
+            weights_path=f"{worker_paths.artifacts}/{request.weights_path}" if request.weights_path else None,
+        )
+        if request.own is not None:
+            own = msgspec.structs.replace(request.own, python=f"{worker_paths.artifacts}/{request.own.python}")
+            request = msgspec.structs.replace(request, own=own)
+        with running(launcher, spec) as worker:
+            exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
+        strange = [file.name for file in out.iterdir() if not _is_plain(file)]
+        if strange:
+            raise LevelfieldError(
+                f"The exporter of {request.model} left something else than plain files: {strange[0][:80]!r}.",
+                fix=f"Nothing of it is used. Build its image: levelfield images build {exporter.name}.",
             )
-            weights_path = self.weights(name)  # a launcher may copy what is there, and no more
-            try:
-                worker_paths = launcher.worker_paths(spec)
-                request = Export(
-                    model=name,
-                    batch=batch,
-                    precision=precision,
-                    folder=str(worker_paths.export),
-                    module=file_format.module,
-                    weights_path=f"{worker_paths.artifacts}/{weights_path}",
-                )
-                with running(launcher, spec) as worker:
-                    exported = worker.ask(request, Exported, EXPORT_TIMEOUT_S)
-                strange = [file.name for file in out.iterdir() if not _is_plain(file)]
-                if strange:
-                    raise LevelfieldError(
-                        f"The exporter of {name} left something else than plain files: {strange[0][:80]!r}.",
-                        fix=f"Nothing of it is used. Build its image: levelfield images build {file_format.image}.",
-                    )
-                found = files_in(out)
-                if found != exported.files:
-                    raise LevelfieldError(
-                        f"The exporter of {name} reports other files than it wrote.", fix="Try again."
-                    )
-                manifest = _Manifest(files=found, opset=exported.opset, versions=exported.versions)
-                write_atomically(out / MANIFEST, msgspec.json.encode(manifest))
-                for file in out.iterdir():
-                    file.chmod(0o644)
-                out.chmod(0o755)
-                shutil.rmtree(folder, ignore_errors=True)
-                shutil.move(out, folder)
-            except WorkerError as error:
-                raise LevelfieldError(
-                    f"{name} could not be exported to {file_format.title}: {error.message}",
-                    fix=f"Leave out the backends that read {file_format.title} (--backends). Its last output: "
-                    + _last_line(error.detail),
-                ) from error
+        if files_in(out) != exported.files:
+            raise LevelfieldError(
+                f"The exporter of {request.model} reports other files than it wrote.", fix="Try again."
+            )
+        return keep(out, exported)
+
+
+def publish(out: Path, folder: Path) -> None:
+    """Move what was written to where workers read it, as a user without rights may."""
+    for file in out.iterdir():
+        file.chmod(0o644)
+    out.chmod(0o755)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.move(out, folder)
 
 
 def _is_plain(file: Path) -> bool:

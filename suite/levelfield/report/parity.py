@@ -67,6 +67,8 @@ def table(run: Run, analysis: Analysis) -> Table:
     reference = "the float64 reference"
     if run.settings.own is not None:
         reference = "the first arm" if run.settings.own.function else "ONNX Runtime without its optimisations"
+        if any("float64" in artifact.made_by for artifact in run.artifacts):
+            reference = "the network in float64"
     arms_by_name = [arms[name] for name in sorted(arms)]
     return tables.make(
         f"Relative error against {reference}, ‖out − ref‖ ÷ ‖ref‖; below it the same after subtracting the mean over "

@@ -94,7 +94,7 @@ def _images(chosen: Plan) -> dict[str, frozenset[str]]:
     for name, arm in arms.items():
         if all(answers(case, arm) for case in cases):
             keys = (file_key(case, arm) for case in cases)
-            exporters = {key.format.image for key in keys if key is not None} if chosen.own is None else set()
+            exporters = {key.format.image for key in keys if key is not None}.intersection(chosen.exporters)
             found[name] = frozenset({_image(arm), *exporters})
     return found
 

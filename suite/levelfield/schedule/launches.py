@@ -111,7 +111,7 @@ def _spec(resources: RunResources, case: Case, arm: Arm, padding_bytes: int = 0)
 
 def _to_launch(resources: RunResources, case: Case, arm: Arm, padding_bytes: int) -> Outcome:
     """Return an outcome to come, with a folder for its compile cache; or what cannot come, with the reason."""
-    reason = why_absent(case, arm)
+    reason = why_absent(case, arm) or resources.why_no_file(case, arm)
     if case.trains and not reason:
         reason = parity.why_not(case.model, case.precision)
     if reason:

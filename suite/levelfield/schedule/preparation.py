@@ -20,9 +20,11 @@ from levelfield.machine.fingerprint import fingerprint
 from levelfield.machine.gpu import uuid_of
 from levelfield.plan import CANARY, Plan
 from levelfield.plan.decoding import call_of
-from levelfield.plan.types import FileKey
+from levelfield.plan.types import FileKey, file_key
 from levelfield.prepare.artifacts import Artifacts, ModelFile
 from levelfield.prepare.own_model import python_file, reference, store
+from levelfield.prepare.own_model.exported import Exported
+from levelfield.prepare.own_model.exported import export as export_network
 from levelfield.record.schema import Arm, Case, Image
 from levelfield.schedule import outcomes, resources
 from levelfield.schedule.listener import ProgressListener
@@ -70,7 +72,7 @@ def prepare(
         unbound = next(filter(None, (each.cannot_bind_memory() for each in asked_of)), "")
         artifacts = Artifacts(progress=listener.say)
         driver = _driver(plan, {"": launcher, **launchers}, artifacts, listener)
-        images, files = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
+        images, files, exported = _made(plan, {"": launcher, **launchers}, artifacts, listener, judged=judged)
         zoo = plan.models if plan.own is None else ()
         weights_sha256 = {name: artifacts.weights_artifact(name).sha256 for name in zoo}
         return RunResources(
@@ -89,7 +91,7 @@ def prepare(
             caches=_caches(plan),
             gpu=gpu,
             launchers=dict(launchers),
-            own=_own(plan, {"": launcher, **launchers}, images, listener),
+            own=_own(plan, {"": launcher, **launchers}, images, exported, listener),
             target=target,
             driver=driver,
             emulated=emulated,
@@ -134,12 +136,26 @@ def _own(
     plan: Plan,
     launchers: Mapping[str, Launcher],
     images: dict[tuple[str, str, str, str | None], Image],
+    exported: Exported | None,
     listener: ProgressListener,
 ) -> reference.Reference | None:
-    """Compute the reference of the user's own file; a network in Python is compared with its first arm's answers."""
+    """Compute the reference of the user's own file.
+
+    A network in Python is compared with its own answer in float64, or else with that of the first arm of its framework.
+    """
     if plan.own is None:
         return None
-    arm = next(iter(_reference_arm(plan)), plan.blocks[0].arms[0])
+    if exported is not None and exported.answers:
+        return reference.of_float64(plan.own, exported)
+    native = (arm for arm in plan.answering if file_key(plan.blocks[0].case, arm) is None)
+    arm = next(iter(_reference_arm(plan)), None) or next(native, None)
+    if arm is None:
+        why = exported.unanswered if exported is not None else "it was not asked"
+        raise LevelfieldError(
+            f"{plan.own.function} of {plan.own.file} has no answer in float64 ({why}), and no backend of its own "
+            "framework is measured: nothing could be compared.",
+            fix=f"Name {plan.own.framework} among --backends: its answer is then the reference.",
+        )
     image, launcher = images[arm.launcher, arm.image, arm.variant, arm.version], launchers[arm.launcher]
     spec = LaunchSpec(
         name=f"reference of {plan.own.model}",
@@ -150,7 +166,8 @@ def _own(
         artifacts=Artifacts().root,
     )
     if plan.own.function:
-        return reference.of_first(plan.own, arm, launcher=launcher, spec=spec, progress=listener.say)
+        found = reference.of_first(plan.own, arm, launcher=launcher, spec=spec, progress=listener.say)
+        return msgspec.structs.replace(found, exported=exported)
     batches = [block.case.batch for block in plan.blocks]
     return reference.compute(plan.own, batches, image=image, launcher=launcher, spec=spec, progress=listener.say)
 
@@ -162,14 +179,15 @@ def _made(
     listener: ProgressListener,
     *,
     judged: bool,
-) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile]]:
-    """Make the model files, all images, and then weights and references.
+) -> tuple[dict[tuple[str, str, str, str | None], Image], dict[FileKey, ModelFile], Exported | None]:
+    """Make the model files, all images, and then weights and references; of a network in Python also its answer.
 
     The canary comes first: it is small, so that the base is made while the wheels of others are fetched. Of the others
     the longest comes first, so that the last does not keep all waiting.
     """
     images: dict[tuple[str, str, str, str | None], Image] = {}
     files: dict[FileKey, ModelFile] = {}
+    exported: list[Exported] = []
 
     def image_of(place: str, name: str, variant: str, version: str | None) -> None:
         images[place, name, variant, version] = launchers[place].prepare(name, variant, version, listener.say)
@@ -179,14 +197,14 @@ def _made(
     keys = sorted(found, key=lambda key: (key[1] != CANARY, -_wheel_bytes(launchers[key[0]], *key[1:])))
     outcomes.run_jobs(
         [
-            lambda: files.update(_exports(plan, launchers[""], artifacts, listener)),
+            lambda: files.update(_exports(plan, launchers[""], artifacts, exported, listener)),
             *(functools.partial(image_of, *key) for key in keys),
             lambda: _references(plan, artifacts, judged=judged),
         ],
         at_once=IMAGES_AT_ONCE,
     )
     engine.wait_for_removals()
-    return {key: images[key] for key in found}, files
+    return {key: images[key] for key in found}, files, next(iter(exported), None)
 
 
 def _references(plan: Plan, artifacts: Artifacts, *, judged: bool) -> None:
@@ -223,11 +241,18 @@ def _reference_arm(plan: Plan) -> tuple[Arm, ...]:
 
 
 def _exports(
-    plan: Plan, launcher: Launcher, artifacts: Artifacts, listener: ProgressListener
+    plan: Plan, launcher: Launcher, artifacts: Artifacts, networks: list[Exported], listener: ProgressListener
 ) -> dict[FileKey, ModelFile]:
-    if plan.own is not None:
+    """Return the model files; `networks` is given what was made of a network in Python."""
+    if plan.own is not None and not plan.own.function:
         return {key: store.prepared(plan.own, key.batch) for key in plan.files}
     exporters = {name: launcher.prepare(name, "cpu", None, listener.say) for name in plan.exporters}
+    if plan.own is not None:
+        if not exporters:
+            return {}
+        made = export_network(plan.own, next(iter(exporters.values())), launcher, listener.say)
+        networks.append(made)
+        return dict.fromkeys(plan.files, made.file) if made.file is not None else {}
     files: dict[FileKey, ModelFile] = {}
 
     def export(key: FileKey) -> None:

@@ -24,6 +24,7 @@ from levelfield.record.schema import Arm, Artifact, Case, Computed, Fingerprint,
 from levelfield.schedule.outcomes import Outcome, Stamps
 from levelfield.schedule.time_spent import Stopwatch
 from levelfield.worker.messages import Task
+from levelfield.zoo.spec import Own
 from levelfield.zoo.training import convergence
 from levelfield.zoo.training.recipe import Goal
 
@@ -95,7 +96,14 @@ class RunResources(msgspec.Struct, frozen=True):
     def file_of(self, case: Case, arm: Arm) -> ModelFile | None:
         """Return the model file that an arm answers a case with; None: it computes a definition of its own."""
         key = file_key(case, arm)
-        return None if key is None else self.files[key]
+        return None if key is None else self.files.get(key)
+
+    def why_no_file(self, case: Case, arm: Arm) -> str:
+        """Say why there is no file of a user's own network for an arm; empty: there is, or it needs none."""
+        own = self.own_of(case)
+        if own is None or own.exported is None or file_key(case, arm) is None:
+            return ""
+        return own.exported.unexported
 
     def known_computed(self, case: Case, arm: Arm) -> Computed | None:
         """Return what an arm was found to compute in earlier in this run; None: it is to be asked.
@@ -194,8 +202,14 @@ def task_for(resources: RunResources, case: Case, arm: Arm, worker_paths: Worker
         processes=case.processes,
         depth=case.depth,
         growing_cache=case.growing_cache,
-        own=store.description(own.model, worker_paths.artifacts) if own is not None else None,
+        own=_described(own, worker_paths.artifacts, reads) if own is not None else None,
     )
+
+
+def _described(own: Reference, root: str, reads: str) -> Own:
+    if own.exported is not None and reads != "native":
+        return own.exported.description(root)
+    return store.description(own.model, root)
 
 
 def _loaded_as(case: Case) -> str:

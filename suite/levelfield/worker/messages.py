@@ -23,7 +23,7 @@ from levelfield.record.measured import (
     Startup,
     Window,
 )
-from levelfield.zoo.spec import Own
+from levelfield.zoo.spec import Own, OwnInput
 
 PROTOCOL = 2
 """Version of this vocabulary; a worker that speaks another one is refused."""
@@ -221,6 +221,8 @@ class Export(msgspec.Struct, frozen=True, tag="export"):
     weights_path: str | None = None
     module: str = ONNX.module
     """What writes it (`backends.info.FileFormat`)."""
+    own: Own | None = None
+    """A user's own network in Python, which is exported as it is, with its inputs; None: one of this tool's models."""
 
 
 class CallPlugin(msgspec.Struct, frozen=True, tag="call-plugin"):
@@ -409,6 +411,14 @@ class Exported(msgspec.Struct, frozen=True, tag="exported"):
     opset: int
     """Of ONNX; 0: the format has none."""
     versions: dict[str, str]
+    inputs: tuple[OwnInput, ...] = ()
+    """Of a user's own network: with paths relative to the folder."""
+    answers: tuple[Output, ...] = ()
+    """Of a user's own network: what it answers to them in float64."""
+    unexported: str = ""
+    """Why there is no file of a user's own network; empty: there is one."""
+    unanswered: str = ""
+    """Why there are no answers of a user's own network; empty: there are, or nobody asked."""
 
 
 class PluginCalled(msgspec.Struct, frozen=True, tag="plugin-called"):

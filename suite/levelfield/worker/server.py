@@ -194,6 +194,10 @@ def _use() -> messages.Used:
 
 
 def _export(request: messages.Export) -> messages.Exported:
+    if request.own is not None:
+        from levelfield.worker import own_export
+
+        return own_export.export(request.own, Path(request.folder))
     from levelfield.zoo import models, weights
 
     model = models.get(request.model)

@@ -2,6 +2,7 @@
 
 import tempfile
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -47,7 +48,6 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
         raise ValueError(f"{model.title} does not answer token by token.")
     if precision not in (*PRECISIONS, *_DECODING):
         raise ValueError(f"ONNX files are exported in {', '.join(PRECISIONS)} here, not in {precision}.")
-    import onnx
     import torch
 
     from levelfield.zoo import torch_module
@@ -62,6 +62,52 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
         example = inputs.make(model, 0, batch)
         given = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in example.items()}
         wanted = _Arguments({tensor.name: given[tensor.name] for tensor in model.inputs}, (model.output.name,))
+
+    def quantised(raw: Path) -> Path:
+        from levelfield.zoo.onnx_quantize import quantise
+
+        quantise(model, raw, raw.with_name("quantised.onnx"), batch)
+        return raw.with_name("quantised.onnx")
+
+    return _written(
+        module,
+        wanted,
+        folder,
+        name=model.name,
+        external=_size_bytes(model, precision) > _EXTERNAL_BYTES,
+        made_by=_MADE_BY[precision],
+        rewrite=quantised if precision == "int8" else None,
+    )
+
+
+def export_module(module: Any, given: dict[str, Any], folder: Path) -> Exported:  # noqa: ANN401  (a module of torch's)
+    """Export a module of a user's own, for inputs of these shapes.
+
+    `given`: tensors by name, in the order in which the module takes them. Raises ValueError: it keeps no input of the
+    name; and whatever torch's exporter raises.
+    """
+    size_bytes = sum(each.numel() * each.element_size() for each in (*module.parameters(), *module.buffers()))
+    external = size_bytes > _EXTERNAL_BYTES
+    return _written(module, _Arguments(given), folder, name="network", external=external, made_by=_EXPORTERS)
+
+
+def _written(
+    module: Any,  # noqa: ANN401  (a module of torch's)
+    wanted: "_Arguments",
+    folder: Path,
+    *,
+    name: str,
+    external: bool,
+    made_by: Sequence[str],
+    rewrite: Callable[[Path], Path] | None = None,
+) -> Exported:
+    """Export a module and write the file, without what depends on the machine.
+
+    `external`: whether weights lie in a file of their own. `rewrite`: makes another file of that which torch wrote.
+    """
+    import onnx
+    import torch
+
     with tempfile.TemporaryDirectory(prefix="levelfield-export-") as temporary, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter deprecates its own internals
         raw = Path(temporary) / MODEL_FILE
@@ -70,21 +116,15 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
             tuple(wanted.inputs.values()),
             raw,
             input_names=list(wanted.inputs),
-            output_names=list(wanted.outputs),
+            output_names=list(wanted.outputs) or None,
             dynamic_shapes=wanted.dynamic_shapes,
             opset_version=OPSET,
             dynamo=True,
             external_data=True,
             verbose=False,
         )
-        if precision == "int8":
-            from levelfield.zoo.onnx_quantize import quantise
-
-            raw, exported = raw.with_name("quantised.onnx"), raw
-            quantise(model, exported, raw, batch)
-        proto = onnx.load(raw)
-    _strip(proto, model)
-    external = _size_bytes(model, precision) > _EXTERNAL_BYTES
+        proto = onnx.load(raw if rewrite is None else rewrite(raw))
+    _strip(proto, name)
     (folder / DATA_FILE).unlink(missing_ok=True)  # onnx appends to a data file that is already there
     onnx.save_model(
         proto,
@@ -97,7 +137,7 @@ def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Pa
     names = [MODEL_FILE, DATA_FILE] if external else [MODEL_FILE]
     onnx.checker.check_model(folder / MODEL_FILE)
     opset = next(entry.version for entry in proto.opset_import if entry.domain == "")
-    return written(folder, names, _MADE_BY[precision], opset)
+    return written(folder, names, made_by, opset)
 
 
 class _Arguments(msgspec.Struct, frozen=True):
@@ -105,7 +145,8 @@ class _Arguments(msgspec.Struct, frozen=True):
 
     inputs: dict[str, Any]
     """Tensors by name, in the order in which the module takes them."""
-    outputs: tuple[str, ...]
+    outputs: tuple[str, ...] = ()
+    """Empty: torch names them."""
     dynamic_shapes: Any = None
     """Dimensions that stay open, as torch takes them; None: there are none."""
 
@@ -142,10 +183,10 @@ def _size_bytes(model: Model, precision: str) -> int:
     )
 
 
-def _strip(proto: Any, model: Model) -> None:  # noqa: ANN401 (a protobuf message has no type here)
+def _strip(proto: Any, name: str) -> None:  # noqa: ANN401 (a protobuf message has no type here)
     """Remove what depends on the machine: source paths, stack traces and names of Python objects."""
     graph = proto.graph
-    graph.name = model.name
+    graph.name = name
     functions = [part for function in proto.functions for part in (function, *function.node)]
     tensors = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
     for part in (proto, graph, *graph.node, *tensors, *functions):

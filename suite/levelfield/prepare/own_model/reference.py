@@ -25,7 +25,9 @@ from levelfield.errors import LevelfieldError, printable
 from levelfield.images.wheels import Progress
 from levelfield.launchers.protocol import Launcher, LaunchSpec, running
 from levelfield.launchers.worker import WorkerError
+from levelfield.paths import cache_folder
 from levelfield.prepare.own_model import store
+from levelfield.prepare.own_model.exported import Exported
 from levelfield.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
 from levelfield.worker.messages import Load, Loaded, Output, Task, Verified, Verify
 from levelfield.zoo import honesty, own_inputs, parity, weights
@@ -38,6 +40,8 @@ ITEMS = 2
 """Items compared at the least: two calls where a call is one item."""
 TOLERANCE = 1e-4
 """Of fp32."""
+FLOAT64 = "float64"
+"""Key of what made a reference in float64."""
 _PREFIX = re.compile(r"^(\w+: )?(\[ONNXRuntimeError\] : \d+ : \w+ : )?")
 
 
@@ -58,6 +62,8 @@ class Reference(msgspec.Struct, frozen=True):
     inputs_sha256: dict[int, str]
     """Digest of one call's inputs, by batch."""
     artifacts: tuple[Artifact, ...]
+    exported: Exported | None = None
+    """Of a network of PyTorch: what those read that are given ONNX."""
 
 
 def count_of(batch: int) -> int:
@@ -117,6 +123,20 @@ def compute(
     )
 
 
+def of_float64(model: OwnFile, exported: Exported) -> Reference:
+    """Take the network's own answer in float64.
+
+    Raises LevelfieldError: it answers with what nothing can be compared with.
+    """
+    answers = _comparable(model, exported.answers)
+    size_bytes = sum(len(output.values) for output in exported.answers)
+    made_by = {FLOAT64: f"torch {exported.versions.get('torch', '')}".strip()}
+    made = Artifact(f"{model.model} reference", _digest(exported.answers), size_bytes, made_by)
+    here = exported.description(str(cache_folder("artifacts")))
+    inputs_sha256 = weights.sha256(own_inputs.make(here, 0, 1))
+    return Reference(model, {1: answers}, {1: inputs_sha256}, (*store.artifacts(model), made), exported)
+
+
 def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, progress: Progress) -> Reference:
     """Let the first arm answer for a network in Python: its answer is what all others are held against.
 
@@ -143,7 +163,14 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
             fix="It has to return the network and its inputs; it runs in a container with that framework and NumPy, "
             "and no other file of yours.",
         ) from error
-    answers = [(output, _array(output)) for output in verified.outputs]
+    answers = _comparable(model, verified.outputs)
+    made = _artifact(f"{model.model} reference", verified, {"arm": arm.id, model.framework: loaded.version})
+    return Reference(model, {1: answers}, {1: loaded.inputs_sha256}, (*store.artifacts(model), made))
+
+
+def _comparable(model: OwnFile, outputs: tuple[Output, ...]) -> tuple[Answer, ...]:
+    """Return what a network in Python answers, where something can be compared with it."""
+    answers = [(output, _array(output)) for output in outputs]
     usable = [
         Answer(str(number), values, output.exact)
         for number, (output, values) in enumerate(answers)
@@ -155,8 +182,7 @@ def of_first(model: OwnFile, arm: Arm, *, launcher: Launcher, spec: LaunchSpec, 
             "that.",
             fix="Give it inputs that it answers.",
         )
-    made = _artifact(f"{model.model} reference", verified, {"arm": arm.id, model.framework: loaded.version})
-    return Reference(model, {1: tuple(usable)}, {1: loaded.inputs_sha256}, (*store.artifacts(model), made))
+    return tuple(usable)
 
 
 def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision: str, items: int) -> Parity:
@@ -203,7 +229,7 @@ def compare_answer(verified: Verified, reference: tuple[Answer, ...], precision:
         reason=reason or ("" if worst is not None else "All of its outputs are empty."),
         cosine=worst.cosine if worst and worst.cosine is not None else absent,
         top_1=Absent("what a user's own file answers is not known to be classes"),
-        rounding_error=Absent("there is no float64 reference of a user's own file"),
+        rounding_error=Absent("it is not computed for a user's own file"),
     )
     if worst is None or not finite:
         return result

@@ -9,16 +9,22 @@ from levelfield.scenarios import get
 
 REFERENCE = "onnxruntime"
 """Image of the reference of its outputs."""
+EXPORTED = "torch"
+"""Framework whose networks are exported to ONNX."""
 SIZED_AS = "resnet50"
 """Model whose batches a profile uses for a file, whose size is not known."""
 
 
 def readers(backends: Sequence[str], own: OwnFile | None = None) -> tuple[str, ...]:
-    """Return the backends that run a user's own file."""
-    if own is None or not own.function:
-        return tuple(name for name in backends if registry.get(name).reads == "onnx")
-    infos = map(registry.get, backends)
-    return tuple(info.name for info in infos if info.imports == (own.framework,) and info.reads == "native")
+    """Return the backends that run a user's own file: a network of PyTorch is exported for those that read ONNX."""
+    infos = [registry.get(name) for name in backends]
+    exported = own is None or not own.function or own.framework == EXPORTED
+    return tuple(
+        info.name
+        for info in infos
+        if (info.reads == "onnx" and exported)
+        or (own is not None and info.imports == (own.framework,) and info.reads == "native")
+    )
 
 
 def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
@@ -35,7 +41,8 @@ def check(own: OwnFile, models: Sequence[str], arms: Sequence[Arm]) -> None:
     unsuitable = list(dict.fromkeys(arm.backend for arm in arms if not readers([arm.backend], own)))
     if unsuitable and own.function:
         raise LevelfieldError(
-            f"{own.file} is written for {own.framework}, and {', '.join(unsuitable)} is not of it.",
+            f"{own.file} is written for {own.framework}, and {', '.join(unsuitable)} cannot run it"
+            + ("." if own.framework == EXPORTED else ": networks of PyTorch alone are exported to ONNX."),
             fix=f"Ask for {', '.join(readers(registry.all_names(), own))}.",
         )
     if unsuitable:

@@ -1,0 +1,93 @@
+"""A user's own network of PyTorch for every framework: an ONNX file, its inputs, and its answer in float64.
+
+Runs in the exporter's image. The weights are those that the file's function makes, so that every framework computes
+with the same ones; the reference is the same network in float64, on the same inputs.
+"""
+
+import copy
+import warnings
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from levelfield.backends.checks import outputs
+from levelfield.backends.protocol import Arrays
+from levelfield.worker import messages, own_python
+from levelfield.worker.session import concatenated
+from levelfield.worker.sources import files_in
+from levelfield.zoo import onnx_export
+from levelfield.zoo.spec import Own, OwnInput
+
+REASON_CHARS = 400
+_WIDE = ("float64", "complex128")
+
+
+def export(own: Own, folder: Path) -> messages.Exported:
+    """Write `model.onnx` and the values of its inputs into a folder, and answer in float64.
+
+    Raises Unsupported: the function returns no network and inputs. What cannot be exported, or has no answer in
+    float64, is said in the reply.
+    """
+    import torch
+
+    network, given = own_python.written(own.python or "", own.function)
+    module: Any = network if isinstance(network, torch.nn.Module) else _module(torch, network)
+    module.eval()
+    answers, unanswered = _in_float64(torch, module, given)
+    reply = messages.Exported(files={}, opset=0, versions={}, answers=answers, unanswered=unanswered)
+    try:
+        example = {name: torch.from_numpy(array) for name, array in given.items()}
+        made = onnx_export.export_module(module, example, folder)
+    except Exception as error:  # noqa: BLE001  (whatever an exporter raises is its reason)
+        for file in folder.iterdir():
+            file.unlink()
+        return msgspec.structs.replace(reply, unexported=_reason(error))
+    kept = _kept(given, folder)
+    return msgspec.structs.replace(reply, files=files_in(folder), opset=made.opset, versions=made.versions, inputs=kept)
+
+
+def _module(torch: Any, function: Any) -> Any:  # noqa: ANN401  (torch, which only this image has)
+    """Return a function of tensors as a module."""
+
+    class Function(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, *tensors: Any) -> Any:  # noqa: ANN401
+            return function(*tensors)
+
+    return Function()
+
+
+def _in_float64(torch: Any, module: Any, given: Arrays) -> tuple[tuple[messages.Output, ...], str]:  # noqa: ANN401
+    """Return the network's answer in float64; or none, and why."""
+    try:
+        with torch.inference_mode(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            double = copy.deepcopy(module).double()
+            tensors = [torch.from_numpy(array) for array in given.values()]
+            answer = double(*[each.double() if each.is_floating_point() else each for each in tensors])
+            found = outputs(answer, lambda tensor: tensor.numpy())
+    except Exception as error:  # noqa: BLE001  (the network's own code may raise anything)
+        return (), _reason(error)
+    narrow = sorted({each.dtype.name for each in found if each.dtype.kind in "fc" and each.dtype.name not in _WIDE})
+    if narrow:
+        return (), f"asked for float64, it answers in {', '.join(narrow)}"
+    return concatenated([found, found]), ""
+
+
+def _kept(given: Arrays, folder: Path) -> tuple[OwnInput, ...]:
+    """Write the inputs' values beside the file; return their descriptions, with paths relative to the folder."""
+    kept = []
+    for number, (name, values) in enumerate(given.items()):
+        path = f"input-{number}.npy"
+        np.save(folder / path, values, allow_pickle=False)
+        kept.append(OwnInput(name, values.dtype.name, values.shape, batched=False, path=path))
+    return tuple(kept)
+
+
+def _reason(error: Exception) -> str:
+    """Return the last cause's own words, on one line."""
+    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:REASON_CHARS]
