@@ -27,8 +27,8 @@ _WIDE = ("float64", "complex128")
 def export(own: Own, folder: Path) -> messages.Exported:
     """Write `model.onnx` and the values of its inputs into a folder, and answer in float64.
 
-    Raises Unsupported: the function returns no network and inputs. What cannot be exported, or has no answer in
-    float64, is said in the reply.
+    Raises Unsupported: the function returns no network and inputs. Why there is no file, or no answer in float64, is
+    said in the reply.
     """
     import torch
 
@@ -40,12 +40,12 @@ def export(own: Own, folder: Path) -> messages.Exported:
     try:
         example = {name: torch.from_numpy(array) for name, array in given.items()}
         made = onnx_export.export_module(module, example, folder)
+        reply = msgspec.structs.replace(reply, opset=made.opset, versions=made.versions)
     except Exception as error:  # noqa: BLE001  (whatever an exporter raises is its reason)
         for file in folder.iterdir():
             file.unlink()
-        return msgspec.structs.replace(reply, unexported=_reason(error))
-    kept = _kept(given, folder)
-    return msgspec.structs.replace(reply, files=files_in(folder), opset=made.opset, versions=made.versions, inputs=kept)
+        reply = msgspec.structs.replace(reply, unexported=_reason(error))
+    return msgspec.structs.replace(reply, inputs=_kept(given, folder), files=files_in(folder))
 
 
 def _module(torch: Any, function: Any) -> Any:  # noqa: ANN401  (torch, which only this image has)

@@ -51,13 +51,14 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
     own = msgspec.structs.replace(own, python=(own.python or "").lstrip("/"))
 
     def keep(out: Path, made: messages.Exported) -> Exported:
-        if not made.files:
-            said = printable(made.unexported).rstrip(".")
-            reason = f"torch.onnx.export cannot write {model.function} of {model.file} as ONNX: {said}."
-            return Exported(None, (), made.answers, made.versions, reason, printable(made.unanswered))
         sha256 = digest_of(made.files)
         folder = f"own/{model.sha256}/{model.function}-{sha256[:16]}"
         publish(out, root / folder)
+        inputs = tuple(msgspec.structs.replace(each, path=f"{folder}/{each.path}") for each in made.inputs)
+        said, unanswered = printable(made.unexported).rstrip("."), printable(made.unanswered)
+        if MODEL_FILE not in made.files:
+            reason = f"torch.onnx.export cannot write {model.function} of {model.file} as ONNX: {said}."
+            return Exported(None, inputs, made.answers, made.versions, reason, unanswered)
         file = ModelFile(
             path=f"{folder}/{MODEL_FILE}",
             sha256=sha256,
@@ -68,8 +69,7 @@ def export(model: OwnFile, image: Image, launcher: Launcher, progress: Progress)
                 made_by=made.versions | {"opset": str(made.opset)},
             ),
         )
-        inputs = tuple(msgspec.structs.replace(each, path=f"{folder}/{each.path}") for each in made.inputs)
-        return Exported(file, inputs, made.answers, made.versions, "", printable(made.unanswered))
+        return Exported(file, inputs, made.answers, made.versions, "", unanswered)
 
     request = messages.Export(model=model.model, batch=1, precision=model.precision, folder="", own=own)
     try:
