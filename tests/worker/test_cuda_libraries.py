@@ -25,11 +25,8 @@ def compiled(folder: Path, name: str, source: str) -> Path:
     ("name", "source", "says"),
     [
         ("libcudart.so.13", WRITES.format(name="cudaRuntimeGetVersion", value=13020), "CUDA runtime 13.2"),
-        ("libcudart.so.12", WRITES.format(name="cudaRuntimeGetVersion", value=12080), "CUDA runtime 12.8"),
-        ("libcuda.so.1", WRITES.format(name="cuDriverGetVersion", value=13010), "CUDA of the driver 13.1"),
         ("libcudnn.so.9", RETURNS.format(name="cudnnGetVersion", value=91002), "cuDNN 9.10.2"),
         ("libcudnn.so.8", RETURNS.format(name="cudnnGetVersion", value=8907), "cuDNN 8.9.7"),
-        ("libcublasLt.so.12", RETURNS.format(name="cublasLtGetVersion", value=120804), "cuBLASLt 12.8.4"),
         ("libcublas.so.13", PROPERTY, "cuBLAS 13.4.1"),
         ("libnccl.so.2", WRITES.format(name="ncclGetVersion", value=22705), "NCCL 2.27.5"),
         ("libcudnn.so.7", "int nothing;", ""),

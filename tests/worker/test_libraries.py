@@ -6,34 +6,8 @@ import numpy as np
 import pytest
 
 from levelfield.record.measured import Library
-from levelfield.worker.libraries import classify, libraries, relative
+from levelfield.worker.libraries import libraries, relative
 from levelfield.worker.probes import probe
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("libscipy_openblas64_-32a4b2a6.so", "OpenBLAS"),
-        ("libmkl_rt.so.2", "MKL"),
-        ("libdnnl.so.3", "oneDNN"),
-        ("libblis.so.4", "BLIS"),
-        ("libgomp.so.1", "OpenMP"),
-        ("libiomp5.so", "OpenMP"),
-        ("libtbb.so.12", "TBB"),
-        ("libcudart.so.13", "CUDA"),
-        ("libcudnn_ops.so.9", "cuDNN"),
-        ("libcublasLt.so.13", "cuBLAS"),
-        ("libnccl.so.2", "NCCL"),
-        ("libnvinfer.so.10", "TensorRT"),
-        ("libtorch_cpu.so", "framework"),
-        ("onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", "framework"),
-        ("libopenvino_onnx_frontend.so.2641", ""),
-        ("libc.so.6", ""),
-        ("_multiarray_umath.cpython-311-x86_64-linux-gnu.so", ""),
-    ],
-)
-def test_libraries_are_known_by_name(name: str, kind: str) -> None:
-    assert classify(name) == kind
 
 
 def test_numpys_blas_is_found_with_its_version_and_without_a_private_path() -> None:

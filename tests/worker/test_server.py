@@ -117,9 +117,7 @@ def test_a_whole_life(worker: Conversation) -> None:
     [
         b"not json",
         b"",
-        b"{}",
         b'{"type":"sing"}',
-        b'{"type":"verify"}',
         b'{"type":"verify","count":"four"}',
         b"\xff",
         b'{"type":"load","task":{"backend":"\xff","model":"mlp","batch":1,"threads":1}}',
@@ -142,7 +140,6 @@ def test_a_request_that_is_none_is_answered_and_survived(worker: Conversation, l
             "error",
             "There is no backend 'canry'. Did you mean canary?",
         ),
-        (msgspec.structs.replace(CANARY, model="cannary"), "error", "cannary"),
         (msgspec.structs.replace(CANARY, model="mlp"), "unsupported", "not mlp"),
         (msgspec.structs.replace(CANARY, precision="int3"), "unsupported", "int3"),
         (msgspec.structs.replace(CANARY, weights_path="/nowhere/weights"), "error", "FileNotFoundError"),
@@ -183,7 +180,6 @@ levelfield.backends.canary.Canary = Raising
     [
         ("MemoryError()", "out-of-memory", "ran out of memory"),
         ("RuntimeError('first line\\nsecond line')", "error", "RuntimeError: first line second line"),
-        ("RuntimeError()", "error", "RuntimeError: no message"),
         ("RuntimeError('x' * 100_000)", "error", "RuntimeError: xxx"),
     ],
 )

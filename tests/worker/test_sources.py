@@ -1,6 +1,5 @@
 """What a backend is given to load."""
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -43,15 +42,3 @@ def test_order_and_content_decide_the_digest() -> None:
     first, second, third = rotation(ranges, sets=3, batch=4)
     digests = {rotation_digest(each) for each in ([first, second], [second, first], [first, third], [first])}
     assert len(digests) == 4
-
-
-def test_files_are_digested_by_name(tmp_path: Path) -> None:
-    (tmp_path / "model.onnx").write_bytes(b"graph")
-    (tmp_path / "model.onnx.data").write_bytes(b"weights")
-    (tmp_path / "manifest.json").write_bytes(b"{}")
-    (tmp_path / "model.onnx.folder").mkdir()
-    assert files_in(tmp_path, "model.onnx*") == {
-        "model.onnx": hashlib.sha256(b"graph").hexdigest(),
-        "model.onnx.data": hashlib.sha256(b"weights").hexdigest(),
-    }
-    assert len(files_in(tmp_path)) == 3

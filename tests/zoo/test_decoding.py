@@ -24,15 +24,6 @@ def test_no_token_sees_those_after_it(made: weights.Arrays) -> None:
     assert np.allclose(reference.logits(made, ids[:, :8], 7)[:, 0], whole[:, 7], rtol=0, atol=1e-12)
 
 
-def test_where_a_token_stands_matters(made: weights.Arrays) -> None:
-    """What is read of the cache must have been turned by the position that it was written at."""
-    ids = decoding.inputs(MODEL, Call("prefill", 6), 0, 1)[decoding.INPUT]
-    swapped = ids[:, [1, 0, 2, 3, 4, 5]]
-    assert ids[0, 0] != ids[0, 1]
-    last, other = (reference.logits(made, each, 5) for each in (ids, swapped))
-    assert np.linalg.norm(last - other) / np.linalg.norm(last) > 0.01
-
-
 @pytest.mark.parametrize("kind", decoding.KINDS)
 def test_what_is_returned_are_the_logits_of_the_computed_tokens(
     made: weights.Arrays, kind: decoding.Kind, monkeypatch: pytest.MonkeyPatch

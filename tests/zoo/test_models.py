@@ -1,5 +1,3 @@
-import pytest
-
 from levelfield.zoo import models
 
 
@@ -20,10 +18,3 @@ def test_the_published_sizes() -> None:
 
 def _pairs() -> list[tuple[int, int]]:
     return [(200, 128), (128, 64), (64, 32), (32, 16), (16, 8), (8, 1)]
-
-
-def test_an_unknown_name_lists_the_close_ones() -> None:
-    with pytest.raises(ValueError, match=r"no model 'resnet'.*Did you mean resnet50"):
-        models.get("resnet")
-    with pytest.raises(ValueError, match="There are mlp, mobilenet, resnet50, decoder, bert, embedder, vit"):
-        models.get("?")

@@ -1,7 +1,6 @@
 """The digits: the published file, one split for everybody, and an order of batches for every seed."""
 
 import gzip
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,6 @@ from levelfield.zoo import models
 from levelfield.zoo.digits import data
 
 DIGITS_MLP, DIGITS_RESNET = models.get("digits_mlp"), models.get("digits_resnet")
-
-
-def test_the_file_is_the_published_one_and_its_licence_is_beside_it() -> None:
-    assert hashlib.sha256(data.FILE.read_bytes()).hexdigest() == data.FILE_SHA256
-    assert data.FILE.stat().st_size == data.FILE_BYTES
-    assert data.FILE.with_name("LICENSE").read_text().startswith("BSD 3-Clause License")
 
 
 def test_every_image_is_trained_on_or_tested_with_and_none_twice() -> None:
@@ -50,13 +43,6 @@ def test_an_epoch_takes_every_image_once_in_an_order_of_its_own() -> None:
     assert chosen.max() < 1437
     assert np.array_equal(chosen[:10], data.schedule(3, 10, 64)), "a longer training begins alike"
     assert not np.array_equal(chosen, data.schedule(4, 50, 64))
-
-
-def test_the_digest_knows_images_and_order() -> None:
-    split = data.load(DIGITS_MLP)
-    digests = {data.inputs_sha256(split), *(data.inputs_sha256(split, data.schedule(seed, 5, 64)) for seed in (0, 1))}
-    swapped = data.Split(train=split.test, test=split.train)
-    assert len(digests | {data.inputs_sha256(swapped)}) == 4
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

@@ -214,14 +214,6 @@ def test_a_wrong_adamw_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, mi
     refused(name, values)
 
 
-@pytest.mark.parametrize("name", OF_ADAMW)
-def test_the_adamw_of_these_mistakes_is_right_without_them(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(Updater, "_adamw", adamw)
-        values = sampled(name, RULES[name])
-    assert judged(name, values).equal
-
-
 @pytest.mark.parametrize("name", RULES)
 def test_decay_of_biases_and_norms_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     with monkeypatch.context() as patch:
