@@ -217,7 +217,7 @@ class FolderProcess(InlineProcess):
     def __init__(self, target: Target, place: Workspace) -> None:
         name = f"bare loop around transformers' {target.case.model}"
         super().__init__(target, name, None, place.folders("model"))
-        self.verify(target, form_worker.FormsRequest(self.task, (form_worker.TRANSFORMERS,), folder=MODEL))
+        self.verify(target, form_worker.FormRequest(self.task, folder=MODEL))
 
 
 def write_model(place: Workspace, model: str) -> None:
