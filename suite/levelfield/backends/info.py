@@ -88,8 +88,6 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How it computes, by device and precision: it runs on these devices, and in these precisions."""
     why_not: dict[tuple[str, str], str] = {}
     """Why it does not compute on a device in a precision, where that is its own reason (see `precisions.why_not`)."""
-    capabilities: tuple[tuple[str, str | None], ...] = ()
-    """Ranges of compute capability that it runs on, the upper end left out; empty: all that its CUDA has code for."""
     process_bytes: int = 1536 << 20
     """What a process holds of a GPU's memory before it has a model: CUDA's context (about 0.3 to 0.6 GB on data-centre
     GPUs), the code of its libraries, and room for the workspaces of cuDNN and cuBLAS. An allowance, no measurement."""
@@ -123,8 +121,6 @@ class BackendInfo(msgspec.Struct, frozen=True, kw_only=True):
     control_rank: int | None = None
     """Its place among those that serve as the A/A control where none is named, the quickest to launch first; None: it
     does so only where none of those is in the run."""
-    environment: dict[str, str] = {}
-    """Variables of its containers on a GPU, beside those that every worker has."""
     colours: tuple[str, str] | None = None
     """On light and on dark ground, as `#rrggbb`; None: one of the spare colours."""
 

@@ -255,22 +255,6 @@ _BUILT_IN = {
             colours=("#27517c", "#7fa6d0"),
         ),
         BackendInfo(
-            name="onnxruntime-tensorrt-rtx",
-            title="ONNX Runtime, TensorRT-RTX",
-            class_name="ONNXRuntimeTensorRTRTX",
-            image="onnxruntime-tensorrt-rtx",
-            reads="onnx",
-            distribution="onnxruntime",
-            imports=("onnxruntime", "onnxruntime_ep_nv_tensorrt_rtx"),
-            ways={"cuda": {"fp32": FP32, "fp16": _FP16_FILE}},
-            why_not={("cuda", "tf32"): "how TF32 is chosen for this plug-in is not documented"},
-            capabilities=(("8.6", "8.7"), ("8.9", "9.0"), ("12.0", None)),
-            process_bytes=1024 << 20,
-            # Where it puts links to libraries that its wheel asks for by other names. The loader forgets a folder that
-            # is not there when a process starts.
-            environment={"LD_LIBRARY_PATH": "/tmp"},  # noqa: S108  (a container's own)
-        ),
-        BackendInfo(
             name="tensorrt",
             title="TensorRT",
             class_name="TensorRT",
@@ -405,13 +389,6 @@ def controls() -> tuple[str, ...]:
     """Return the names of the backends that serve as the A/A control where none is named, the first choice first."""
     ranked = [(info.control_rank, name) for name, info in _BUILT_IN.items() if info.control_rank is not None]
     return tuple(name for _, name in sorted(ranked))
-
-
-def environment(image: str) -> dict[str, str]:
-    """Return the variables that the backends of an image need in a container on a GPU."""
-    return {
-        key: value for info in _backends().values() if info.image == image for key, value in info.environment.items()
-    }
 
 
 def instead_of_mkl(name: str) -> str:
