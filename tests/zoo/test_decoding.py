@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from levelfield.zoo import decoder as spec
 from levelfield.zoo import decoding, flops, models, weights
-from levelfield.zoo.decoder import reference, spec
+from levelfield.zoo.decoder import reference
 from levelfield.zoo.decoding import Call
 
 MODEL = models.get("decoder")

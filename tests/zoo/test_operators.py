@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from levelfield.zoo import flops, inputs, models, reference, weights
-from levelfield.zoo.operators import spec
+from levelfield.zoo import operators as spec
 
 ALL = models.operators()
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from levelfield.zoo import bits, inputs, models, parity, reference, weights
+from levelfield.zoo import bits, decoder, inputs, models, parity, reference, weights
 from levelfield.zoo.decoder import reference as decoder_reference
-from levelfield.zoo.decoder import spec as decoder
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")

@@ -4,12 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.zoo import flops, inputs, models, own_weights
-from levelfield.zoo.bert import spec as bert
-from levelfield.zoo.decoder import spec as decoder
-from levelfield.zoo.mobilenet import spec as mobilenet
-from levelfield.zoo.resnet50 import spec as resnet50
-from levelfield.zoo.vit import spec as vit
+from levelfield.zoo import bert, decoder, flops, inputs, mobilenet, models, own_weights, resnet50, vit
 
 SHA256 = "1a2b3c4d" * 8
 SMALL = {

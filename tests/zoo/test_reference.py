@@ -7,7 +7,7 @@ import pytest
 
 from levelfield.zoo import inputs, models, reference, weights
 from levelfield.zoo.bert import reference as bert
-from levelfield.zoo.bert.erf import erf
+from levelfield.zoo.bert.reference import erf
 from levelfield.zoo.resnet50 import reference as resnet50
 
 

@@ -77,10 +77,6 @@ class Analysis:
         return hardware.energies(self.run)
 
     @cached_property
-    def all_reduces(self) -> tuple[scaling.AllReduceBlock, ...]:
-        return scaling.all_reduces(self.run)
-
-    @cached_property
     def judgements(self) -> tuple[accuracy.Judgement, ...]:
         """Of answers to data sets."""
         return accuracy.summarise(self.run)

@@ -149,6 +149,7 @@ _BUILT_IN = {
             name="tensorflow-xla",
             title="TensorFlow, XLA",
             class_name="TensorFlowXLA",
+            file="tensorflow",
             why_static=_XLA_STATIC,
             colours=("#2f8fc4", "#6fc8f2"),
         ),
@@ -401,11 +402,7 @@ def instead_of_mkl(name: str) -> str:
 
 
 def get(name: str) -> BackendInfo:
-    """Return what is known of a backend, the canary included.
-
-    Raises ValueError: if there is no such backend; the message lists the close matches, or says why a plug-in does not
-    bring it.
-    """
+    """Return what is known of a backend, the canary included; raises ValueError with the close matches."""
     if name in _BUILT_IN:
         return _BUILT_IN[name]
     known = _backends()
@@ -424,11 +421,7 @@ def why_broken(name: str) -> str | None:
 
 
 def create(name: str, options: Options) -> Backend:
-    """Import a backend with its framework and configure it.
-
-    Raises ValueError: if there is no such backend. Raises Unsupported: if it cannot do what the options ask for, or its
-    framework is not installed.
-    """
+    """Import a backend with its framework and configure it; raises ValueError where there is none, or Unsupported."""
     info = get(name)
     module: Any = importlib.import_module(info.module)
     return cast("Backend", getattr(module, info.class_name)(options))

@@ -19,9 +19,7 @@ class Transformers:
     PyTorch is set up as its own backend here sets it up (threads, fp32 as fp32); what the library makes of it is left
     as the library has it: which attention, and the order of images in memory.
 
-    References
-    ----------
-    https://huggingface.co/docs/transformers/attention_interface
+    See https://huggingface.co/docs/transformers/attention_interface
     """
 
     name = "transformers"

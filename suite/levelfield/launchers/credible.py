@@ -14,7 +14,7 @@ import msgspec
 
 from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.record import bounds
-from levelfield.record.measured import AllReduce, MachineProbe, Window
+from levelfield.record.measured import MachineProbe, Window
 from levelfield.worker.messages import (
     Converged,
     Driven,
@@ -72,7 +72,7 @@ def _amounts(reply: Reply) -> dict[str, int]:
     if isinstance(reply, Verified):
         reply = msgspec.structs.replace(reply, output=b"", outputs=())
     elif not isinstance(
-        reply, Loaded | Measured | MachineProbe | Polled | Driven | Trained | Converged | Probed | AllReduce | Failed
+        reply, Loaded | Measured | MachineProbe | Polled | Driven | Trained | Converged | Probed | Failed
     ):
         return {}
     content = msgspec.json.encode(reply)

@@ -16,7 +16,6 @@ from levelfield.record.disturbance import Disturbed, Reason, Watched
 from levelfield.record.measured import (
     INT_LIMIT,
     Absent,
-    AllReduce,
     Computed,
     Evaluation,
     Integers,
@@ -32,7 +31,7 @@ from levelfield.record.measured import (
 from levelfield.scenarios import Scenario, ScenarioName
 
 __all__ = [
-    "INT_LIMIT", "Absent", "AllReduce", "Computed", "Evaluation", "Integers", "Library", "MachineProbe", "Memory",
+    "INT_LIMIT", "Absent", "Computed", "Evaluation", "Integers", "Library", "MachineProbe", "Memory",
     "Reason", "Startup", "Window", "Work",
 ]  # fmt: skip
 
@@ -428,8 +427,8 @@ class Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: nothing was trained to a target."""
     loadgen: LoadGenLaunch | None = None
     """None: LoadGen did not drive it."""
-    all_reduce: AllReduce | Absent | None = None
-    """None: it trained in one process."""
+    all_reduce: None = None
+    """Nothing; published records have the field."""
     failure: Failure | None = None
 
 

@@ -145,7 +145,6 @@ def _sections(run: Run, analysis: Analysis, anchors: Sequence[str]) -> Iterator[
     yield from _whole_launches(analysis, anchors[len(analysis.timed) :])
     for section, tables in (
         (Section("gpu", "GPU", "GPU"), map(hardware.gpu, analysis.devices)),
-        (Section("all-reduce", "All-reduce", "All-reduce"), map(hardware.all_reduce, analysis.all_reduces)),
         (Section("energy", "CPU energy", "CPU energy"), map(hardware.energy, analysis.energies)),
         (Section("cost", hardware.COST, hardware.COST, hardware.cost_lead(run)), hardware.cost_tables(run, analysis)),
     ):

@@ -152,7 +152,7 @@ def whole_launches(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableTy
 
 
 def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
-    """Yield the tables that no default run has: precisions, scaling, all-reduce, accuracy and costs."""
+    """Yield the tables that no default run has: precisions, scaling, accuracy and costs."""
     for found in analysis.tradeoffs:
         where = f"{sentences.title(found.case)}, {units.plural(found.case.threads, 'thread')}"
         yield from _titled(f"Speed and accuracy: {where}", results.tradeoff(found), narrow=narrow)
@@ -162,9 +162,6 @@ def asked_for(run: Run, analysis: Analysis, *, narrow: bool) -> Iterator[Rendera
         about += [f"{units.plural(case.threads, 'thread')} each"] if curves.over == "processes" else []
         title = f"Scaling with {curves.over}: {', '.join(about)}"
         yield from _titled(title, results.scaling(curves), narrow=narrow)
-    for sums in analysis.all_reduces:
-        table = hardware.all_reduce(sums)
-        yield from _titled(f"All-reduce: {table.title}", table, narrow=narrow)
     judged = accuracy.tables(run, analysis)
     for table in judged:
         yield from _titled(f"{accuracy.TITLE}: {table.title}", table, narrow=narrow)

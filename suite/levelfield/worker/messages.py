@@ -13,7 +13,6 @@ from levelfield.backends.info import ONNX, TraceFormat
 from levelfield.backends.parallel import Replica
 from levelfield.backends.profiling.operators import Operator
 from levelfield.record.measured import (
-    AllReduce,
     Computed,
     Evaluation,
     Library,
@@ -113,14 +112,6 @@ class CheckUpdate(msgspec.Struct, frozen=True, tag="check-update"):
     """What the learning rate is multiplied by in these steps: the supervisor says it, by its own recipe."""
     weight_decay: float
     """What the weight decay is multiplied by."""
-
-
-class SumVectors(msgspec.Struct, frozen=True, tag="sum-vectors"):
-    """Time sums of a vector over all processes, by the engine that averages gradients."""
-
-    numbers: int
-    """Length of the vector, float32."""
-    times: int
 
 
 class Converge(msgspec.Struct, frozen=True, tag="converge"):
@@ -251,7 +242,6 @@ Answerable: TypeAlias = (
     | Rotate
     | Train
     | CheckUpdate
-    | SumVectors
     | Converge
     | Measure
     | Drive
@@ -446,7 +436,6 @@ Reply: TypeAlias = (
     | Rotated
     | Trained
     | Updated
-    | AllReduce
     | Converged
     | Measured
     | Driven

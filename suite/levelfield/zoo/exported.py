@@ -20,11 +20,7 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 def written(folder: Path, names: Iterable[str], distributions: Iterable[str], opset: int = 0) -> Exported:
-    """Describe files that were written.
-
-    `distributions`: that decide the bytes: their versions are those that are installed. Raises OSError: one is not
-    there. Raises PackageNotFoundError: a distribution is not installed.
-    """
+    """Describe files that were written, with the installed versions of the distributions that decide the bytes."""
     return Exported(
         files={name: _sha256(folder / name) for name in names},
         versions={name: importlib.metadata.version(name) for name in distributions},

@@ -15,16 +15,12 @@ def layers(model: Model, call: Call | None = None) -> tuple[Layer, ...]:
         return decoding.layers(model, call)
     if model.operator is not None:
         return (model.operator.layer,)
-    found: tuple[Layer, ...] = model.module("spec").layers()
+    found: tuple[Layer, ...] = model.module().layers()
     return found
 
 
 def count(model: Model, batch: int = 1, call: Call | None = None) -> Work:
-    """Count what one call of a model computes and moves.
-
-    `call`: what is computed where it answers token by token: one step of it is counted. None: a plain call. Raises
-    ValueError: if the model has no definition to walk over.
-    """
+    """Count what one call of a model computes and moves; of one that answers token by token, one step of the call."""
     if not model.has_inputs:
         raise ValueError(f"{model.name} does not describe its layers, so its arithmetic cannot be counted.")
     walked = layers(model, call)

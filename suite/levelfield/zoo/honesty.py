@@ -41,8 +41,8 @@ class Finding(msgspec.Struct, frozen=True):
 def judge(claimed: str, error: float, yardsticks: Mapping[str, float], computed: Computed | None) -> Finding:
     """Say in what an answer was computed, and whether that is what was asked for.
 
-    `yardsticks`: precision to the relative error that rounding the weights in it makes. Of the claimed precision; for a
-    claim of fp32, of those that it may hide. `computed`: what the framework reports; None where it was not asked.
+    `yardsticks`: relative error that rounding the weights makes, by precision: the claimed one, or those that fp32 may
+    hide.
     """
     reported = computed.mostly if computed is not None else ""
     if claimed == FP32:

@@ -38,10 +38,9 @@ _EXTERNAL_BYTES = 256_000_000
 
 
 def export(model: Model, weights: Arrays, batch: int, precision: str, folder: Path) -> Exported:
-    """Export a model for a fixed batch.
+    """Export a model for a fixed batch; raises ValueError where the precision cannot be exported.
 
-    `folder`: where to write `model.onnx`, and `model.onnx.data` for large models; it must exist. Raises ValueError: if
-    the precision cannot be exported.
+    `folder`: where to write `model.onnx`, and `model.onnx.data` for large models; it must exist.
     """
     if precision in _DECODING and model.decoding is None:
         raise ValueError(f"{model.title} does not answer token by token.")

@@ -22,9 +22,7 @@ from levelfield.zoo.weights import SEED, Arrays
 
 
 def make(model: Own, start: int, count: int) -> Arrays:
-    """Make inputs `start` … `start + count - 1`.
-
-    Of an input without a batch, every call (of `count` items) has values of its own, unless the user gave them.
+    """Make inputs `start` … `start + count - 1`; what has no batch has values of its own in every call.
 
     Raises ValueError: there would be no item, or the user's values are not of the input's shape and type.
     """

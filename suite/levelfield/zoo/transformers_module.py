@@ -10,19 +10,7 @@ from levelfield.zoo.weights import Arrays
 
 
 class Answering(torch.nn.Module):  # type: ignore[misc,unused-ignore]
-    """A network of the library as a function of the model's inputs, in order.
-
-    Parameters
-    ----------
-    network
-        Of the library.
-    names
-        What the library calls the inputs.
-    pick
-        Takes the output from what the network returns.
-    fixed
-        Further arguments of each call.
-    """
+    """A network of the library as a function of the model's inputs, in order; `pick` takes its output."""
 
     def __init__(
         self, network: torch.nn.Module, names: tuple[str, ...], pick: Callable[[Any], Any], fixed: Mapping[str, object]

@@ -4,8 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from levelfield.zoo import models
-from levelfield.zoo.digits import data
+from levelfield.zoo import digits, models
 from levelfield.zoo.mlp.reference import dense
 from levelfield.zoo.training import convergence, parity
 from levelfield.zoo.training.optimizers import Updater
@@ -19,7 +18,7 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     """Along a random direction in each tensor; the loss is smooth there but for ReLUs, which so small a step spares."""
     model = models.get(name)
     state = {key: array.astype(np.float64) for key, array in convergence.weights(model, 1).items()}
-    batch = next(data.batches(data.load(model).train, data.schedule(1, 1, 16)))
+    batch = next(digits.batches(digits.load(model).train, digits.schedule(1, 1, 16)))
     _, gradients, _ = loss_and_gradients(model, state, batch)
     rng = np.random.default_rng(5)
     for parameter in model.trained:
@@ -56,10 +55,10 @@ def test_the_reference_itself_reaches_the_target() -> None:
     """In NumPy alone: a framework that does not has another reason than the recipe."""
     goal = convergence.goal("mlp")
     model = models.get(goal.network)
-    split = data.load(model)
+    split = digits.load(model)
     state = {name: array.astype(np.float64) for name, array in convergence.weights(model, 0).items()}
     updater = Updater(model, goal.optimizer)
-    for batch in data.batches(split.train, convergence.schedule(goal, 0)[:300]):
+    for batch in digits.batches(split.train, convergence.schedule(goal, 0)[:300]):
         _, gradients, _ = loss_and_gradients(model, state, batch)
         updater.update(state, gradients)
     x = split.test["features"].astype(np.float64)

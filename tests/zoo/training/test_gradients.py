@@ -8,7 +8,7 @@ import pytest
 
 from levelfield.zoo import bits, models, reference, weights
 from levelfield.zoo.resnet50 import backward as resnet50
-from levelfield.zoo.training import batches, losses
+from levelfield.zoo.training import batches, optimizers
 from levelfield.zoo.training.trajectory import loss_and_gradients
 
 SHAPE = (2, 9, 9, 3)
@@ -51,12 +51,12 @@ def test_the_max_pool_finds_its_way_back() -> None:
 def test_the_losses_and_their_slopes() -> None:
     logits = 3 * bits.symmetric("logits", (4, 6)).astype(np.float64)
     labels = np.array([0, 5, 2, 2])
-    loss, slope = losses.cross_entropy(logits, labels)
+    loss, slope = optimizers.cross_entropy(logits, labels)
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     assert loss == pytest.approx(-np.log(shares[np.arange(4), labels]).mean(), rel=1e-12)
     assert slope.sum(axis=1) == pytest.approx(np.zeros(4), abs=1e-15)
-    assert losses.cross_entropy(1e4 * logits, labels)[0] < math.inf
-    loss, slope = losses.binary_cross_entropy(np.array([0.0, 800.0, -800.0]), np.array([1.0, 1.0, 0.0]))
+    assert optimizers.cross_entropy(1e4 * logits, labels)[0] < math.inf
+    loss, slope = optimizers.binary_cross_entropy(np.array([0.0, 800.0, -800.0]), np.array([1.0, 1.0, 0.0]))
     assert loss == pytest.approx(math.log(2) / 3)
     assert slope == pytest.approx(np.array([-0.5, 0, 0]) / 3)
 

@@ -1,8 +1,6 @@
 """ONNX Runtime's own profiling: a session that was opened with it notes every kernel.
 
-References
-----------
-https://onnxruntime.ai/docs/performance/tune-performance/profiling-tools.html
+See https://onnxruntime.ai/docs/performance/tune-performance/profiling-tools.html
 """
 
 import json

@@ -1,8 +1,6 @@
 """torch.profiler: the operators that were dispatched, and the kernels that inductor wrote.
 
-References
-----------
-https://docs.pytorch.org/docs/stable/profiler.html
+See https://docs.pytorch.org/docs/stable/profiler.html
 https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_profiling_torch_compile.html
 """
 

@@ -177,9 +177,7 @@ _JAX_NOTE = (
 def profile_jax(subject: Subject) -> Profile:
     """Profile the instructions that XLA compiled, as JAX's runtime executes them.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.profiler.start_trace.html
+    See https://docs.jax.dev/en/latest/_autosummary/jax.profiler.start_trace.html
     """
     profiler: Any = importlib.import_module("jax.profiler")
     start = functools.partial(profiler.start_trace, **_jax_options(profiler))
@@ -207,9 +205,7 @@ _EVERYTHING = 3
 def profile_tensorflow(subject: Subject) -> Profile:
     """Profile the operators of TensorFlow's executor, or the instructions that XLA compiled.
 
-    References
-    ----------
-    https://www.tensorflow.org/api_docs/python/tf/profiler/experimental/start and .../ProfilerOptions
+    See https://www.tensorflow.org/api_docs/python/tf/profiler/experimental/start and .../ProfilerOptions
     """
     profiler: Any = importlib.import_module("tensorflow").profiler.experimental
     options = profiler.ProfilerOptions(host_tracer_level=_EVERYTHING, python_tracer_level=0, device_tracer_level=0)

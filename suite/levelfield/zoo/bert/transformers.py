@@ -5,7 +5,7 @@ import operator
 import torch
 from transformers import BertConfig, BertModel
 
-from levelfield.zoo.bert.spec import BASE, Sizes
+from levelfield.zoo.bert import BASE, Sizes
 from levelfield.zoo.spec import Model
 from levelfield.zoo.transformers_module import Answering, filled
 from levelfield.zoo.weights import Arrays

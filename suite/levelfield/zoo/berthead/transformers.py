@@ -6,7 +6,7 @@ import torch
 from transformers import BertForQuestionAnswering, BertForSequenceClassification
 
 from levelfield.zoo.bert import transformers as bert
-from levelfield.zoo.berthead.spec import ANSWERS, BASE, CLASSIFIER, SIDES, Sizes
+from levelfield.zoo.berthead import ANSWERS, BASE, CLASSIFIER, SIDES, Sizes
 from levelfield.zoo.spec import Model
 from levelfield.zoo.transformers_module import Answering, filled
 from levelfield.zoo.weights import Arrays

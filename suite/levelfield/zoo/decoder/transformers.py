@@ -3,7 +3,7 @@
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from levelfield.zoo.decoder.spec import BASE, Sizes
+from levelfield.zoo.decoder import BASE, Sizes
 from levelfield.zoo.spec import Model
 from levelfield.zoo.transformers_module import Answering, filled
 from levelfield.zoo.weights import Arrays

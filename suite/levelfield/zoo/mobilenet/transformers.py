@@ -5,7 +5,7 @@ import operator
 import torch
 from transformers import MobileNetV2Config, MobileNetV2ForImageClassification
 
-from levelfield.zoo.mobilenet.spec import BASE, Sizes, names_in_transformers
+from levelfield.zoo.mobilenet import BASE, Sizes, names_in_transformers
 from levelfield.zoo.spec import Model
 from levelfield.zoo.transformers_module import Answering, filled
 from levelfield.zoo.weights import Arrays

@@ -5,7 +5,7 @@ import operator
 import torch
 from transformers import ResNetConfig, ResNetForImageClassification
 
-from levelfield.zoo.resnet50.spec import EXPANSION, RESNET50, Sizes, names_in_transformers
+from levelfield.zoo.resnet50 import EXPANSION, RESNET50, Sizes, names_in_transformers
 from levelfield.zoo.spec import Model
 from levelfield.zoo.transformers_module import Answering, filled
 from levelfield.zoo.weights import Arrays

@@ -31,11 +31,7 @@ one program may be some seven times smaller, or larger."""
 
 
 def position(errors: Errors, fp32: Errors, lower: Errors) -> float:
-    """Return where errors are between fp32's sensitivity, 0, and a lower precision's, 1: the mean over their kinds.
-
-    `errors`: of a trajectory; those that are infinite or unknown do not count. Returns NaN where no kind of error can
-    be placed.
-    """
+    """Return where errors are between fp32's sensitivity, 0, and a lower one's, 1; NaN where none can be placed."""
     found = list(_positions(errors, fp32, lower))
     return sum(found) / len(found) if found else math.nan
 
@@ -49,10 +45,7 @@ def _positions(errors: Errors, fp32: Errors, lower: Errors) -> Iterator[float]:
 def judge(
     claimed: str, errors: Errors, sensitivities: Mapping[str, Errors], computed: Computed | None, *, equal: bool
 ) -> Finding:
-    """Say in what a training was computed, and whether that is what was asked for.
-
-    `computed`: what the framework reports; None where it was not asked.
-    """
+    """Say in what a training was computed, and whether that is what was asked for."""
     fp32 = sensitivities[FP32]
     places = {name: position(errors, fp32, each) for name, each in sensitivities.items() if name != FP32}
     if claimed == FP32:

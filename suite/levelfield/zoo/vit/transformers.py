@@ -7,7 +7,7 @@ from transformers import ViTConfig, ViTForImageClassification
 
 from levelfield.zoo.spec import Model
 from levelfield.zoo.transformers_module import Answering, filled
-from levelfield.zoo.vit.spec import BASE, Sizes
+from levelfield.zoo.vit import BASE, Sizes
 from levelfield.zoo.weights import Arrays
 
 _PARTS = {

@@ -1,13 +1,21 @@
-"""What eager PyTorch can prepare from fixed weights before the first call, where a setting asks for it."""
+"""Networks of PyTorch's: what is prepared before the first call, where a setting asks for it; which products they make.
 
-from collections.abc import Sequence
+Products are counted as they are dispatched, by the type of what they multiply.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from levelfield.backends.precisions import precision_of
 from levelfield.backends.protocol import Options, Unsupported
 
 
@@ -37,9 +45,7 @@ def prepare(module: Any, example: Sequence[npt.NDArray[np.generic]], options: Op
     Raises Unsupported: oneDNN is asked for on a GPU, or in another precision than fp32, where ATen chooses it by
     itself.
 
-    References
-    ----------
-    https://docs.pytorch.org/docs/stable/generated/torch.jit.freeze.html
+    See https://docs.pytorch.org/docs/stable/generated/torch.jit.freeze.html
     """
     if options.settings.get("linear") == "onednn":
         if options.device != "cpu" or options.precision != "fp32":
@@ -61,3 +67,38 @@ def _replace_linear(module: nn.Module) -> None:
             setattr(module, name, OneDNNLinear(child))
         else:
             _replace_linear(child)
+
+
+_PRODUCTS = re.compile(
+    r"(_?convolution|convolution_backward|mkldnn_convolution|mkldnn_linear|_linear_pointwise|addmm|mm|bmm|baddbmm|linear"
+    r"|_scaled_dot_product.*)"
+)
+"""Operators that multiply matrices or convolve, as they are dispatched below autograd."""
+
+
+class _Watch(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
+    """Sees every operator below autograd."""
+
+    def __init__(self, products: Counter[str]) -> None:
+        super().__init__()
+        self._products = products
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Say that dynamo need not be told to leave this mode alone: it would be imported, which takes 4 s."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
+        del types
+        if _PRODUCTS.fullmatch(func.overloadpacket.__name__):
+            found = [each.dtype for each in args if isinstance(each, torch.Tensor) and each.dim() > 1]
+            self._products[precision_of(str(found[-1])) if found else "unknown"] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def watching() -> Iterator[Counter[str]]:
+    """Count the products that are dispatched meanwhile, those of a backward pass on the CPU among them."""
+    products = Counter[str]()
+    with _Watch(products):
+        yield products
