@@ -1,6 +1,5 @@
 """A real worker process with the canary, which needs only NumPy."""
 
-import json
 from collections.abc import Iterator
 
 import msgspec
@@ -194,16 +193,6 @@ def test_whatever_a_backend_throws_is_a_reply(error: str, kind: str, says: str) 
         assert len(reply.detail) <= 4000
         assert isinstance(worker.ask(Probe()), Probed)
     assert worker.code == 0
-
-
-def test_every_line_it_says_is_one_json_object(worker: Conversation) -> None:
-    worker.stdin.write(
-        b"rubbish\n" + msgspec.json.encode(Load(CANARY)) + b"\n" + msgspec.json.encode(Verify(1)) + b"\n"
-    )
-    worker.stdin.flush()
-    assert [json.loads(worker.stdout.readline())["type"] for _ in range(3)] == ["failed", "loaded", "verified"]
-    worker.stdin.close()
-    assert worker.stdout.read() == b""
 
 
 def test_a_function_of_a_plugin_answers(worker: Conversation) -> None:

@@ -79,30 +79,6 @@ def test_a_product_is_rounded_before_and_after() -> None:
     assert not np.array_equal(expected, x @ w)
 
 
-def test_what_is_no_product_is_exact_and_what_follows_is_rounded_again() -> None:
-    x, w = RNG.standard_normal((4, 4)), RNG.standard_normal((4, 4))
-    plain = np.maximum((x * 3 + w).T.reshape(2, 8), 0)
-    shown = rounding.lowered(x, BITS)
-    same = np.maximum((shown * 3 + w).T.reshape(2, 8), 0)
-    np.testing.assert_array_equal(rounding.exact(same), plain)
-    copied = shown.astype(np.float64, order="C")
-    for view in (
-        shown.T,
-        shown[1:],
-        shown.copy(),
-        copied,
-        same,
-        *np.split(shown, 2),
-        shown.mean(axis=0, keepdims=True),
-    ):
-        assert isinstance(view, rounding.Lowered)
-        assert view.significand == BITS
-    total = np.zeros((4, 4))
-    total += shown
-    np.testing.assert_array_equal(total, x)
-    assert type(rounding.exact(shown)) is np.ndarray
-
-
 @pytest.mark.parametrize(
     ("name", "layers"), [("mlp", len(DIGITS_WIDTHS) - 1), ("resnet50", len(convolutions(SMALL, (1, 8, 8))) + 1)]
 )
