@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from levelfield.backends.profiling.protocol import MAX_TRACE_BYTES
 from levelfield.record import bounds
 from levelfield.record.measured import MachineProbe, Window
 from levelfield.worker.messages import (
@@ -129,8 +128,6 @@ def _times(reply: Reply, most_ns: float) -> str:
             return _longer("a test", reply.elapsed_ns, most_ns)
         case Converged():
             return _training(reply, most_ns)
-        case Profiled() if len(reply.trace) > MAX_TRACE_BYTES:
-            return "a timeline without end"
         case Profiled():
             return _calls("a profile", (*reply.plain_ns, *reply.profiled_ns), most_ns)
         case RooflineMeasured():
