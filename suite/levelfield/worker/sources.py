@@ -18,7 +18,7 @@ from levelfield.worker import training
 from levelfield.worker.decoding import call_of
 from levelfield.worker.feeding import batch_of
 from levelfield.worker.messages import FROM_DATASET, Task
-from levelfield.zoo import decoding, digits, inputs, models, own_inputs, weights
+from levelfield.zoo import decoding, digits, inputs, models, weights
 from levelfield.zoo.spec import Model
 from levelfield.zoo.training import batches, convergence
 from levelfield.zoo.training.recipe import Goal, Recipe
@@ -91,7 +91,7 @@ def inputs_of(task: Task, first: int) -> Arrays:
     if task.own is not None and task.own.python is not None:
         return written(task.own.python, task.own.function).inputs
     if task.own is not None:
-        return own_inputs.make(task.own, first, task.batch)
+        return inputs.make_own(task.own, first, task.batch)
     call = call_of(task)
     if call is not None:
         return decoding.inputs(models.get(task.model), call, first, task.batch)

@@ -1,7 +1,13 @@
-"""How much a model computes and moves, by a walk over the layers of its definition."""
+"""How much a model computes and moves, by a walk over the layers of its definition, and which operators they are."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+import msgspec
 
 from levelfield.record.measured import Work
-from levelfield.zoo import decoding
+from levelfield.zoo import decoding, models
 from levelfield.zoo.decoding import Call
 from levelfield.zoo.spec import Layer, Model
 
@@ -38,3 +44,43 @@ def count(model: Model, batch: int = 1, call: Call | None = None) -> Work:
         widest_bytes=max(moved),
         macs_by_kind=by_kind,
     )
+
+
+ATTENTION = "attention"
+"""Kind of layer that a network has two of, the scores and the context, where an operator is one."""
+_Shape: TypeAlias = tuple[str, int, int, int]
+
+
+def operators_of(name: str, among: Iterable[str]) -> dict[str, int]:
+    """Find the layers of a network among operators; a bias, which an operator lacks, makes no difference here."""
+    if models.get(name).operator is not None:
+        return {}
+    known = {shape: each for each in among for shape in map(_shape, _operator(each))}
+    shapes = map(_shape, _joined(layers(models.get(name)))) if known else ()
+    return dict(Counter(known[shape] for shape in shapes if shape in known))
+
+
+def _operator(name: str) -> tuple[Layer, ...]:
+    operator = models.get(name).operator
+    return () if operator is None else (operator.layer,)
+
+
+def _shape(layer: Layer) -> _Shape:
+    return layer.kind, layer.macs, layer.reads, layer.writes
+
+
+def _joined(layers: Sequence[Layer]) -> Iterator[Layer]:
+    """Yield the layers, with the two products of attention as one, whose scores are neither read nor written."""
+    waiting: Layer | None = None
+    for layer in layers:
+        if layer.kind != ATTENTION:
+            yield layer
+        elif waiting is None:
+            waiting = layer
+        else:
+            yield msgspec.structs.replace(
+                layer,
+                macs=waiting.macs + layer.macs,
+                reads=waiting.reads + layer.reads - waiting.writes,
+            )
+            waiting = None

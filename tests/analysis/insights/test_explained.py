@@ -7,7 +7,6 @@ from levelfield.analysis import analyse
 from levelfield.record.schema import Run
 from levelfield.report import insight_words
 from levelfield.zoo import flops, models
-from levelfield.zoo.operators.parts import of
 from tests.analysis.insights.derived import derived
 from tests.records_builder import make_run
 
@@ -24,7 +23,8 @@ def made(parts: tuple[str, ...] = PARTS, noise_scale: float = 0.0) -> Run:
     for place, name in zip(places, parts, strict=True):
         text = text.replace(f'"model":"{place}","scenario":"latency"', f'"model":"{name}","scenario":"operators"')
     work = tuple(
-        msgspec.structs.replace(flops.count(models.get(name)), operators=of(name, parts)) for name in ("bert", *parts)
+        msgspec.structs.replace(flops.count(models.get(name)), operators=flops.operators_of(name, parts))
+        for name in ("bert", *parts)
     )
     return msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)
 

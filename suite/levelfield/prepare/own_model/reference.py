@@ -28,7 +28,7 @@ from levelfield.launchers.worker import WorkerError
 from levelfield.prepare.own_model import store
 from levelfield.record.schema import Absent, Arm, Artifact, Image, OwnFile, Parity
 from levelfield.worker.messages import Load, Loaded, Output, Task, Verified, Verify
-from levelfield.zoo import honesty, own_inputs, parity, weights
+from levelfield.zoo import honesty, inputs, parity, weights
 
 IMAGE = "onnxruntime"
 SETTINGS = {"graph": "off"}
@@ -112,7 +112,7 @@ def compute(
     return Reference(
         model=model,
         answers=answers,
-        inputs_sha256={batch: weights.sha256(own_inputs.make(here, 0, batch)) for batch in answers},
+        inputs_sha256={batch: weights.sha256(inputs.make_own(here, 0, batch)) for batch in answers},
         artifacts=(*store.artifacts(model), *made),
     )
 

@@ -23,7 +23,7 @@ from levelfield.prepare.own_model.describe import Content
 from levelfield.record.schema import Artifact, OwnFile
 from levelfield.safety import untrusted
 from levelfield.worker.sources import digest_of, files_in
-from levelfield.zoo import own_inputs
+from levelfield.zoo import inputs
 from levelfield.zoo.spec import Own, OwnInput
 
 MODEL = "model.onnx"
@@ -197,7 +197,7 @@ def _described(content: Content, dimensions: Mapping[str, int], values: Mapping[
     for each in description(found, str(cache_folder("artifacts"))).inputs:
         if each.path is not None:
             try:
-                own_inputs.read(Path(each.path), each)
+                inputs.read(Path(each.path), each)
             except ValueError as error:
                 raise LevelfieldError(
                     f"The values that were given for {each.name} cannot be taken: {error}",
