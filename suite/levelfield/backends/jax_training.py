@@ -32,6 +32,7 @@ State: TypeAlias = dict[str, Any]
 """`weights`, `statistics`, `first` and `second` moments, and the `count` of steps."""
 Loss: TypeAlias = Callable[..., tuple[Any, Tensors]]
 """From weights, statistics and a batch to the loss and the next statistics."""
+AXIS = "replicas"
 
 
 class JAXTrainer:
@@ -220,9 +221,6 @@ def _linear_loss(names: tuple[str, ...], weights: Tensors, statistics: Tensors, 
     """Return Σ⟨given, weight⟩, mean over the items; its gradients are what is given."""
     items = len(given[0])
     return sum((weights[name] * each).sum() for name, each in zip(names, given, strict=True)) / items, statistics
-
-
-AXIS = "replicas"
 
 
 class Mesh:

@@ -213,18 +213,6 @@ _BUILT_IN = {
             settings={"hint": ("latency", "throughput")},
             colours=("#bd3a7c", "#f083b8"),
         ),
-        BackendInfo(
-            name="transformers",
-            title="transformers",
-            class_name="Transformers",
-            image="transformers",
-            reads="native",
-            distribution="transformers",
-            imports=("transformers", "torch"),
-            ways={"cpu": {"fp32": FP32}},
-            by_default=False,
-            wraps="torch",
-        ),
         _KERAS,
         msgspec.structs.replace(
             _KERAS,

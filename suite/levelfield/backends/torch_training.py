@@ -31,6 +31,8 @@ from levelfield.zoo.training.update import Amplification
 
 _NEVER = 2**31 - 1
 """Steps after which a loss's scale grows."""
+TIMEOUT = dt.timedelta(minutes=10)
+"""The supervisor's own limits are shorter, or about as long."""
 
 
 class TorchTrainer:
@@ -192,10 +194,6 @@ def _optimizer(model: Model, network: Any, rule: Optimizer) -> Any:  # noqa: ANN
 
 def _array(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 (the same)
     return np.ascontiguousarray(tensor.detach().cpu().numpy()).copy()
-
-
-TIMEOUT = dt.timedelta(minutes=10)
-"""The supervisor's own limits are shorter, or about as long."""
 
 
 def _replicated(module: Any, replica: Replica, device: str) -> Any:  # noqa: ANN401 (torch has no types here)

@@ -48,6 +48,8 @@ _MARKS = (
 _INSIDE = {"onnxruntime_pybind11_state": "MLAS", "libonnxruntime.": "MLAS"}
 """ONNX Runtime's own kernels, which leave no text of their own."""
 _CHUNK_BYTES = 1 << 22
+_MAJOR, _MINOR, _PATCH = 0, 1, 2
+"""`libraryPropertyType` of CUDA's headers."""
 
 
 def mapped(maps: str) -> list[str]:
@@ -175,10 +177,6 @@ def _read_only_data(file: Path) -> Iterator[bytes]:
                     length -= len(chunk)  # noqa: PLW2901  (what is left of the section)
                     yield tail + chunk
                     tail = chunk[-overlap:]
-
-
-_MAJOR, _MINOR, _PATCH = 0, 1, 2
-"""`libraryPropertyType` of CUDA's headers."""
 
 
 def _cuda_version(library: ctypes.CDLL, name: str) -> str:

@@ -33,6 +33,9 @@ from levelfield.zoo.training import batches, convergence, recipe, trajectory, up
 from levelfield.zoo.training.recipe import Goal, Optimizer, Recipe
 
 SCENARIO = "training"
+CONVERGENCE = "convergence"
+WARM_STEPS = 3
+"""Steps before the training, which then begins anew: what a framework does only in its first calls is timed apart."""
 
 
 class DivergedError(ArithmeticError):
@@ -121,11 +124,6 @@ def check_update(trainer: Trainer, model: Model, request: CheckUpdate, replica: 
 def settings(trainer: Trainer, rule: Recipe | Goal) -> dict[str, str]:
     """Return what a trainer sets, and every hyper-parameter, the same for all backends."""
     return trainer.settings() | {"training recipe": recipe.describe(rule)}
-
-
-CONVERGENCE = "convergence"
-WARM_STEPS = 3
-"""Steps before the training, which then begins anew: what a framework does only in its first calls is timed apart."""
 
 
 def converge(trainer: Trainer, goal: Goal, seed: int) -> Converged:

@@ -13,6 +13,9 @@ from levelfield.zoo.spec import Layer, Model
 
 ITEM_BYTES = 4
 """A float32."""
+ATTENTION = "attention"
+"""Kind of layer that a network has two of, the scores and the context, where an operator is one."""
+_Shape: TypeAlias = tuple[str, int, int, int]
 
 
 def layers(model: Model, call: Call | None = None) -> tuple[Layer, ...]:
@@ -44,11 +47,6 @@ def count(model: Model, batch: int = 1, call: Call | None = None) -> Work:
         widest_bytes=max(moved),
         macs_by_kind=by_kind,
     )
-
-
-ATTENTION = "attention"
-"""Kind of layer that a network has two of, the scores and the context, where an operator is one."""
-_Shape: TypeAlias = tuple[str, int, int, int]
 
 
 def operators_of(name: str, among: Iterable[str]) -> dict[str, int]:

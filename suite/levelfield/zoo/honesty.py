@@ -33,6 +33,11 @@ FP32 = "fp32"
 LIKE = 10.0
 """An error within this factor of a yardstick is of its size."""
 _WIDE = ("fp64", FP32)
+MIDDLE = 0.5
+"""On the scale from fp32's sensitivity, 0, to the lower precision's, 1."""
+APART = 50.0
+"""Between sensitivities that tell two precisions apart: a sensitivity is the largest error of a few draws, and that of
+one program may be some seven times smaller, or larger."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -88,13 +93,6 @@ def _of_fp32(error: float, yardsticks: Mapping[str, float], computed: Computed |
 def _share(computed: Computed) -> str:
     total, mostly = sum(computed.products.values()), computed.mostly
     return f"{computed.products[mostly]} of {total} products are in {mostly} by {computed.source}"
-
-
-MIDDLE = 0.5
-"""On the scale from fp32's sensitivity, 0, to the lower precision's, 1."""
-APART = 50.0
-"""Between sensitivities that tell two precisions apart: a sensitivity is the largest error of a few draws, and that of
-one program may be some seven times smaller, or larger."""
 
 
 def position(errors: Errors, fp32: Errors, lower: Errors) -> float:

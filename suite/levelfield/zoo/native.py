@@ -8,7 +8,7 @@ import numpy as np
 from levelfield.zoo.spec import Model, is_table
 from levelfield.zoo.weights import Arrays
 
-FRAMEWORKS = ("torch", "jax", "tensorflow", "keras", "transformers")
+FRAMEWORKS = ("torch", "jax", "tensorflow", "keras")
 
 
 def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
@@ -20,8 +20,6 @@ def definition(model: Model, framework: str) -> ModuleType | SimpleNamespace:
     Of a single operator, `of(model)` of these modules returns such a definition.
     A `keras` definition has `build(weights)`, which returns the network with such weights in it, and
     `trainable(weights)`, which returns what is trained, what answers with the same variables, and the loss.
-
-    A `transformers` definition has `build(model, weights)`, which returns a module of torch's.
 
     Batches are in the order of `zoo.training.batches.names`.
 
