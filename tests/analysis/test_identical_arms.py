@@ -1,7 +1,5 @@
 """One draw of a control proves nothing: draws are pooled, and what was wrong with one stays visible."""
 
-import math
-
 import msgspec
 import pytest
 
@@ -50,19 +48,6 @@ def test_earlier_draws_count_each_once_and_a_false_alarm_stays_one() -> None:
     assert found.ratio.low is not None
     assert found.ratio.high is not None
     assert found.ratio.low < 1 < found.ratio.high
-
-
-def test_the_mean_is_geometric() -> None:
-    alone = pooled(with_control()).ratio.value
-    both = pooled(with_control(draw(1, 1.1))).ratio.value
-    assert both == pytest.approx(math.sqrt(alone * 1.1))
-
-
-def test_a_draw_without_an_interval_is_pooled_and_not_judged() -> None:
-    found = pooled(with_control(draw(1, 1.5, half=None)))
-    assert found.draws == 2
-    assert found.different is not None
-    assert found.different.trials == 1
 
 
 def test_a_run_taken_up_again_does_not_meet_itself() -> None:

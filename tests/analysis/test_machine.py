@@ -1,7 +1,5 @@
 """Results by the state of the machine: what is compared, what stands beside it, and what is said where calm is rare."""
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import pytest
 
@@ -13,9 +11,6 @@ from levelfield.record.states import State
 from levelfield.report import states as words
 from tests.analysis.changed import exact, rows
 from tests.analysis.probed import BUSY, CALM, probed
-
-if TYPE_CHECKING:
-    from levelfield.analysis.types import Row
 
 BACKENDS = ("openvino", "jax", "torch")
 
@@ -64,20 +59,6 @@ def test_the_ratio_when_contended_stands_beside_it() -> None:
     assert block.states.calm == 54
     assert words.contended(by_arm["torch"]).startswith("3.31× (")
     assert words.has_contended(block)
-
-
-def test_what_contention_does_to_an_arm_is_of_its_own_times() -> None:
-    by_arm = rows(analyse(probed(run(), alternating, {"openvino": 1.1, "torch": 1.65})))
-    slowed = {arm: row.slowed for arm, row in by_arm.items()}
-    assert slowed == pytest.approx({"openvino": 1.1, "jax": 1.0, "torch": 1.65}, rel=1e-4)
-
-
-def test_a_contended_ratio_of_one_launch_is_none() -> None:
-    def once(generation: int, number: int, _arm: str) -> tuple[State, ...]:
-        return ("contended", "calm") if (generation, number) == (0, 0) else ("calm",)
-
-    torch = rows(analyse(probed(run(), once)))["torch"]
-    assert (torch.contended, torch.slowed) == (None, None)
 
 
 def test_arms_that_are_faster_when_contended_are_named() -> None:
@@ -152,27 +133,6 @@ def test_a_time_is_of_the_launches_that_its_ratio_is_of() -> None:
     assert found.ratio.value == pytest.approx(TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
 
 
-def test_what_is_said_of_states_is_a_warning_too() -> None:
-    def codes(found: Run) -> set[str]:
-        return {each.code for each in analyse(found).warnings}
-
-    assert "ranks-differ-by-state" in codes(probed(run(), alternating, {"openvino": 9.0}))
-    looked = (CALM,) * 20 + (BUSY,) * 80
-    assert "contended-throughout" in codes(probed(run(), lambda *_: ("contended",), looked=looked))
-    calm = codes(probed(run(), alternating))
-    assert not calm & {"ranks-differ-by-state", "contended-throughout", "machine-not-probed"}
-
-
-def test_calm_windows_in_five_of_six_launches_are_enough() -> None:
-    def late(generation: int, _number: int, _arm: str) -> tuple[State, ...]:
-        return ("contended",) if generation == 0 else ("calm",)
-
-    found = rows(analyse(probed(run(), late, {"torch": 2.0})))["torch"]
-    assert found.windows_of == "calm"
-    assert found.counts.launches == 5
-    assert found.ratio.value == pytest.approx(TRUE["torch"].ratio.value, rel=1e-6)  # type: ignore[union-attr]
-
-
 def test_a_machine_that_is_contended_all_the_time_is_called_so_and_everything_counts() -> None:
     looked = (CALM,) * 20 + (BUSY,) * 80
     found = analyse(probed(run(), lambda *_: ("contended",), {"torch": 1.2}, looked=looked))
@@ -199,25 +159,6 @@ def test_without_probes_everything_is_as_it_was() -> None:
     assert {row.windows_of for row in TRUE.values()} == {""}
     assert found.states == Absent("an earlier version did not probe it")
     assert not words.has_contended(found.timed[0])
-
-
-def test_probes_that_failed_leave_todays_rule() -> None:
-    absent = Absent("the canary's process could not probe the machine")
-    found = msgspec.to_builtins(run())
-    for generation in found["blocks"][0]["generations"]:
-        for round_ in generation["rounds"]:
-            for turn in round_["turns"]:
-                turn |= {"probed_before": msgspec.to_builtins(absent), "probed_after": msgspec.to_builtins(absent)}
-    assert analyse(msgspec.convert(found, Run)).states == absent
-    by_arm: dict[str, Row] = rows(analyse(msgspec.convert(found, Run)))
-    assert by_arm["torch"].ratio == TRUE["torch"].ratio
-    assert by_arm["torch"].windows_of == ""
-    assert "machine-not-probed" in {each.code for each in analyse(msgspec.convert(found, Run)).warnings}
-
-
-def test_a_record_with_windows_that_were_taken_again_can_be_read() -> None:
-    whole = probed(run(), alternating)
-    files.check(files.decode(msgspec.json.encode(whole), "run.json"), "run.json")
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 
 from levelfield.analysis import analyse, precision
 from levelfield.analysis.precision import Tradeoff
-from levelfield.record.schema import Block, Run
-from tests.records_builder import SPEEDS, make_run
+from levelfield.record.schema import Launch, Run
+from tests.records_builder import SPEEDS, make_run, with_launches
 
 ARMS = ("torch", "onnxruntime", "openvino")
 
@@ -82,29 +82,13 @@ def test_a_claim_that_does_not_hold_is_shown_and_warned_of_by_its_reason() -> No
     run = made(precisions=("fp32", "bf16"))
     reason = "It was asked for bf16 and computed in fp32: its relative error is 5.0e-07."
 
-    def lie(block: Block) -> Block:
-        return msgspec.structs.replace(
-            block,
-            generations=tuple(
-                msgspec.structs.replace(
-                    generation,
-                    launches=tuple(
-                        msgspec.structs.replace(
-                            launch,
-                            parity=msgspec.structs.replace(
-                                launch.parity, equal=False, computed_in="fp32", reason=reason
-                            ),
-                        )
-                        if launch.arm == "torch" and launch.parity is not None and block.case.precision == "bf16"
-                        else launch
-                        for launch in generation.launches
-                    ),
-                )
-                for generation in block.generations
-            ),
-        )
+    def lie(launch: Launch) -> Launch:
+        wrong = msgspec.structs.replace(launch.parity, equal=False, computed_in="fp32", reason=reason)
+        return msgspec.structs.replace(launch, parity=wrong)
 
-    run = msgspec.structs.replace(run, blocks=tuple(map(lie, run.blocks)))
+    fp32, bf16 = run.blocks
+    lied = with_launches(msgspec.structs.replace(run, blocks=(bf16,)), lie, "torch").blocks
+    run = msgspec.structs.replace(run, blocks=(fp32, *lied))
     analysis = analyse(run)
     assert analysis.exit_code == 1
     (warning,) = [each for each in analysis.warnings if each.code == "not-as-claimed"]

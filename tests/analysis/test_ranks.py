@@ -1,17 +1,12 @@
 """Ranks of a block's arms, their order, and controls."""
 
-from collections.abc import Sequence
-
 import msgspec
-import numpy as np
 import pytest
-from scipy.stats import binom
 
-from levelfield.analysis import analyse, timed_windows
-from levelfield.record.schema import Arm, Block, Case, Generation, Launch, Round, Turn, Window
-from levelfield.statistics.student import MIN_LAUNCHES, EndedBy
+from levelfield.analysis import analyse
+from levelfield.statistics.student import MIN_LAUNCHES
 from tests.analysis.changed import CRASHED, UNSUPPORTED, exact, replace_launches, rows
-from tests.records_builder import BACKENDS, make_noise, make_run
+from tests.records_builder import BACKENDS, make_run
 
 
 def test_the_control_is_compared_and_not_ranked() -> None:
@@ -43,82 +38,6 @@ def test_rows_stand_by_rank_and_ranks_never_contradict_the_estimates_beside_them
             assert {row.arm for row in block.rows if row.rank == 1} == {block.best, *block.also_first}
             shared += bool(block.also_first)
     assert shared
-
-
-def block_of(levels_ns: Sequence[float], rng: np.random.Generator, *, generations: int, rounds: int) -> Block:
-    """Return a block with windows of the measured variances, and nothing else in it that an analysis looks at."""
-    arms = tuple(Arm(backend=f"b{number}", image="i") for number in range(len(levels_ns)))
-    parity = make_run(models=("mlp",), generations=1).blocks[0].generations[0].launches[0].parity
-    made = []
-    for index in range(generations):
-        own = np.asarray(levels_ns) * np.exp(0.008 * rng.standard_normal(len(arms)))
-        drift = np.exp(0.044 * rng.standard_normal((rounds, 1)))
-        times = own * drift * np.exp(0.046 * rng.standard_normal((rounds, len(arms))))
-        launches = tuple(Launch(arm=arm.id, started="", parity=parity) for arm in arms)
-        made.append(
-            Generation(
-                index=index,
-                seed=index,
-                launches=launches,
-                rounds=tuple(map(round_of, range(rounds), times)),
-                complete=True,
-            )
-        )
-    case = Case(model="mlp", scenario="latency", precision="fp32", batch=1, threads=2)
-    return Block(case=case, arms=arms, planned_generations=generations, generations=tuple(made))
-
-
-def round_of(index: int, times_ns: Sequence[float]) -> Round:
-    noise = make_noise(10**9)
-    return Round(
-        index=index,
-        turns=tuple(
-            Turn(
-                arm=f"b{arm}",
-                noise=noise,
-                window=Window(
-                    rewarm_ns=(),
-                    samples_ns=(round(time_ns),) * 3,
-                    window_ns=3 * round(time_ns),
-                    user_ns=1,
-                    system_ns=0,
-                    voluntary_switches=0,
-                    involuntary_switches=0,
-                    minor_faults=0,
-                    major_faults=0,
-                ),
-            )
-            for arm, time_ns in enumerate(times_ns)
-        ),
-    )
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(
-    ("levels_ns", "true_ranks"),
-    [
-        ([1e6] * 7, [1] * 7),
-        ([1e6, 1.35e6, 1.35e6, 1.8e6, 1.8e6, 2.5e6, 2.5e6], [1, 2, 2, 4, 4, 6, 6]),
-    ],
-    ids=["seven equal arms", "the best and three equal pairs"],
-)
-def test_at_most_one_block_in_twenty_has_a_false_rank(levels_ns: list[float], true_ranks: list[int]) -> None:
-    """From windows to ranks as a report has them: five launches of two rounds each.
-
-    What is simulated with thousands of blocks in `tests/statistics/test_ranking.py` reaches the report: with six
-    comparisons in place of 21, 12.5 % of these would be wrong, and 9 % fail.
-    """
-    rng = np.random.default_rng(20)
-    blocks = 400
-    false = 0
-    for _ in range(blocks):
-        found = timed_windows.analyse(
-            block_of(levels_ns, rng, generations=5, rounds=2), {}, margin=0.02, ended=EndedBy.PLAN
-        )
-        ranks = {row.arm: row.rank for row in found.rows}
-        false += any((ranks[f"b{arm}"] or 0) > rank for arm, rank in enumerate(true_ranks))
-    # The bound that a share of 5 % stays below in all but one of 1000 such series.
-    assert false <= binom.ppf(0.999, blocks, 0.05)
 
 
 def test_the_order_of_arms_in_the_plan_changes_nothing() -> None:

@@ -8,10 +8,10 @@ from levelfield.analysis import analyse, scaling
 from levelfield.analysis.estimates import matrix
 from levelfield.analysis.launch_levels import launch_levels
 from levelfield.analysis.scaling import Scaling
-from levelfield.record.schema import Absent, AllReduce, Run
+from levelfield.record.schema import Absent, AllReduce, Generation, Launch, Run
 from levelfield.report import html, units
 from levelfield.statistics.ratios import ratio_interval
-from tests.records_builder import SCALING, make_run
+from tests.records_builder import SCALING, make_run, with_generations
 
 
 def made(**changes: object) -> Run:
@@ -87,16 +87,6 @@ def test_processes_scale_apart_from_threads() -> None:
             assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
 
 
-def test_precisions_scale_apart() -> None:
-    run = made(precisions=("fp32", "bf16"), threads=(1, 2))
-    assert [found.case.precision for found in scaling.summarise(run, analyse(run).blocks)] == ["fp32", "bf16"]
-
-
-def test_one_number_of_threads_is_no_scaling() -> None:
-    run = made(threads=(2,))
-    assert scaling.summarise(run, analyse(run).blocks) == ()
-
-
 def test_an_arm_that_failed_with_fewer_threads_has_no_speed_up() -> None:
     run = made(threads=(1, 2))
     gone = tuple(
@@ -108,24 +98,17 @@ def test_an_arm_that_failed_with_fewer_threads_has_no_speed_up() -> None:
 
 def summed(run: Run, samples_ns: dict[str, tuple[int, ...]]) -> Run:
     """Give the launches of arms such sums of 1,000,000 bytes; generation by generation a microsecond longer."""
-    blocks = []
-    for block in run.blocks:
-        generations = []
-        for generation in block.generations:
-            launches = tuple(
-                msgspec.structs.replace(
-                    launch,
-                    all_reduce=AllReduce(
-                        1_000_000, tuple(each + 1000 * generation.index for each in samples_ns[launch.arm])
-                    ),
-                )
-                if launch.arm in samples_ns
-                else msgspec.structs.replace(launch, all_reduce=Absent("not asked"))
-                for launch in generation.launches
-            )
-            generations.append(msgspec.structs.replace(generation, launches=launches))
-        blocks.append(msgspec.structs.replace(block, generations=tuple(generations)))
-    return msgspec.structs.replace(run, blocks=tuple(blocks))
+
+    def in_generation(each: Generation) -> Generation:
+        def launched(launch: Launch) -> Launch:
+            if launch.arm not in samples_ns:
+                return msgspec.structs.replace(launch, all_reduce=Absent("not asked"))
+            samples = tuple(sample + 1000 * each.index for sample in samples_ns[launch.arm])
+            return msgspec.structs.replace(launch, all_reduce=AllReduce(1_000_000, samples))
+
+        return msgspec.structs.replace(each, launches=tuple(map(launched, each.launches)))
+
+    return with_generations(run, in_generation)
 
 
 def test_the_median_of_medians_and_what_a_ring_would_send() -> None:
@@ -143,8 +126,3 @@ def test_the_median_of_medians_and_what_a_ring_would_send() -> None:
     page = html.render(run, analysis.analyse(run))
     assert 'id="all-reduce"' in page
     assert f"{units.size(row.bus_bytes_per_s)}/s" in page
-
-
-def test_a_page_without_sums_has_no_such_section() -> None:
-    run = make_run(models=["mlp"], backends=["torch"], scenarios=["training"], max_calls=3)
-    assert 'id="all-reduce"' not in html.render(run, analysis.analyse(run))

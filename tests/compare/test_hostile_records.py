@@ -124,13 +124,3 @@ def test_text_of_a_stranger_in_every_field(tmp_path: Path) -> None:
         if isinstance(target, str) and path[-1] not in fixed and "scenarios" not in path:
             changed(path, f"{target}{PAYLOAD}", record)
     assert through(msgspec.json.encode(record), tmp_path) is None
-
-
-def test_nothing_is_evaluated_or_unpickled() -> None:
-    root = Path(sides.__file__).parent.parent
-    sources = [*(root / "compare").rglob("*.py"), *(root / "record").rglob("*.py")]
-    assert len(sources) > 15
-    for source in sources:
-        text = source.read_text(encoding="utf-8")
-        for word in ("pickle", "marshal", "shelve", "eval(", "exec(", "yaml", "__import__"):
-            assert word not in text, f"{word} in {source.name}"

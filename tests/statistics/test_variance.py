@@ -26,13 +26,6 @@ def test_the_parts_are_found_again() -> None:
     assert (split.generations, split.rounds, split.arms) == (400, 3200, 4)
 
 
-def test_small_designs_are_right_on_average() -> None:
-    splits = [split_variance(_windows(5, 4, 3, launch=0.02, window=0.02, drift=0.05, seed=seed)) for seed in range(500)]
-    assert np.mean([s.launch_sd**2 for s in splits]) == pytest.approx(0.02**2, rel=0.12)
-    assert np.mean([s.window_sd**2 for s in splits]) == pytest.approx(0.02**2, rel=0.05)
-    assert np.mean([s.round_sd**2 for s in splits]) == pytest.approx(0.05**2, rel=0.08)
-
-
 def test_only_complete_rounds_count() -> None:
     windows = _windows(300, 9, 3, launch=0.01, window=0.03, drift=0.04)
     windows[::2, 6:, 1] = np.nan

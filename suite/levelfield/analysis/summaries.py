@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.analysis import Analysis, guarded
 from levelfield.analysis.environment import machine_key
 from levelfield.analysis.summary import SCHEMA, Summary, decoder, summarise, utc
@@ -21,7 +22,6 @@ from levelfield.errors import LevelfieldError
 from levelfield.paths import installation_key
 from levelfield.record import files
 from levelfield.record.schema import ControlDraw, Fingerprint, Run
-from levelfield.safety import untrusted
 
 NAME = "summary.json"
 MAX_BYTES = 8 * 1024 * 1024

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError, clause
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record import files
-from levelfield.safety import untrusted
 
 FOLDER = "baselines"
 MAX_BYTES = 1 << 20

@@ -14,10 +14,10 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError
 from levelfield.names import FILE_NAME, check_file_name, unknown
 from levelfield.record.files import JOURNAL
-from levelfield.safety import untrusted
 
 E = TypeVar("E", bound=msgspec.Struct)
 

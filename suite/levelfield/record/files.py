@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.errors import LevelfieldError, clause
 from levelfield.record import page
 from levelfield.record.page import MAX_BYTES
 from levelfield.record.schema import INT_LIMIT, SCHEMA, Block, Run
-from levelfield.safety import untrusted
 
 MAX_VALUES = 50_000_000
 """Most values that a record may have: each takes some forty bytes of memory once it is read."""

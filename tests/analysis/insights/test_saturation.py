@@ -25,11 +25,8 @@ def test_a_batch_that_gains_nothing_saturates() -> None:
     [
         ({1: (90, 89, 91), 8: (100, 99, 101)}, 8, (8,)),
         ({1: (97, 96.5, 97.5), 8: (100, 99, 101)}, 1, (1,)),
-        ({1: (97, 94, 100), 8: (100, 99, 101)}, 1, (1, 8)),
         ({1: (90, 86, 94.1), 8: (100, 99, 101)}, 8, (1, 8)),
-        ({1: (90, 86, 94), 8: (100, 99, 101)}, 8, (8,)),
         ({1: (50, 45, 55), 4: (93, 91, 96), 8: (98, 95, 99), 32: (100, 99, 101)}, 8, (4, 8, 32)),
-        ({1: (50, 45, 55), 4: (99, 98, 100), 8: (98, 97, 99), 32: (100, 99, 101)}, 4, (4,)),
         ({1: (100, 99, 101), 8: (90, 89, 91)}, 1, (1,)),
         ({1: (100, None, None), 8: (90, 89, 91)}, 1, ()),
     ],
@@ -41,7 +38,3 @@ def test_what_the_intervals_allow_holds_what_was_found(
     assert arm.saturates_at == (None if reached == max(spans) else reached)
     assert arm.allowed == allowed
     assert reached in allowed or not allowed
-
-
-def test_one_batch_is_no_sweep() -> None:
-    assert derived(make_run(scenarios=("latency",))).saturation == ()

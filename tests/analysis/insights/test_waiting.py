@@ -5,9 +5,9 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.analysis.types import ArmWait
-from levelfield.record.schema import Round, Run, Turn, Window
+from levelfield.record.schema import Run, Turn
 from levelfield.report import insights, units
-from tests.records_builder import make_run
+from tests.records_builder import make_run, with_turns
 
 
 def waiting_run(shares: dict[str, float], *, model: str = "resnet50") -> Run:
@@ -17,27 +17,13 @@ def waiting_run(shares: dict[str, float], *, model: str = "resnet50") -> Run:
     )
 
     def waited(turn: Turn) -> Turn:
-        window: Window | None = turn.window
+        window = turn.window
         if window is None or turn.arm not in shares:
             return turn
-        return msgspec.structs.replace(
-            turn, window=msgspec.structs.replace(window, waited_ns=int(shares[turn.arm] * window.window_ns))
-        )
+        waited_ns = int(shares[turn.arm] * window.window_ns)
+        return msgspec.structs.replace(turn, window=msgspec.structs.replace(window, waited_ns=waited_ns))
 
-    def all_of(each: Round) -> Round:
-        return msgspec.structs.replace(each, turns=tuple(map(waited, each.turns)))
-
-    blocks = tuple(
-        msgspec.structs.replace(
-            block,
-            generations=tuple(
-                msgspec.structs.replace(generation, rounds=tuple(map(all_of, generation.rounds)))
-                for generation in block.generations
-            ),
-        )
-        for block in run.blocks
-    )
-    return msgspec.structs.replace(run, blocks=blocks)
+    return with_turns(run, waited)
 
 
 def arms(run: Run) -> dict[str, ArmWait]:
@@ -69,12 +55,6 @@ def test_who_is_starved_is_reported_so() -> None:
 def test_where_data_come_fast_enough_it_says_what_little_is_to_be_gained() -> None:
     text = waiting_text(waiting_run({"torch": 0.02, "jax": 0.01}))
     assert "Data come fast enough: a faster pipeline would gain less than 2.0 %." in text
-
-
-def test_between_the_two_no_pace_is_set() -> None:
-    assert "More workers or cheaper decoding gain at most the factor above." in waiting_text(
-        waiting_run({"torch": 0.2})
-    )
 
 
 def test_windows_that_waited_for_nothing_or_longer_than_they_lasted_say_nothing() -> None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 from rich.console import Console
 
-from levelfield import plan
+from levelfield import plan, terminals
 from levelfield.analysis.status import SMOKE
 from levelfield.compare.upgrade_settings import hardware, identity
 from levelfield.errors import LevelfieldError
@@ -44,7 +44,6 @@ from levelfield.run.upgrade.progress import (
     Side,
     State,
 )
-from levelfield.safety import terminals
 from levelfield.schedule.outcomes import utc_now
 from levelfield.statistics.bracketing import LEAST_BOOTS
 from levelfield.version import __version__
