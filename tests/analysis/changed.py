@@ -2,8 +2,8 @@
 
 import msgspec
 
-from levelfield.analysis import Analysis
-from levelfield.analysis.types import Row
+from levelfield.analysis import Analysis, analyse
+from levelfield.analysis.types import Insights, Row
 from levelfield.record.schema import Failure, Run, Turn
 from tests.records_builder import make_run, with_launches, with_turns
 
@@ -35,3 +35,7 @@ def replace_windows(run: Run, arm: str, **changes: object) -> Run:
         return msgspec.structs.replace(turn, window=msgspec.structs.replace(turn.window, **changes))
 
     return with_turns(run, changed, arm)
+
+
+def derived(run: Run) -> Insights:
+    return analyse(run).insights

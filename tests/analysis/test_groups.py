@@ -2,7 +2,7 @@
 
 from levelfield.analysis import analyse
 from levelfield.analysis.launch_levels import launch_levels
-from levelfield.analysis.precision import Member, apart_in
+from levelfield.analysis.scaling import Member, apart_in
 from levelfield.record.schema import Run
 from tests.records_builder import make_run
 

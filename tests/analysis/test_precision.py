@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from levelfield.analysis import analyse, precision
-from levelfield.analysis.precision import Tradeoff
+from levelfield.analysis import analyse, scaling
+from levelfield.analysis.scaling import Tradeoff
 from levelfield.record.schema import Launch, Run
 from tests.records_builder import SPEEDS, make_run, with_launches
 
@@ -23,7 +23,7 @@ def made(**changes: object) -> Run:
 
 
 def only(run: Run) -> Tradeoff:
-    (found,) = precision.summarise(run, analyse(run).blocks)
+    (found,) = scaling.tradeoffs(run, analyse(run).blocks)
     return found
 
 
@@ -74,8 +74,8 @@ def test_who_does_not_compute_in_it_is_absent_with_the_reason() -> None:
 
 def test_one_precision_is_no_tradeoff() -> None:
     run = made(precisions=("bf16",))
-    assert precision.summarise(run, analyse(run).blocks) == ()
-    assert precision.summarise(made(models=()), analyse(made(models=())).blocks) == ()
+    assert scaling.tradeoffs(run, analyse(run).blocks) == ()
+    assert scaling.tradeoffs(made(models=()), analyse(made(models=())).blocks) == ()
 
 
 def test_a_claim_that_does_not_hold_is_shown_and_warned_of_by_its_reason() -> None:

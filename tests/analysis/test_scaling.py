@@ -26,7 +26,7 @@ def made(**changes: object) -> Run:
 
 
 def only(run: Run) -> Scaling:
-    (found,) = scaling.summarise(run, analyse(run).blocks)
+    (found,) = scaling.scalings(run, analyse(run).blocks)
     return found
 
 
@@ -68,7 +68,7 @@ def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:
 
 def test_processes_scale_apart_from_threads() -> None:
     run = made(scenarios=("training",), backends=("jax", "torch"), threads=(1, 2), processes=(1, 2, 4), noise_scale=0.0)
-    found = scaling.summarise(run, analyse(run).blocks)
+    found = scaling.scalings(run, analyse(run).blocks)
     assert [(each.over, each.counts, each.case.processes) for each in found[:3]] == [
         ("threads", (1, 2), 1),
         ("threads", (1, 2), 2),

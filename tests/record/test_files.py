@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from levelfield.errors import LevelfieldError
-from levelfield.record import files
+from levelfield.record import bounds, files
 from levelfield.record.schema import SCHEMA, Run
 from tests.records_builder import make_run
 
@@ -185,3 +185,22 @@ def test_a_read_only_folder(tmp_path: Path, request: pytest.FixtureRequest) -> N
         tmp_path.chmod(0o500)
     with pytest.raises(LevelfieldError, match=r"cannot be written: (Read-only file system|Permission denied)"):
         files.write(RUN, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [
+        ("MAX_BLOCKS", "cases"),
+        ("MAX_RESULTS", "results"),
+        ("MAX_WINDOWS", "windows"),
+        ("MAX_ROUNDS", "rounds"),
+        ("MAX_ROUND_ARMS", "places"),
+        ("MAX_FACTS", "facts"),
+    ],
+)
+def test_one_more_than_a_run_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, what: str) -> None:
+    run = make_run(models=("mlp",), backends=("jax", "torch"), scenarios=("latency", "memory"), generations=2, rounds=2)
+    bounds.check(run, "run.json")
+    monkeypatch.setattr(bounds, limit, 1)
+    with pytest.raises(LevelfieldError, match=rf"run.json holds \d+ {what}, and a run has no more than 1"):
+        bounds.check(run, "run.json")

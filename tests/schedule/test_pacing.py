@@ -13,7 +13,7 @@ from levelfield.record.schema import Block, Case, Generation, Settings
 from levelfield.scenarios import ScenarioName
 from levelfield.schedule import pacing
 from levelfield.schedule.pacing import Clock, apart_s, clock, completed
-from levelfield.statistics.variance import split_variance
+from levelfield.statistics.power import split_variance
 from tests.commands import ROOT
 from tests.records_builder import make_run
 

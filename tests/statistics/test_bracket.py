@@ -7,8 +7,17 @@ import pytest
 import scipy
 
 from levelfield.statistics.arrays import UnusableData
-from levelfield.statistics.bracket import Bracketed, Costs, judge, smallest_slowdown
-from levelfield.statistics.bracketing import LEAST_BOOTS, Phases, bracket, judged, levels
+from levelfield.statistics.bracket import (
+    LEAST_BOOTS,
+    Bracketed,
+    Costs,
+    Phases,
+    bracket,
+    judge,
+    judged,
+    levels,
+    smallest_slowdown,
+)
 from levelfield.statistics.proportions import Proportion
 from levelfield.statistics.verdicts import Verdict
 from tests.statistics.rates import check_rate

@@ -1,6 +1,6 @@
 """From a block of the record to its launches, turns and windows, each window summarised once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard, TypeVar
 
@@ -91,6 +91,16 @@ def turns(block: Block, arm: str | None = None) -> Iterator[tuple[Generation, Ro
             for turn in round_.turns:
                 if arm in {None, turn.arm}:
                     yield generation, round_, turn
+
+
+def by_generation(block: Block, value: Callable[[Launch], float | None]) -> dict[str, dict[int, float]]:
+    """Return a value of each launch above zero, by arm and generation."""
+    found: dict[str, dict[int, float]] = {arm.id: {} for arm in block.arms}
+    for generation, launch in launches(block):
+        level = value(launch)
+        if launch.arm in found and level is not None and level > 0:
+            found[launch.arm][generation.index] = level
+    return found
 
 
 def known(values: Iterable[Value | Absent]) -> list[Value] | Absent:

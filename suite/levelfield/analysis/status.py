@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from levelfield.analysis import collect, conditions, hardware, processor
+from levelfield.analysis import collect, hardware, machine, processor
 from levelfield.analysis.types import (
     AnyRow,
     BlockAnalysis,
@@ -100,7 +100,7 @@ def _of_run(status: Status) -> Iterator[Warning_]:
     if not status.finished:
         yield notices.cut_off()
     if status.too_disturbed:
-        fate = conditions.fate(status.rounds_disturbed, status.rounds_kept)
+        fate = machine.fate(status.rounds_disturbed, status.rounds_kept)
         yield notices.too_disturbed(status.rounds_disturbed, status.rounds + status.rounds_disturbed, fate)
     share = status.supervisor_share
     if not isinstance(share, Absent) and share > notices.SUPERVISOR_LIMIT:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from levelfield import analysis
-from levelfield.analysis import Analysis, collect, conditions, environment, identical_arms, ranks
+from levelfield.analysis import Analysis, collect, environment, machine, ranks
 from levelfield.analysis.types import (
     AnyRow,
     Canary,
@@ -131,7 +131,7 @@ def summarise(run: Run, result: Analysis, *, record_sha256: str, record_bytes: i
         labels=run.labels,
         results=tuple(found.values()),
         environment=environment.environment(run),
-        controls=identical_arms.draws(run, result.blocks),
+        controls=ranks.control_draws(run, result.blocks),
     )
     try:
         return decoder.decode(msgspec.json.encode(draft))
@@ -348,7 +348,7 @@ def reduce(run: Run, sha256: str, analysed: Analysis | None = None) -> Reduced:
         images=run.images,
         environment=_surroundings(run),
         imported=run.imported,
-        canary=_canary(conditions.canary(run) if analysed is None else analysed.canary),
+        canary=_canary(machine.canary(run) if analysed is None else analysed.canary),
     )
 
 

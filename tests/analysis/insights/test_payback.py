@@ -7,7 +7,7 @@ from levelfield.analysis import analyse
 from levelfield.analysis.insights import payback
 from levelfield.analysis.types import Estimate, Payback, PaybackVerdict
 from levelfield.record.schema import Launch, Run
-from tests.analysis.insights.derived import derived
+from tests.analysis.changed import derived
 from tests.records_builder import make_run, with_launches
 
 

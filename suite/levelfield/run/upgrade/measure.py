@@ -45,7 +45,7 @@ from levelfield.run.upgrade.progress import (
     State,
 )
 from levelfield.schedule.outcomes import utc_now
-from levelfield.statistics.bracketing import LEAST_BOOTS
+from levelfield.statistics.bracket import LEAST_BOOTS
 from levelfield.version import __version__
 
 _BOOT_ID = Path("proc/sys/kernel/random/boot_id")

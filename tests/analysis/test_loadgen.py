@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from levelfield import analysis
-from levelfield.analysis import driven, loadgen
+from levelfield.analysis import loadgen
 from levelfield.analysis.launch_levels import launch_levels, level_matrix
 from levelfield.analysis.types import LoadGenBlock, LoadGenRow
 from levelfield.record.schema import Absent, Block, Launch, LoadGenLaunch, Run
@@ -34,7 +34,7 @@ def changed(run: Run, **changes: object) -> Block:
 
 
 def analysed(block: Block) -> LoadGenBlock:
-    return driven.analyse(block, {}, margin=0.02, ended=EndedBy.PLAN)
+    return loadgen.analyse(block, {}, margin=0.02, ended=EndedBy.PLAN)
 
 
 def test_single_stream_is_ranked_by_its_90th_percentile_and_stands_beside_ours() -> None:
