@@ -2,11 +2,10 @@
 
 import msgspec
 import numpy as np
-import pytest
 
 from levelfield.analysis import analyse
 from levelfield.record import notices
-from levelfield.record.schema import Absent, Run, Turn, Window
+from levelfield.record.schema import Absent, Run, Turn
 from levelfield.report import html
 from tests.analysis.changed import UNSUPPORTED
 from tests.records_builder import CANARY, make_run, with_turns
@@ -88,38 +87,6 @@ def test_too_few_launches_are_said_once_for_all_cases() -> None:
     assert message(one, "too-few-launches").startswith("2 launches are too few to rank by")
     assert "too-few-launches" not in codes(msgspec.structs.replace(run, labels=("smoke",)))
     assert "too-few-launches" not in codes(make_run(models=("mlp",), scenarios=("latency",), rounds=2, max_calls=5))
-
-
-def on_a_clock(run: Run, step_ns: int, reading_ns: int | Absent) -> Run:
-    """Let every sample be read from a clock that steps by so much; and say what two readings differ by at least."""
-
-    def stepped(window: Window) -> Window:
-        samples = tuple(max(step_ns, value // step_ns * step_ns) for value in window.samples_ns)
-        return msgspec.structs.replace(window, samples_ns=samples)
-
-    found = msgspec.to_builtins(run)
-    for generation in (each for block in found["blocks"] for each in block["generations"]):
-        for turn in (turn for round_ in generation["rounds"] for turn in round_["turns"]):
-            turn["window"] = msgspec.to_builtins(stepped(msgspec.convert(turn["window"], Window)))
-    kernel = run.machine.get("kernel", {}) | {"timer step ns": reading_ns}
-    return msgspec.structs.replace(msgspec.convert(found, Run), machine=run.machine | {"kernel": kernel})
-
-
-@pytest.mark.parametrize(
-    ("step_ns", "reading_ns", "coarse"),
-    [
-        (1000, 1000, True),  # a tenth of onnxruntime's call of 9.2 µs
-        (1, 1000, True),  # to read the clock takes as long as that
-        (1000, 50, False),  # the samples are alike for another reason
-        (20, 20, False),
-        (1000, Absent("not read"), False),
-    ],
-)
-def test_a_clock_is_coarse_where_its_step_is_a_large_part_of_a_call(
-    step_ns: int, reading_ns: int | Absent, coarse: bool
-) -> None:
-    run = make_run(models=("mlp",), backends=("onnxruntime",), scenarios=("latency",), rounds=2)
-    assert ("coarse-clock" in codes(on_a_clock(run, step_ns, reading_ns))) == coarse
 
 
 def test_throttling_is_counted_over_all_windows() -> None:

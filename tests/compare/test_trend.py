@@ -160,7 +160,7 @@ def test_what_is_meant(asked: str, meant: list[str]) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("onxruntime/mlp", f"Did you mean {LATENCY}?"),
+        ("onxruntime/mlp/latency/fp32/b1/t2/cpu", f"Did you mean {LATENCY!r}"),
         ("something else", "Known: "),
     ],
 )

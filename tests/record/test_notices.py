@@ -41,12 +41,6 @@ def test_a_machine_is_warned_of_only_for_what_is_known() -> None:
     assert notices.of_machine({"clock": {"governor": Absent("a virtual machine")}}) == ()
     noisy: Fingerprint = {"clock": {"governor": "powersave"}, "memory": {"transparent huge pages": "always"}}
     assert [warning.code for warning in notices.of_machine(noisy)] == ["governor", "huge-pages"]
-    assert notices.of_machine({"kernel": {"address randomisation": 2}}) == ()
-    assert notices.of_machine({"kernel": {"address randomisation": Absent("not readable")}}) == ()
-    for setting in (0, 1):
-        (warning,) = notices.of_machine({"kernel": {"address randomisation": setting}})
-        assert warning.code == "address-randomisation"
-        assert f"is {setting} and not 2" in warning.message
 
 
 def test_mkl_is_reported_of_only_where_it_multiplies_on_a_processor_of_another_vendor() -> None:

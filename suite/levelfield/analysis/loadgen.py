@@ -26,8 +26,6 @@ def held(test: LoadGenTest, target_ns: int | None) -> bool:
     """Return whether a test of Server held the latency target, and served every query.
 
     LoadGen's own verdict asks for more: enough queries to be certain of it.
-
-    `target_ns`: what the 99th percentile must not exceed, nanoseconds.
     """
     reached = test.percentiles_ns.get(PERCENTILES["Server"])
     return target_ns is not None and reached is not None and reached <= target_ns and not test.not_served

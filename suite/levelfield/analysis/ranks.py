@@ -128,11 +128,7 @@ def _badness(parity: Parity) -> tuple[bool, float]:
 
 
 def arm_row(block: Block, summary: collect.ArmSummary, known: Known, *, measured: int, needed: int | None) -> ArmRow:
-    """Return an arm's standing with the reason for it, its parity and its last failure.
-
-    `measured`: launches with at least one number. `needed`: launches that a ranking takes; None where nothing is
-    ranked.
-    """
+    """Return an arm's standing with the reason for it, its parity and its last failure."""
     arm, failures = summary.arm, summary.failures
     own = [worker.parity for worker in summary.workers if worker.parity is not None]
     other = known.get((block.case.question, block.case.precision, arm.id))

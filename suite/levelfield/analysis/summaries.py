@@ -125,11 +125,7 @@ def _summaries(folders: list[Path], skipped: list[Skipped], progress: Progress) 
 
 
 def enter(folder: Path, content: bytes, run: Run, result: Analysis) -> str:
-    """Write the summary of a run that has just ended, by which the history knows it.
-
-    `content`: the record's JSON. Returns empty; or one sentence on why the run is not in the history. Nothing is
-    raised: the page is written already.
-    """
+    """Write the summary of a run that has just ended, by which the history knows it."""
     try:
         sha256 = hashlib.sha256(content).hexdigest()
         made = summarise(run, result, record_sha256=sha256, record_bytes=len(content))

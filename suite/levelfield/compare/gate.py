@@ -85,7 +85,6 @@ class GateCase(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     """Digests of what was computed; the new runs must have the same."""
     weights: Texts = ()
     onnx: Texts = ()
-    images: Texts = ()
     target: Texts = ()
 
     @property
@@ -354,10 +353,6 @@ def _times(started: Sequence[str]) -> list[float] | None:
         return None
 
 
-MOST_NEW = 5
-"""New runs beyond which more runs of the baseline help more."""
-
-
 def why_no_limit(id_: str, derived: Derived, labels: Iterable[str]) -> str:
     """Say why a case is not compared with a limit; empty where it is."""
     if SMOKE in labels:
@@ -402,21 +397,11 @@ def _reason(row: Row, earlier: Earlier, outcome: Outcome, gate: Gate, derived: D
     factor = phrases.factor((row.limit or 0) / math.exp(earlier.mean))
     limit = f"limit {phrases.cost(row.limit, row.metric)} (× {factor}) for {runs}"
     if outcome == "undecided" and gate.max_slowdown is not None:
-        return f"{limit}; {_what_would_decide(row, earlier, gate.max_slowdown, derived)}"
+        asked = f"{units.percent(gate.max_slowdown)} was asked"
+        if (row.finds or 0) <= 1 + gate.max_slowdown:
+            return f"{limit}; {asked}, which the interval holds"
+        return f"{limit}; {asked}, and it finds {units.percent((row.finds or 1) - 1)}: derive the gate from more runs"
     if outcome != "worse":
         return f"{limit}, finds {units.percent((row.finds or 1) - 1)}"
     spread = f"{earlier.runs} runs of baseline {derived.baseline} spread by {units.percent(earlier.spread)}"
     return f"{limit}: {spread}"
-
-
-def _what_would_decide(row: Row, earlier: Earlier, wanted: float, derived: Derived) -> str:
-    asked = f"{units.percent(wanted)} was asked"
-    if (row.finds or 0) <= 1 + wanted:
-        return f"{asked}, which the interval holds"
-    for count in range(row.new_replicates + 1, MOST_NEW + 1):
-        if earlier.finds(count, derived.level, derived.power) <= math.log1p(wanted):
-            return f"{asked}, and it finds {units.percent((row.finds or 1) - 1)}: {count} new runs would decide"
-    return (
-        f"{asked}, and it finds {units.percent((row.finds or 1) - 1)}: no number of new runs up to {MOST_NEW} would "
-        "decide, derive the gate from more runs"
-    )

@@ -48,10 +48,7 @@ class Phases(msgspec.Struct, frozen=True):
 
 
 def judge(design: Design, phases: Phases, accepted: Collection[str] = ()) -> Comparison:
-    """Judge an upgrade.
-
-    `accepted`: globs on settings that may differ between the sides.
-    """
+    """Judge an upgrade."""
     found = differences([run.machine for run in phases.old], [run.machine for run in phases.new], accepted)
     lost = [each for each in found if each.meant == "not meant"]
     gate = Gate(margin=design.margin)

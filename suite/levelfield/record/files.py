@@ -176,10 +176,7 @@ def decode(content: bytes, name: str) -> Run:
 
 
 def _refuse_numbers(run: Run, name: str) -> None:
-    """Refuse infinite numbers, to which `1e999` decodes, and integers of more than 64 bits.
-
-    By the schema all values of an array have one type, so the first value decides whether to check the others.
-    """
+    """Refuse infinite numbers, to which `1e999` decodes, and integers of more than 64 bits."""
     stack: list[Any] = [run]
     while stack:
         item = stack.pop()

@@ -47,9 +47,9 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
             yield from ("", sentences.ONE_BY_ONE)
     for trained in analysis.convergence:
         yield from _table(results.trained(trained, analysis.convergence, sentences.images(run)))
-    for driven in analysis.driven:
-        yield from _table(results.driven(driven, analysis.driven))
-    if analysis.driven:
+    for driven in analysis.loadgen:
+        yield from _table(results.driven(driven, analysis.loadgen))
+    if analysis.loadgen:
         yield from ("", cell(loadgen.NOT_A_RESULT))
 
 

@@ -231,13 +231,7 @@ def optimal_rounds(split: VarianceSplit, *, launch_seconds: float, window_second
 
 
 def _loss(out: float) -> float:
-    """Return the standard error of a trimmed mean of normal values over that of their mean.
-
-    Parameters
-    ----------
-    out : float
-        Share of the values that is left out at either end.
-    """
+    """Return the standard error of a trimmed mean of normal values over that of their mean."""
     if out == 0:
         return 1.0
     edge = float(scipy.special.ndtri(1 - out))

@@ -155,15 +155,7 @@ def _use(
 
 
 def bound(compute_share: float, memory_share: float | None) -> Bound:
-    """Return what limits a call that reached these shares of the ceilings.
-
-    `memory_share`: rate of traffic over the machine's bandwidth; None: not known.
-
-    Examples
-    --------
-    >>> bound(0.8, 0.2), bound(0.2, 0.7), bound(0.02, None), bound(0.3, 0.2)
-    ('compute', 'memory', 'overhead', 'neither')
-    """
+    """Return what limits a call that reached these shares of the ceilings."""
     memory = memory_share or 0.0
     if max(compute_share, memory) < FAR:
         return "overhead"

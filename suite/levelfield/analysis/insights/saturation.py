@@ -57,10 +57,7 @@ def _of(case: Case, arms: Mapping[_Arm, Mapping[int, Estimate]]) -> Saturation |
 
 
 def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturation:
-    """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it.
-
-    `rates`: items per second by batch, in two batches at the least.
-    """
+    """Return the first batch in which an arm reaches enough of its highest rate, and which others may be it."""
     batches = sorted(rates)
     highest = max(rate.value for rate in rates.values())
     first = next(batch for batch in batches if rates[batch].value >= ENOUGH * highest)
@@ -75,11 +72,7 @@ def reached(arm: str, backend: str, rates: Mapping[int, Estimate]) -> ArmSaturat
 
 
 def _allowed(rates: Mapping[int, Estimate]) -> tuple[int, ...]:
-    """Return the batches, smallest first, that may be the first to reach enough while every rate stays in its interval.
-
-    The intervals are of each rate alone, not of their ratios: what the machine did to all of them is in them, so that
-    more is allowed here than is likely.
-    """
+    """Return the batches, smallest first, that may be the first to reach enough, by the intervals of the rates."""
     bounds = {batch: (rate.low, rate.high) for batch, rate in rates.items()}
     known = {batch: (low, high) for batch, (low, high) in bounds.items() if low is not None and high is not None}
     if len(known) < len(rates):
