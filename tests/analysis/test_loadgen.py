@@ -25,6 +25,7 @@ def changed(run: Run, **changes: object) -> Block:
     """The only block of a run, with every launch of LoadGen changed."""
 
     def change(launch: Launch) -> Launch:
+        assert launch.loadgen is not None
         return msgspec.structs.replace(launch, loadgen=msgspec.structs.replace(launch.loadgen, **changes))
 
     arms = [arm.id for arm in run.blocks[0].arms if arm.id != run.blocks[0].canary]

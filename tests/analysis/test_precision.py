@@ -83,6 +83,7 @@ def test_a_claim_that_does_not_hold_is_shown_and_warned_of_by_its_reason() -> No
     reason = "It was asked for bf16 and computed in fp32: its relative error is 5.0e-07."
 
     def lie(launch: Launch) -> Launch:
+        assert launch.parity is not None
         wrong = msgspec.structs.replace(launch.parity, equal=False, computed_in="fp32", reason=reason)
         return msgspec.structs.replace(launch, parity=wrong)
 

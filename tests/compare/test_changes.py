@@ -5,7 +5,8 @@ import msgspec
 from levelfield.compare import changes, comparison, phrases
 from levelfield.compare.types import Change, ChangeGroup
 from levelfield.record.schema import Absent, Arm, Run
-from tests.compare.runs import reduced, run, with_arm, with_launches, with_machine
+from tests.compare.runs import reduced, run, with_arm, with_machine
+from tests.records_builder import with_launches
 
 SAME = (("jax", "jax"), ("onnxruntime", "onnxruntime"))
 

@@ -9,7 +9,8 @@ from levelfield.compare.drift import KNOWN_ERRORS
 from levelfield.compare.types import Drift, Movement
 from levelfield.record.schema import Parity, Run
 from levelfield.zoo import parity as zoo_parity
-from tests.compare.runs import only, reduced, run, with_launches, with_machine, with_parity
+from tests.compare.runs import only, reduced, run, with_machine, with_parity
+from tests.records_builder import with_launches
 
 OUTPUT = np.random.default_rng(1).standard_normal((4, 1000))
 

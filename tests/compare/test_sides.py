@@ -12,7 +12,8 @@ from levelfield.compare.types import Outcome, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Arm
-from tests.compare.runs import one, row, run, with_launches
+from tests.compare.runs import one, row, run
+from tests.records_builder import with_launches
 
 
 @pytest.fixture

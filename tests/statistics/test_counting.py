@@ -115,7 +115,6 @@ def test_intervals_keep_their_coverage_and_narrow() -> None:
     assert np.median(widths["counted"]) < 0.3 * np.median(widths["all"])
 
 
-Floats = NDArray[np.float64]
 SLOW = (0.20, 0.10)
 """The first window of a launch takes 20 % longer than a settled one, the second 10 %."""
 STEADY = Start(0, settled=True)
