@@ -24,7 +24,7 @@ def made(**changes: object) -> Run:
 
 
 def only(run: Run) -> Scaling:
-    (found,) = scaling.summarise(run, analyse(run).blocks)
+    (found,) = scaling.scalings(run, analyse(run).blocks)
     return found
 
 
@@ -66,7 +66,7 @@ def test_the_fewest_threads_are_the_measure_and_have_no_interval() -> None:
 
 def test_processes_scale_apart_from_threads() -> None:
     run = made(scenarios=("training",), backends=("jax", "torch"), threads=(1, 2), processes=(1, 2, 4), noise_scale=0.0)
-    found = scaling.summarise(run, analyse(run).blocks)
+    found = scaling.scalings(run, analyse(run).blocks)
     assert [(each.over, each.counts, each.case.processes) for each in found[:3]] == [
         ("threads", (1, 2), 1),
         ("threads", (1, 2), 2),
@@ -83,16 +83,6 @@ def test_processes_scale_apart_from_threads() -> None:
             assert point.efficiency is not None
             assert point.speed_up.value == pytest.approx(point.count**SCALING, rel=1e-3)
             assert point.efficiency.value == pytest.approx(point.count ** (SCALING - 1), rel=1e-3)
-
-
-def test_precisions_scale_apart() -> None:
-    run = made(precisions=("fp32", "bf16"), threads=(1, 2))
-    assert [found.case.precision for found in scaling.summarise(run, analyse(run).blocks)] == ["fp32", "bf16"]
-
-
-def test_one_number_of_threads_is_no_scaling() -> None:
-    run = made(threads=(2,))
-    assert scaling.summarise(run, analyse(run).blocks) == ()
 
 
 def test_an_arm_that_failed_with_fewer_threads_has_no_speed_up() -> None:

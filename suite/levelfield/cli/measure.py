@@ -8,6 +8,7 @@ from typing import Any, Literal, TextIO
 import click
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.cli import completion
 from levelfield.cli.compare import formats_of, write
 from levelfield.cli.help import SectionedCommand
@@ -35,7 +36,6 @@ from levelfield.options import (
     Option,
     selection,
 )
-from levelfield.safety import terminals
 
 
 @click.command(cls=SectionedCommand)

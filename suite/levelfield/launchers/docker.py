@@ -14,6 +14,7 @@ import docker.errors
 import requests.exceptions
 from docker.types import LogConfig, Mount
 
+from levelfield import untrusted
 from levelfield.backends.parallel import LOOPBACK
 from levelfield.images.base import Source
 from levelfield.images.build import build
@@ -37,7 +38,6 @@ from levelfield.launchers.worker import Worker, WorkerError
 from levelfield.machine import owner
 from levelfield.machine.engine import ENGINE_ERRORS, refused
 from levelfield.record.schema import Image
-from levelfield.safety import untrusted
 
 LABEL = "levelfield.supervisor"
 """Label of every worker's container and volume, and of no image (containers inherit those): its supervisor

@@ -212,10 +212,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def elsewhere(launcher: str, of_run: str) -> str:
-    """Return the launcher of an arm or image where it is not the run's own; else an empty string.
-
-    `launcher`: of the arm or image; empty: the run's own.
-    """
+    """Return the launcher of an arm or image where it is not the run's own; else an empty string."""
     return launcher if launcher != of_run else ""
 
 
@@ -672,17 +669,6 @@ class OwnWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Fields of the configuration that say how the network computes."""
 
 
-class OwnImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of records of earlier versions: a user's own images, or texts, which were trained on to a target."""
-
-    sha256: str
-    classes: int = 0
-    trained: int = 0
-    tested: int = 0
-    reason: str = ""
-    task: str = ""
-
-
 MetricName: TypeAlias = Literal[
     "top-1",
     "top-5",
@@ -800,7 +786,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The user's own file that was measured; None: this tool's models were."""
     own_weights: tuple[OwnWeights, ...] = ()
     """Weights of the user's own that were measured."""
-    own_images: OwnImages | None = None
+    own_images: None = None
     """Of records of earlier versions: what the scenario `convergence` trained on; None: the digits."""
     target: float | None = None
     """Target accuracy that was requested for the scenario `convergence`; None: those of the networks."""

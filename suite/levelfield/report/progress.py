@@ -21,9 +21,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from levelfield import terminals
 from levelfield.record.schema import Warning_
 from levelfield.report import units
-from levelfield.safety import terminals
 
 
 class Remaining(msgspec.Struct, frozen=True):

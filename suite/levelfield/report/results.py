@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from levelfield.analysis.precision import Level, Tradeoff
-from levelfield.analysis.scaling import Curve, Over, Point, Scaling
+from levelfield.analysis.scaling import Curve, Level, Over, Point, Scaling, Tradeoff
 from levelfield.analysis.types import (
     ArmRow,
     BlockAnalysis,

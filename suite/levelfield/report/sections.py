@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from levelfield.analysis import Analysis
-from levelfield.analysis.conditions import fate
-from levelfield.analysis.precision import Tradeoff
-from levelfield.analysis.scaling import Scaling
+from levelfield.analysis.machine import fate
+from levelfield.analysis.scaling import Scaling, Tradeoff
 from levelfield.analysis.types import BlockAnalysis, ConvergenceBlock, LoadGenBlock, TimedBlock
 from levelfield.record.schema import Case, Failure, Run
 from levelfield.report import (

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from levelfield.analysis import Analysis, conditions
+from levelfield.analysis import Analysis, machine
 from levelfield.analysis.time_spent import COUNTED, TimeSpent
 from levelfield.analysis.types import (
     BlockAnalysis,
@@ -395,7 +395,7 @@ def disturbed(analysis: Analysis) -> str:
     if not status.rounds_disturbed:
         return ""
     total = status.rounds + status.rounds_disturbed
-    fate = conditions.fate(status.rounds_disturbed, status.rounds_kept)
+    fate = machine.fate(status.rounds_disturbed, status.rounds_kept)
     return f"{status.rounds_disturbed} of {total} rounds were disturbed from outside and {fate}."
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from levelfield.analysis.precision import Level, Tradeoff
-from levelfield.analysis.scaling import Curve, Scaling
+from levelfield.analysis.scaling import Curve, Level, Scaling, Tradeoff
 from levelfield.analysis.types import ArmRow, CaseUse, ConvergenceBlock, ConvergenceRow, Row
 from levelfield.record.schema import Absent
 from levelfield.report import axes, charts, names, units

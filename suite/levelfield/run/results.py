@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from levelfield import terminals
 from levelfield.analysis import Analysis, summaries
 from levelfield.compare.formats import terminal as comparison_terminal
 from levelfield.compare.formats.html import within
@@ -14,7 +15,6 @@ from levelfield.record import files, page
 from levelfield.record.notices import NOT_DECIDED, PRECISION_NOT_REACHED
 from levelfield.record.schema import Run
 from levelfield.report import html, terminal
-from levelfield.safety import terminals
 from levelfield.schedule.launch_groups import remaining_passes
 from levelfield.share import run_evidence
 

@@ -19,7 +19,7 @@ from levelfield.record.schema import Run
 from levelfield.report import axes, loadgen, names, pages, results, sentences, units
 from levelfield.report import markdown as tables
 from levelfield.report.tables import Table
-from levelfield.safety.terminals import markdown_text as cell
+from levelfield.terminals import markdown_text as cell
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 720

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
+from levelfield import untrusted
 from levelfield.analysis import guarded
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record import page as pages
 from levelfield.record.schema import Run
-from levelfield.safety import untrusted
 from levelfield.share import signing, statement
 
 MAX_SBOM_BYTES = 32 * 1024 * 1024

@@ -71,10 +71,7 @@ def never_refuse() -> None:
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
-    """Print a text as it is, without markup or highlighting; lines are never cut or wrapped.
-
-    `style`: as rich names it, such as `yellow`; None: plain.
-    """
+    """Print a text as it is, without markup or highlighting; lines are never cut or wrapped."""
     console.print(text, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from levelfield import analysis
+from levelfield import analysis, terminals
 from levelfield.record.schema import Run
-from levelfield.safety import terminals
-from levelfield.safety.terminals import LONGEST_OUTPUT, tool_text
 from levelfield.share import card
+from levelfield.terminals import LONGEST_OUTPUT, tool_text
 from tests.records_builder import make_run
 
 HOSTILE = "name\x1b[2J\u202egnp.exe"

@@ -76,7 +76,7 @@ def limit_access(copy: Path, source_mode: int) -> None:
 def read_plain(path: Path, most_bytes: int, *, follow_links: bool = True, inside: Path | None = None) -> bytes:
     """Return the content of a plain file.
 
-    `most_bytes`: the most bytes that such a file may have; a longer one is not read. Raises TooLargeError: the file is
+    Raises TooLargeError: the file is
     longer, or grows beyond that while it is read. Raises OSError: as `open_plain`.
     """
     with open_plain(path, follow_links=follow_links, inside=inside) as file:
