@@ -15,7 +15,7 @@ from levelfield.record.schema import Failure, Warning_
 from levelfield.report import html
 from levelfield.share.site.pages import publish
 from tests.axe import violations
-from tests.browsers import VIEWS, click, look, open_details, show
+from tests.browsers import click, look, open_details, show
 from tests.compare.formats.samples import upgrade
 from tests.compare.upgrades import lost_setting
 from tests.records_builder import make_run
@@ -23,7 +23,7 @@ from tests.share.site.shelves import fill
 
 pytestmark = pytest.mark.browser
 
-FEW_VIEWS = ((1400, "light"), (390, "dark"))
+VIEWS = ((1400, "light"), (390, "dark"))
 EXAMPLE = Path(__file__).parents[2] / "reports"
 
 
@@ -71,20 +71,15 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "views", [FEW_VIEWS, pytest.param(VIEWS, marks=pytest.mark.extended)], ids=lambda views: f"{len(views)} views"
-)
-@pytest.mark.parametrize(
     "name",
     ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "any two runs", "trends"],
 )
-def test_axe_finds_nothing(
-    browser: webdriver.Chrome, pages: dict[str, Path], name: str, views: tuple[tuple[int, str], ...]
-) -> None:
-    """Each page is loaded once, and then seen in every width and scheme; nothing is wider than the window."""
+def test_axe_finds_nothing(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
+    """Each page is loaded once, and then seen wide and on a phone; nothing is wider than the window."""
     show(browser, pages[name])
     open_details(browser)
     found = {}
-    for width, scheme in views:
+    for width, scheme in VIEWS:
         look(browser, width=width, scheme=scheme)
         found[width, scheme] = violations(browser)
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), width

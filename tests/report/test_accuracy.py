@@ -1,10 +1,6 @@
-import shlex
-
 import msgspec
 
 from levelfield.analysis import analyse
-from levelfield.cli.measure import bench
-from levelfield.options import rerun
 from levelfield.report import accuracy, html
 from tests.judged import PICTURES, judged_run
 from tests.records_builder import make_run
@@ -53,9 +49,3 @@ def test_a_strangers_title_stays_text() -> None:
     page = html.render(run, analyse(run))
     assert "<script>x" not in page
     assert "<b> <i>" not in page
-
-
-def test_to_run_it_again_names_the_set() -> None:
-    words = shlex.split(rerun(judged_run()))
-    parsed = bench.make_context("bench", words[2:]).params
-    assert parsed["data"] == ("imagenet:40=PATH",)

@@ -45,14 +45,6 @@ def test_segments_of_a_cold_start_follow_one_another() -> None:
         assert ends[-1] <= 100
 
 
-def test_nothing_measured_gives_no_chart() -> None:
-    crash = Failure(stage="image", kind="engine", message="No engine.")
-    analysis = analyse(make_run(models=("mlp",), backends=("jax",), failures={("jax", "mlp"): crash}))
-    assert charts.timed(analysis.timed[0]) is None
-    assert charts.cold(analysis.cold[0]) is None
-    assert charts.memory(analysis.memory[0]) is None
-
-
 def test_the_canary_course_stays_inside_its_frame() -> None:
     canary = analyse(make_run(models=("mlp",))).canary
     assert canary is not None

@@ -1,15 +1,12 @@
 """Single operators have one table, on the page and in the terminal, and stand in no other list."""
 
-import io
 import re
 
 import msgspec
-import pytest
-from rich.console import Console
 
 from levelfield.analysis import analyse
 from levelfield.record.schema import Run
-from levelfield.report import html, operators, terminal
+from levelfield.report import html, operators
 from levelfield.zoo import flops, models
 from tests.records_builder import make_run
 
@@ -75,14 +72,6 @@ def test_the_roofline_has_a_mark_for_all_that_computes_under_both_ceilings() -> 
     assert all(spot.low is not None and spot.low >= spot.y for spot in chart.spots)
 
 
-def test_without_ranks_the_least_time_is_named_as_such() -> None:
-    run = made()
-    few = tuple(msgspec.structs.replace(block, generations=block.generations[:2]) for block in run.blocks)
-    for line in found(msgspec.structs.replace(run, blocks=few)).lines:
-        assert not any(line.first)
-        assert line.fastest.endswith("(not ranked)")
-
-
 def test_the_page_has_one_section_of_them_and_no_empty_table() -> None:
     run = made()
     page = html.render(run, analyse(run))
@@ -91,15 +80,3 @@ def test_the_page_has_one_section_of_them_and_no_empty_table() -> None:
     mixed = make_run(models=("bert",), scenarios=("latency",))
     assert 'id="operators"' not in html.render(mixed, analyse(mixed))
     assert "Table: errors against the reference" in html.render(mixed, analyse(mixed))
-
-
-@pytest.mark.parametrize("width", [80, 160])
-def test_the_terminal_has_one_table_of_them(width: int) -> None:
-    run = made()
-    stream = io.StringIO()
-    terminal.show(run, analyse(run), Console(file=stream, width=width))
-    shown = " ".join(stream.getvalue().split())
-    assert shown.count("Operators: time of a call") == 1
-    assert "Softmax of 128 × 8192" in shown
-    assert "not ranked" not in shown
-    assert "behind the best" not in shown

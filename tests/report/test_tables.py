@@ -82,7 +82,3 @@ def test_a_narrow_table_has_neither_wide_columns_nor_those_of_pages() -> None:
     assert headings(table.shown("page")) == ["All", "Wide", "Page"]
     assert headings(table.shown("text")) == ["All", "Wide", "Text"]
     assert headings(table.shown("text", narrow=True)) == ["All", "Text", "Narrow"]
-
-
-def test_a_heading_within_a_line_is_in_lower_case() -> None:
-    assert [tables.lowered(each) for each in ("Arm", "CPU, cores", "p99", "")] == ["arm", "CPU, cores", "p99", ""]

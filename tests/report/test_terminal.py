@@ -4,13 +4,12 @@ import io
 
 import pytest
 from rich.console import Console
-from rich.table import Table
 
 from levelfield.analysis import analyse
 from levelfield.record import files
 from levelfield.record.schema import Failure, Run, Warning_
 from levelfield.report import terminal
-from levelfield.report.terminal_tables import Identifier, lines
+from levelfield.report.terminal_tables import lines
 from tests.commands import ROOT
 from tests.records_builder import make_run
 
@@ -51,13 +50,6 @@ def test_a_long_name_is_folded_and_no_figure_is_cut_off() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_long_name_is_folded_between_its_words() -> None:
-    one = files.read(ROOT / "reports" / "20261126-195621-standard-5280")
-    text = shown(one, 80)
-    assert "onnxruntime" in text
-    assert not [line for line in text.splitlines() if line.strip() in {"e", "me", "time", "ow", "low"}], "half a word"
-
-
 def test_a_venv_is_said_in_the_first_lines() -> None:
     first = "\n".join(shown(make_run(launcher="venv")).splitlines()[:3])
     assert "in virtual environments, not in containers" in first
@@ -77,27 +69,6 @@ def test_warnings_come_with_their_remedies() -> None:
     text = shown(make_run(models=("mlp",), warnings=(warning,)))
     assert "Warning: jax/mlp: The clock is slow." in text
     assert "→ Wind it up." in text
-
-
-def test_markup_in_a_record_is_text() -> None:
-    run = make_run(models=("mlp",), warnings=(Warning_(code="x", message="[red]boo[/red] [link=x]y[/link] [/]"),))
-    assert "[red]boo[/red] [link=x]y[/link] [/]" in shown(run)
-
-
-def test_control_characters_cannot_reach_the_terminal() -> None:
-    failure = Failure(stage="load", kind="error", message="\x1b]0;owned\x07\x1b[2Jgone")
-    text = shown(make_run(models=("mlp",), failures={("jax", "mlp"): failure}))
-    assert "\x1b" not in text
-    assert "\x07" not in text
-
-
-def test_in_eighty_columns_every_arm_of_a_loadgen_case_keeps_its_name() -> None:
-    one = files.read(ROOT / "reports" / "20261126-195621-standard-5280")
-    text = shown(one, 80)
-    table = text.partition("LoadGen SingleStream: ")[2].partition("LoadGen SingleStream on")[0]
-    assert "…" not in table
-    for arm in ("litert", "openvino", "mxnet", "jax", "ncnn"):
-        assert f" {arm} " in table
 
 
 SCREEN = 40
@@ -129,26 +100,6 @@ def test_every_case_has_its_fastest_and_the_next() -> None:
         assert line.count("%") + line.count("×") == 1, "how far behind the next one is"
 
 
-def test_of_few_cases_all_arms_are_listed() -> None:
-    text = shown_of_summary(make_run(models=("mlp",), scenarios=("latency",)), 120)
-    assert "Fastest in each case" not in text
-    assert text.count("torch-compile") >= 1
-    assert "behind the best" in text
-
-
-def test_without_a_ranking_cold_starts_and_memory_are_listed() -> None:
-    text = shown_of_summary(make_run(scenarios=("cold-start", "memory")))
-    assert "Cold start: " in text
-    assert "Peak memory" in text
-    assert "Peak memory" not in shown_of_summary(make_run())
-
-
-def test_an_arm_that_failed_in_a_cold_start_is_named() -> None:
-    failure = Failure(stage="load", kind="crashed", message="It ended with signal 9.")
-    text = shown_of_summary(make_run(models=("mlp",), scenarios=("cold-start",), failures={("jax", "mlp"): failure}))
-    assert "jax (MLP): It ended with signal 9." in " ".join(text.split())
-
-
 def test_failures_are_reported_once_for_all_cases() -> None:
     failure = Failure(stage="load", kind="out-of-memory", message="It needed more than 4 GiB.")
     text = shown_of_summary(
@@ -171,12 +122,6 @@ def test_warnings_of_a_kind_are_one_and_short() -> None:
     assert len(text.splitlines()) <= SCREEN
 
 
-def test_a_run_too_short_to_rank_says_so_once() -> None:
-    text = shown_of_summary(make_run(generations=2))
-    assert "Fastest in each case" not in text
-    assert text.count("a ranking takes") == 1
-
-
 def test_control_characters_and_markup_are_text() -> None:
     failure = Failure(stage="load", kind="error", message="\x1b]0;owned\x07\x1b[2Jgone [red]boo[/red]")
     text = shown_of_summary(make_run(failures={("jax", "mlp"): failure}))
@@ -193,14 +138,3 @@ def test_a_name_is_broken_between_its_parts_only() -> None:
     assert lines("keras-tensorflow+frozen=off", 12) == ["keras-", "tensorflow+", "frozen=off"]
     assert lines("torch@cuda", 10) == ["torch@cuda"]
     assert lines("", 5) == [""]
-
-
-def test_a_column_gives_way_as_far_as_the_longest_part() -> None:
-    out = io.StringIO()
-    table = Table(box=None)
-    table.add_column("arm")
-    table.add_column("a long heading", no_wrap=True)
-    table.add_row(Identifier("tensorflow@2.18.1+frozen=on[bold]"), "1.02")
-    Console(file=out, width=42).print(table)
-    assert "tensorflow@2.18.1+" in out.getvalue()
-    assert "frozen=on[bold]" in out.getvalue()

@@ -1,6 +1,5 @@
 """The files to verify: what may be named, and what is read beside it."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from levelfield.errors import LevelfieldError
 from levelfield.record import files, page
 from levelfield.share import statement
-from levelfield.share.inputs import content_of, read
+from levelfield.share.inputs import read
 from tests.share.evidence import leave, small
 
 
@@ -45,22 +44,3 @@ def test_what_is_neither_is_refused(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(LevelfieldError, match="cannot be read"):
         read(tmp_path / "loop")
-
-
-def test_a_page_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "MAX_BYTES", 10)
-    (tmp_path / page.NAME).write_text("<!doctype html>page")
-    for path in (tmp_path, tmp_path / page.NAME):
-        with pytest.raises(LevelfieldError, match="is longer than 10 bytes"):
-            read(path)
-
-
-def test_links_are_not_followed_and_pipes_are_not_waited_for(tmp_path: Path) -> None:
-    (tmp_path / "target").write_text("secret")
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    os.mkfifo(tmp_path / "pipe")
-    for name in ("link", "pipe"):
-        with pytest.raises(LevelfieldError, match="cannot be read"):
-            content_of(tmp_path / name, 100)
-    assert content_of(tmp_path / "missing", 100) is None
-    assert content_of(tmp_path / "target", 100) == b"secret"

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from levelfield.errors import LevelfieldError
-from levelfield.share import signing
 from levelfield.share.signing import Checked, check, sign
 from tests.share.evidence import key
 
@@ -65,7 +64,3 @@ def test_what_cannot_sign_or_is_not_there_is_one_sentence(tmp_path: Path, monkey
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LevelfieldError, match="ssh-keygen, which is not installed"):
         sign(TEXT, no_key)
-
-
-def test_the_namespace_is_ours() -> None:
-    assert signing.NAMESPACE == "levelfield"

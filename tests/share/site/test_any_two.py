@@ -39,13 +39,3 @@ def test_every_estimate_is_there_newest_run_first(summaries: tuple[Summary, ...]
             assert estimate == pytest.approx(known[name].estimate, rel=1e-4)
             assert low == (None if known[name].low is None else pytest.approx(known[name].low, rel=1e-4))
             assert high == (None if known[name].high is None else pytest.approx(known[name].high, rel=1e-4))
-
-
-def test_the_oldest_runs_are_left_out_where_there_are_too_many(
-    summaries: tuple[Summary, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held = sum(result.estimate is not None for result in summaries[2].results)
-    monkeypatch.setattr(pages, "MOST_ESTIMATES", held)
-    found = pages.any_two_data(summaries, {}, {})
-    assert [run.id for run in found.runs] == ["run-03-other"]
-    assert found.left_out == 2

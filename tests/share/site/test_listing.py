@@ -41,43 +41,10 @@ def test_the_newest_comes_first_and_each_has_its_summary(shelf: SiteRuns) -> Non
     assert {one.id for one in shelf.summaries} == {entry.id for entry in shelf.entries}
 
 
-def test_a_run_that_cannot_be_read_is_named_with_the_reason(shelf: SiteRuns) -> None:
-    (skipped,) = shelf.skipped
-    assert skipped.startswith("broken: ")
-    assert len(skipped) > len("broken: ")
-
-
-def test_an_entry_says_what_was_measured_where(shelf: SiteRuns) -> None:
-    entry = next(entry for entry in shelf.entries if entry.id == "run-00")
-    assert (entry.models, entry.backends, entry.launcher) == (("MLP",), ("onnxruntime", "openvino"), "docker")
-    assert entry.stack == ("onnxruntime 1.31.1", "openvino 2026.4.1"), "frameworks, and none of their dependencies"
-    assert entry.labels == ()
-    assert entry.title
-    assert entry.parity
-    other = next(entry for entry in shelf.entries if entry.id.endswith("-other"))
-    assert other.machine != entry.machine
-    assert "Another Processor" in other.machine_title
-    assert next(entry for entry in shelf.entries if entry.id == "run-09").labels == ("smoke",)
-
-
-def test_what_is_read_is_said_beforehand_and_given_away_once(tmp_path: Path) -> None:
-    told: list[str] = []
-    kept: list[str] = []
-    listing.read_runs(put(tmp_path, made(1), made(2)), told.append, lambda entry, *_: kept.append(entry.id))
-    assert told == ["reading 0 (1 of 2)", "reading 1 (2 of 2)"]
-    assert kept == ["run-01", "run-02"]
-
-
 @pytest.mark.parametrize("name", ["", ".", "../outside", "a/b", "-a", "a b", "x" * 121, "a\n"])
 def test_an_id_that_can_be_no_folder_s_name_is_left_out(tmp_path: Path, name: str) -> None:
     found = listed(put(tmp_path, msgspec.structs.replace(made(1), id=name)))
     assert found == SiteRuns((), (), ("0: its run's id is taken, or can be no folder's name",))
-
-
-def test_the_second_run_of_one_id_is_left_out(tmp_path: Path) -> None:
-    found = listed(put(tmp_path, made(1), made(1, slower=2.0)))
-    assert [entry.folder.name for entry in found.entries] == ["0"]
-    assert found.skipped == ("1: its run's id is taken, or can be no folder's name",)
 
 
 def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_path: Path) -> None:

@@ -34,16 +34,6 @@ def test_the_index_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, sit
     ]
 
 
-@pytest.mark.parametrize("page", ["index.html", "trends"])
-@pytest.mark.parametrize("width", [320, 390, 1280])
-def test_no_width_makes_a_page_scroll_sideways(browser: webdriver.Chrome, site: Path, page: str, width: int) -> None:
-    file = site / page if page.endswith(".html") else next((site / page).glob("*.html"))
-    show(browser, file, width=width)
-    open_details(browser)
-    assert log(browser, "browser") == []
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-
 def test_filters_choose_by_hardware_and_stack(browser: webdriver.Chrome, site: Path) -> None:
     show(browser, site / "index.html")
     assert shown(browser) == 10
@@ -73,15 +63,6 @@ def test_two_runs_are_compared(browser: webdriver.Chrome, site: Path) -> None:
     button.click()
     assert browser.current_url.endswith("compare/run-04--run-07.html")
     assert browser.find_element(By.TAG_NAME, "h1").text
-
-
-def test_a_pair_that_was_not_compared_cannot_be_asked_for(browser: webdriver.Chrome, site: Path) -> None:
-    show(browser, site / "index.html")
-    Select(browser.find_element(By.ID, "c-old")).select_by_visible_text("run-04")
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-04")
-    assert not browser.find_element(By.ID, "c-go").is_enabled()
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-05")
-    assert browser.find_element(By.ID, "c-go").is_enabled()
 
 
 def test_without_scripts_everything_is_there(browser: webdriver.Chrome, site: Path) -> None:
