@@ -207,20 +207,6 @@ def test_a_file_in_a_folder_that_is_not_there(place: Path) -> None:
     one_clear_sentence(call("export", "a-run", "--csv", "gone/all.csv", folder=place), "No such file or directory")
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is here")
-def test_parquet_needs_pyarrow(place: Path) -> None:
-    one_clear_sentence(call("export", "a-run", "--parquet", "x.parquet", folder=place), "pyarrow")
-    assert not (place / "x.parquet").exists()
-
-
-@pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not here")
-def test_parquet_is_written_beside_csv(place: Path) -> None:
-    command = call("export", "a-run", "--parquet", "x.parquet", "--csv", "-", folder=place)
-    assert command.code == 0, command.err
-    assert (place / "x.parquet").is_file()
-    assert f"{len(command.out.splitlines()) - 1} rows in x.parquet" in command.err
-
-
 def test_metrics_go_to_a_file_or_to_the_terminal(place: Path) -> None:
     printed = call("export", "a-run", "--openmetrics", "-", folder=place)
     assert printed.code == 0, printed.err

@@ -215,12 +215,6 @@ def _at_most(seconds: float) -> Iterator[None]:
 )
 @CSV
 @click.option(
-    "--parquet",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write Parquet to this file.",
-)
-@click.option(
     "--openmetrics", metavar="FILE", help="Write results as OpenMetrics text to this file; - for the terminal."
 )
 @click.option(
@@ -234,18 +228,17 @@ def export(
     runs: tuple[str, ...],
     table: str,
     csv_file: str | None,
-    parquet: Path | None,
     openmetrics: str | None,
     record: Path | None,
     reports: Path,
 ) -> None:
-    """Write runs as one table, in CSV or Parquet, or as metrics; or write the record of one as JSON.
+    """Write runs as one table in CSV, or as metrics; or write the record of one as JSON.
 
     A run is named by its id, its folder or its page. Without an option, CSV goes to the terminal.
     """
     from levelfield.compare import sides
     from levelfield.report import export
-    from levelfield.report.export import write_csv, write_parquet
+    from levelfield.report.export import write_csv
 
     if openmetrics is not None and table != "results":
         raise click.UsageError("--openmetrics has results alone: leave --table out.")
@@ -257,8 +250,6 @@ def export(
             raise click.UsageError("--record writes the record of one run.")
         write_atomically(record, content_of(found[0]))
     columns = columns_of(table)
-    if parquet is not None:
-        _say(write_parquet(parquet, columns, _all(found, table)), parquet)
     if openmetrics is not None:
         lines = list(export.write(_all(found, table)))
         text = "".join(f"{printable(line)}\n" for line in lines)
@@ -267,7 +258,7 @@ def export(
         else:
             write_atomically(Path(openmetrics), text.encode())
             _say(sum(not line.startswith("#") for line in lines), Path(openmetrics), "samples")
-    if csv_file == "-" or not (csv_file or parquet or openmetrics or record):
+    if csv_file == "-" or not (csv_file or openmetrics or record):
         write_csv(terminals.PrintableText(sys.stdout), columns, _all(found, table))
     elif csv_file is not None:
         target = Path(csv_file)

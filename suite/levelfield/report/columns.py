@@ -1,6 +1,6 @@
 """Columns of results: rank, arm, distance to the best, time or rate, p90, p99 … A new column is one entry here.
 
-It is then on the page, in the terminal and in Markdown, and where it has a name for files, in CSV and Parquet.
+It is then on the page, in the terminal and in Markdown, and where it has a name for files, in CSV.
 """
 
 import math
