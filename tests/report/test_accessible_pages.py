@@ -13,13 +13,13 @@ from levelfield.compare.formats import html as comparison_page
 from levelfield.record import files
 from levelfield.record.schema import Failure, Warning_
 from levelfield.report import html
-from levelfield.share.site.pages import publish
+from levelfield.share.site import publish
 from tests.axe import violations
 from tests.browsers import click, look, open_details, show
 from tests.compare.formats.samples import upgrade
 from tests.compare.upgrades import lost_setting
 from tests.records_builder import make_run
-from tests.share.site.shelves import fill
+from tests.share.shelves import fill
 
 pytestmark = pytest.mark.browser
 
@@ -57,7 +57,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "upgrade": folder / "upgrade.html",
         "site": site / "index.html",
         "site comparison": next((site / "compare").glob("run*.html")),
-        "any two runs": site / "compare" / "index.html",
         "trends": next((site / "trends").glob("*.html")),
     }
 
@@ -72,7 +71,7 @@ def test_axe_finds_what_is_wrong(browser: webdriver.Chrome, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "name",
-    ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "any two runs", "trends"],
+    ["example", "troubled", "comparison", "upgrade", "site", "site comparison", "trends"],
 )
 def test_axe_finds_nothing(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
     """Each page is loaded once, and then seen wide and on a phone; nothing is wider than the window."""

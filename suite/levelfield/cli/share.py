@@ -290,7 +290,7 @@ def publish(out: Path, reports: Path) -> None:
     It has an index with filters, every report, comparisons of two runs, and trends. Any web server for static files can
     host it. Its pages load nothing from other sites.
     """
-    from levelfield.share.site.pages import publish as write
+    from levelfield.share.site import publish as write
 
     console = terminals.console()
     if not reports.is_dir():

@@ -10,10 +10,10 @@ from levelfield import analysis
 from levelfield.analysis import summary
 from levelfield.analysis.summary import Summary
 from levelfield.record.schema import Run
-from levelfield.share.site import trends
+from levelfield.share import trends
 from tests.analysis.many import LATENCY, summaries
 from tests.compare.runs import with_machine
-from tests.share.site.shelves import made
+from tests.share.shelves import made
 
 
 def test_a_trend_tells_where_the_level_changed() -> None:

@@ -7,9 +7,9 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from levelfield.share.site.pages import publish
+from levelfield.share.site import publish
 from tests.browsers import log, open_details, requests, show
-from tests.share.site.shelves import fill
+from tests.share.shelves import fill
 
 pytestmark = pytest.mark.browser
 
@@ -76,26 +76,3 @@ def test_without_scripts_everything_is_there(browser: webdriver.Chrome, site: Pa
         assert "/runs/" in browser.current_url
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
-def test_any_two_runs_are_set_beside_each_other(browser: webdriver.Chrome, site: Path) -> None:
-    show(browser, site / "index.html")
-    browser.find_element(By.LINK_TEXT, "Choose any two runs").click()
-    Select(browser.find_element(By.ID, "c-old")).select_by_visible_text("run-00")
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-09 (smoke)")
-    rows = browser.find_elements(By.CSS_SELECTOR, "#rows tr")
-    assert rows
-    ratios = [float(row.find_elements(By.TAG_NAME, "td")[0].text) for row in rows]
-    assert ratios == sorted(ratios, reverse=True)
-    assert "labelled smoke" in browser.find_element(By.ID, "about").text
-    assert not browser.find_element(By.ID, "full").is_displayed()
-    browser.find_element(By.ID, "c-text").send_keys("openvino")
-    assert 0 < len(browser.find_elements(By.CSS_SELECTOR, "#rows tr")) < len(ratios)
-    Select(browser.find_element(By.ID, "c-old")).select_by_visible_text("run-04")
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-07")
-    slower = browser.find_element(By.CSS_SELECTOR, "#rows tr")
-    assert "openvino/mlp/latency" in slower.text
-    assert float(slower.find_elements(By.TAG_NAME, "td")[0].text) == pytest.approx(1.5, rel=0.2)
-    browser.find_element(By.CSS_SELECTOR, "#full a").click()
-    assert browser.current_url.endswith("compare/run-04--run-07.html")
-    assert log(browser, "browser") == []
