@@ -2,7 +2,6 @@
 
 import csv
 import io
-from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree as ET
 

@@ -13,7 +13,7 @@ from levelfield.record import files, page
 from levelfield.record.schema import Image, Run
 from levelfield.report import html
 from levelfield.share import run_evidence
-from levelfield.share.inputs import read
+from levelfield.share.attestation import read
 from levelfield.share.verify import Verified, verify
 from tests.records_builder import make_run
 

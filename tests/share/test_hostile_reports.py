@@ -20,7 +20,7 @@ from levelfield.record.page import MAX_BYTES, pack
 from levelfield.record.schema import Run
 from levelfield.report import html
 from levelfield.share import statement
-from levelfield.share.inputs import decode, read
+from levelfield.share.attestation import decode, read
 from levelfield.share.verify import verify
 from tests.commands import one_clear_sentence, run
 from tests.compare.test_hostile_records import HOSTILE, PLACES, PLAIN

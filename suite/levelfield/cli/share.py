@@ -146,7 +146,7 @@ def verify(report: Path, signers: Path | None, page: Path | None, *, as_json: bo
     Exit codes: 0 nothing is wrong; 1 verification failed; 2 it cannot be read; 3 this version cannot verify it, or none
     of the --signers signed it.
     """
-    from levelfield.share.inputs import read
+    from levelfield.share.attestation import read
     from levelfield.share.verify import render
     from levelfield.share.verify import verify as check
 

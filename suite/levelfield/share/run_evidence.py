@@ -9,8 +9,8 @@ from levelfield.errors import LevelfieldError
 from levelfield.record import files, page
 from levelfield.record.page import Evidence
 from levelfield.record.schema import Run, elsewhere
-from levelfield.share import signing, statement
-from levelfield.share.inputs import content_of
+from levelfield.share import statement
+from levelfield.share.attestation import content_of
 
 
 def write_evidence(folder: Path, run: Run, content: bytes, key: Path | None = None) -> tuple[Evidence, str]:
@@ -40,7 +40,7 @@ def sign_evidence(
     signature = ""
     if key is not None:
         try:
-            signature = signing.sign(text, key)
+            signature = statement.sign(text, key)
         except LevelfieldError as error:
             if must_sign:  # nothing was changed yet
                 raise
@@ -82,7 +82,7 @@ def evidence_of(record: Path, content: bytes) -> Evidence:
     carried = page.pack(content)
     stated = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
     if stated is not None:
-        signature = content_of(record.parent / statement.SIGNATURE, signing.MAX_BYTES) or b""
+        signature = content_of(record.parent / statement.SIGNATURE, statement.MAX_SIGNATURE_BYTES) or b""
     else:
         file = content_of(record, page.MAX_BYTES) or b""
         stated, signature = (part.encode() for part in page.split(file)[1]) if page.is_page(file) else (b"", b"")

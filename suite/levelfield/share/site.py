@@ -33,8 +33,6 @@ MARK = ".levelfield-site"
 """Marks a folder that was made here, and may be replaced."""
 PAIRS = 6
 """Newest runs of a machine of which any two are compared."""
-
-
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 """What a run's id may be to become the name of a folder."""
 
