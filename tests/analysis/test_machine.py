@@ -63,7 +63,6 @@ def test_the_ratio_when_contended_stands_beside_it() -> None:
     assert block.states is not None
     assert block.states.calm == 54
     assert words.contended(by_arm["torch"]).startswith("3.31× (")
-    assert words.has_contended(block)
 
 
 def test_what_contention_does_to_an_arm_is_of_its_own_times() -> None:
@@ -198,7 +197,6 @@ def test_without_probes_everything_is_as_it_was() -> None:
     assert found.timed[0].states is None
     assert {row.windows_of for row in TRUE.values()} == {""}
     assert found.states == Absent("an earlier version did not probe it")
-    assert not words.has_contended(found.timed[0])
 
 
 def test_probes_that_failed_leave_todays_rule() -> None:

@@ -208,8 +208,6 @@ def contradictions(content: bytes, image: Image) -> tuple[str, ...]:
     return tuple(found)
 
 
-
-
 _RESTRICTED = re.compile(
     r"nvidia-(?!ml-py$).+"  # libraries of CUDA, cuDNN, NVSHMEM, cuSPARSELt; the bindings of NVML are under BSD
     r"|cuda-bindings"  # 12 is under NVIDIA's own licence, later ones under Apache

@@ -63,7 +63,7 @@ def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderable
     yield from rankings(run, analysis, columns=columns)
     yield from whole_launches(analysis, narrow=narrow)
     yield from asked_for(run, analysis, narrow=narrow)
-    yield from _insights(analysis)
+    yield from _insights(analysis, narrow=narrow)
     yield Text()
     for warning in analysis.warnings:
         yield _warning(warning)
@@ -182,15 +182,22 @@ def show_costs(run: Run, analysis: Analysis) -> Iterator[RenderableType]:
         yield text(hardware.cost_lead(run), "dim")
 
 
-def _insights(analysis: Analysis) -> Iterator[Text]:
-    """Say the first insights of each kind; all of them are in the report."""
+def _insights(analysis: Analysis, *, narrow: bool) -> Iterator[RenderableType]:
+    """Yield the first insights of each kind; all of them, and tables where there is little room, are in the report."""
     for section in insights.sections(analysis.insights):
         yield Text()
         yield text(section.title, "bold")
-        yield from (text(f"• {sentence}") for sentence in section.sentences[:INSIGHTS])
-        left = len(section.sentences) - INSIGHTS
-        if left > 0:
-            yield text(f"  and {left} more in the report", "dim")
+        left = 0
+        for part in section.parts:
+            left += max(0, len(part.listed) - INSIGHTS)
+            yield from (text(f"• {sentence}") for sentence in part.listed[:INSIGHTS])
+            for table in part.tables:
+                shown = () if narrow or part.summary else table.lines[:INSIGHTS]
+                left += len(table.lines) - len(shown)
+                if shown:
+                    yield rendered(replace(table, lines=shown))
+        if left:
+            yield text(f"  {left} more in the report", "dim")
 
 
 def _parity_style(analysis: Analysis) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from levelfield.analysis import analyse
 from levelfield.record.schema import Run
-from levelfield.report import insight_words
+from levelfield.report import insights
 from levelfield.zoo import flops, models
 from levelfield.zoo.operators.parts import of
 from tests.analysis.insights.derived import derived
@@ -50,7 +50,7 @@ def test_intervals_come_from_launches_and_stand_in_the_sentence() -> None:
         each.share.low is not None and each.share.high is not None and each.share.low < each.share.value
         for each in found.arms
     )
-    sentence = insight_words.explained(found)
+    sentence = insights.explained(found)
     assert sentence.startswith("BERT-base, latency")
     assert "2 operators with 65\u00a0% of the arithmetic" in sentence
     assert f"{found.arms[0].arm} {found.arms[0].share.value:.3g} (" in sentence

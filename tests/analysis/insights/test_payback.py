@@ -8,7 +8,7 @@ from levelfield.analysis.insights import payback
 from levelfield.analysis.types import Estimate, Payback, PaybackVerdict
 from levelfield.backends import registry
 from levelfield.record.schema import Run
-from levelfield.report import insight_words
+from levelfield.report import insights
 from tests.analysis.insights.derived import derived
 from tests.records_builder import make_run
 
@@ -131,7 +131,7 @@ def test_the_ratio_is_that_of_the_times_of_a_call() -> None:
 
 
 def test_it_is_one_sentence_for_each_case() -> None:
-    (said,) = insight_words.wrappers(derived(made("torch")).wrappers)
+    (said,) = insights.wrappers(derived(made("torch")).wrappers)
     assert said.startswith("ResNet-50, latency, batch 1: keras-torch takes ")
     assert said.count(" times (") == 2
     assert "as long as torch;" in said
@@ -139,7 +139,7 @@ def test_it_is_one_sentence_for_each_case() -> None:
 
 def test_inference_and_training_are_apart() -> None:
     run = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), noise_scale=0.0)
-    said = list(insight_words.wrappers(derived(keras_in_place_of("tensorflow", "jax", run)).wrappers))
+    said = list(insights.wrappers(derived(keras_in_place_of("tensorflow", "jax", run)).wrappers))
     assert ["training" in sentence for sentence in said] == [False, False, True, True]
     assert all("keras-jax takes" in sentence for sentence in said)
 
