@@ -95,7 +95,6 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
         "sections": sections.sections(run, analysis, anchors),
         "overviews": overview.tables(analysis, anchors),
         "shown_tables": overview.SHOWN_TABLES,
-        "image_set": sentences.images(run) if run.settings.own_images else "scikit-learn’s handwritten digits",
         "state": states.sentence(analysis),
         "took": elapsed(run.started, run.finished or ""),
         "machine_line": " · ".join(filter(None, (machine, gpu if isinstance(gpu, str) else ""))),

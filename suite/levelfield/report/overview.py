@@ -14,7 +14,7 @@ from levelfield.analysis import Analysis
 from levelfield.analysis.types import ConvergenceBlock, Estimate, RankedRow, TimedBlock
 from levelfield.record.schema import Case
 from levelfield.report import names, operators, sentences, separation, units
-from levelfield.report.axes import reach
+from levelfield.report.charts import reach
 from levelfield.report.separation import Relation
 
 MOST_COLUMNS = 7

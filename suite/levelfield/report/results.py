@@ -69,9 +69,9 @@ def launches(block: TimedBlock) -> Table:
     return of_block("Typical median of each launch’s windows", columns.LAUNCHES, block, label=label)
 
 
-def trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock], images: str) -> Table:
+def trained(block: ConvergenceBlock, among: Sequence[ConvergenceBlock]) -> Table:
     """Return the table of trainings to a target."""
-    title = f"{sentences.named(block, among)}, training to {sentences.goal(block)} on {images}"
+    title = f"{sentences.named(block, among)}, training to {sentences.goal(block)} on the digits"
     return of_block(title, columns.TRAINED, block, scales={"time": training_scale(block)})
 
 

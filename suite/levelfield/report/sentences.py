@@ -20,7 +20,7 @@ from levelfield.record.schema import Absent, Case, Imported, Run, Settings
 from levelfield.report import names, separation, units
 from levelfield.report.separation import IN_THESE_MINUTES, Relation
 from levelfield.statistics import windows
-from levelfield.statistics.proportions import Proportion, proportion
+from levelfield.statistics.proportions import Proportion
 
 ONE_BY_ONE = "Each call is of one item: its items a second are 1 ÷ latency, and no throughput."
 
@@ -260,12 +260,6 @@ def quantiles_absent(block: TimedBlock) -> str:
     return f"{reason[:1].upper()}{reason[1:]}: of fewer, not even the slowest bounds it from above (95 %)."
 
 
-def images(run: Run) -> str:
-    """Name what trainings to a target were on: `the digits`; in records of earlier versions also `own images 1a2b…`."""
-    own = run.settings.own_images
-    return "the digits" if own is None else f"own images {own.sha256[:12]}".rstrip()
-
-
 def title(case: Case) -> str:
     """`ResNet-50, latency, batch 1`."""
     return f"{names.model(case.model)}, {names.scenario_title(case).lower()}{names.batch(case)}"
@@ -477,25 +471,6 @@ def identical(analysis: Analysis) -> str:
     text += ", where the truth is 1"
     if pooled.different is not None:
         text += f"; called different in {_share(pooled.different)}"
-    return f"{text}."
-
-
-def calibrated(run: Run) -> str:
-    """Say what a calibration of this machine had shown, which earlier versions made; empty: there is none."""
-    known = run.calibrated
-    if known is None:
-        return ""
-    where = f"{known.backend}, {names.model(known.model)}"
-    text = (
-        f"This machine was calibrated on {known.finished[:10]}: identical arms ({where}) were called different in "
-        f"{_share(proportion(known.different, known.runs))} and shown to be the same within "
-        f"{units.percent(known.margin)} in {known.same}"
-    )
-    if known.minimum_detectable_effect is not None:
-        text += (
-            f"; {known.launches} launches an arm find a slowdown of {units.percent(known.minimum_detectable_effect)} "
-            "in 95 % of cases"
-        )
     return f"{text}."
 
 

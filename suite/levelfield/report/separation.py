@@ -11,7 +11,6 @@ faster
 import enum
 
 from levelfield.analysis.types import RankedBlock, RankedRow
-from levelfield.report import units
 from levelfield.statistics.verdicts import Verdict
 
 IN_THESE_MINUTES = "in these minutes"
@@ -70,13 +69,3 @@ def crossed(block: RankedBlock) -> tuple[RankedRow, RankedRow] | None:
 def _before(wide: RankedRow, slower: RankedRow) -> bool:
     apart = relation(slower) is Relation.FASTER and relation(wide) in (Relation.EQUAL, Relation.NOT_SEPARATED)
     return apart or (wide.rank or 0) < (slower.rank or 0)
-
-
-def behind(row: RankedRow, block: RankedBlock) -> str:
-    """Return the cell of a row for its distance to the best: `+9.8 % (0.0–22 %)`, `3.40× (3.10–3.70×)`, or `best`."""
-    if row.ratio is None:
-        return units.NO_VALUE
-    if row.arm == block.best:
-        return "best"
-    value, bounds = units.behind(row.ratio)
-    return f"{value} ({bounds})" if bounds else value

@@ -60,15 +60,15 @@ def show(run: Run, analysis: Analysis, console: Console) -> None:
 def _parts(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
     narrow = columns < NARROW
     yield from head(run, analysis)
-    yield from rankings(run, analysis, columns=columns)
+    yield from rankings(analysis, columns=columns)
     yield from whole_launches(analysis, narrow=narrow)
     yield from asked_for(run, analysis, narrow=narrow)
     yield from _insights(analysis, narrow=narrow)
     yield Text()
     for warning in analysis.warnings:
         yield _warning(warning)
-    for line in filter(None, (sentences.identical(analysis), sentences.calibrated(run))):
-        yield text(line, "dim")
+    if analysis.identical is not None:
+        yield text(sentences.identical(analysis), "dim")
     yield text(f"Supervisor during windows: {sentences.supervisor(run.supervisor_window_share)}.", "dim")
     if analysis.time_spent is not None:
         yield text(sentences.time_spent(analysis.time_spent), "dim")
@@ -90,7 +90,7 @@ def head(run: Run, analysis: Analysis) -> Iterator[Text]:
         yield text(sentences.disturbed(analysis), "yellow")
 
 
-def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
+def rankings(analysis: Analysis, *, columns: int) -> Iterator[RenderableType]:
     """Yield the table of every case with an order of its arms, and what is said of it."""
     narrow = columns < NARROW
     single = operators.table(analysis)
@@ -110,7 +110,7 @@ def rankings(run: Run, analysis: Analysis, *, columns: int) -> Iterator[Renderab
         if states.of_case(block, analysis):
             yield text(states.of_case(block, analysis), "dim")
     for trained in analysis.convergence:
-        table = results.trained(trained, analysis.convergence, sentences.images(run))
+        table = results.trained(trained, analysis.convergence)
         yield from _table(table, narrow=columns < NARROW_CONVERGENCE)
         yield from _reasons(trained)
         yield text(sentences.convergence(trained, analysis.convergence), "dim")
@@ -256,7 +256,7 @@ def _parts_of_summary(run: Run, analysis: Analysis, *, columns: int) -> Iterator
     single = operators.table(analysis)
     listed = len(blocks) <= MOST_TABLES and (single is None or len(single.lines) <= MOST_OPERATORS)
     if listed:
-        yield from rankings(run, analysis, columns=columns)
+        yield from rankings(analysis, columns=columns)
     else:
         if single is not None:
             yield text(f"The times of {units.plural(len(single.lines), 'operator')} are in the report.")

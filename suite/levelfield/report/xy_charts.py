@@ -14,9 +14,8 @@ from levelfield.analysis.precision import Level, Tradeoff
 from levelfield.analysis.scaling import Curve, Scaling
 from levelfield.analysis.types import ArmRow, CaseUse, ConvergenceBlock, ConvergenceRow, Row
 from levelfield.record.schema import Absent
-from levelfield.report import axes, charts, names, units
-from levelfield.report.axes import Axis, Tick
-from levelfield.report.charts import Chart
+from levelfield.report import charts, names, units
+from levelfield.report.charts import Axis, Chart, Tick
 
 SHAPES = ("circle", "square", "triangle", "diamond", "cross")
 """Of the precisions of a chart, in the order of the run: the colour of a mark is that of its backend."""
@@ -77,7 +76,7 @@ def tradeoff(found: Tradeoff) -> Plane | None:
         return None
     rates = [rate for _, rate, _ in plotted]
     scale = units.scale_count(max(rates))
-    x = axes.make(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
+    x = charts.make_axis(rates, scale.factor, f"{scale.unit} items/s".strip(), "higher is better")
     y, y_ticks = _decades([error for _, _, error in plotted])
     shape_of = dict(zip(found.precisions, SHAPES, strict=False))
     spots = {
@@ -127,7 +126,7 @@ def roofline(found: Sequence[CaseUse]) -> Plane | None:
     fastest = [min(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
     slowest = [max(use.uses, key=lambda each: each.call_ns.value) for use in plotted]
     flops, bytes_per_s = (ceiling.per_s for ceiling in (plotted[0].ceilings.flops, plotted[0].ceilings.bytes))
-    x = axes.make(intensity, 1.0, "FLOP for each byte that is moved once", "")
+    x = charts.make_axis(intensity, 1.0, "FLOP for each byte that is moved once", "")
     y, y_ticks = _decades([*(each.flops_per_s.value for each in (*fastest, *slowest)), flops], unit="FLOP/s")
     kinds = tuple(dict.fromkeys(_kind(use) for use in plotted))
     shape_of = dict(zip(kinds, SHAPES, strict=False))
@@ -278,13 +277,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
 
 def times(block: ConvergenceBlock) -> Chart | None:
     """Return a chart of every arm's time to the target, on one axis; None where no arm has one."""
-    results = [(row, row.time_ns, row.launch_times_ns) for row in block.rows]
-    values = charts.plotted_values(results)
-    if not values:
-        return None
-    scale = units.scale_ns(min(values))
-    axis = axes.make(values, scale.factor, f"{scale.unit} of training", "lower is better")
-    return charts.interval_chart(results, axis, units.time)
+    return charts.of_times([(row, row.time_ns, row.launch_times_ns) for row in block.rows], " of training")
 
 
 def median_curve(row: ConvergenceRow) -> tuple[CurvePoint, ...]:
@@ -314,7 +307,7 @@ def accuracy(block: ConvergenceBlock) -> Plane | None:
         return None
     times = [each.elapsed_ns for _, curve in curves for each in curve]
     scale = units.scale_ns(max(times))
-    x = axes.make(times, scale.factor, f"{scale.unit} of training", "")
+    x = charts.make_axis(times, scale.factor, f"{scale.unit} of training", "")
     bottom = min(block.target, *(each.accuracy for _, curve in curves for each in curve))
 
     def y(share: float) -> float:

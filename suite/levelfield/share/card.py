@@ -16,7 +16,7 @@ from levelfield.compare.formats import html
 from levelfield.compare.types import Comparison, Gate
 from levelfield.errors import LevelfieldError, printable, shortened
 from levelfield.record.schema import Run
-from levelfield.report import axes, loadgen, names, pages, results, sentences, units
+from levelfield.report import charts, loadgen, names, pages, results, sentences, units
 from levelfield.report import markdown as tables
 from levelfield.report.tables import Table
 from levelfield.safety.terminals import markdown_text as cell
@@ -46,7 +46,7 @@ def _lines(run: Run, analysis: Analysis) -> Iterator[str]:
         if block.case.one_by_one:
             yield from ("", sentences.ONE_BY_ONE)
     for trained in analysis.convergence:
-        yield from _table(results.trained(trained, analysis.convergence, sentences.images(run)))
+        yield from _table(results.trained(trained, analysis.convergence))
     for driven in analysis.loadgen:
         yield from _table(results.driven(driven, analysis.loadgen))
     if analysis.loadgen:
@@ -143,7 +143,7 @@ def _picture(
     rows = shown[:_MOST_ROWS]
     found = {row.arm: costs[row.arm] for row in rows if row.standing in ("ranked", "shown")}
     ends = [cost.value if cost.high is None else cost.high for cost in found.values() if cost is not None]
-    longest = max(axes.unbroken(ends)) if ends else 1.0
+    longest = max(charts.unbroken(ends)) if ends else 1.0
     bars = []
     for row in rows:
         arm, cost = shortened(row.arm, _NAME_CHARACTERS), found.get(row.arm)
