@@ -9,8 +9,7 @@ import numpy as np
 
 from levelfield.report import units
 from levelfield.report.markdown import interval, table
-from levelfield.report.sentences import join
-from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report.sentences import IN_THESE_MINUTES, join
 from levelfield.statistics import ranking
 from levelfield.statistics.arrays import Floats, InsufficientData
 from levelfield.statistics.ratios import level_interval

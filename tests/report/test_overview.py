@@ -2,8 +2,8 @@
 
 from levelfield.analysis import Analysis, analyse
 from levelfield.record.schema import Failure
-from levelfield.report import names, overview, separation
-from levelfield.report.separation import Relation
+from levelfield.report import names, overview, sentences
+from levelfield.report.sentences import Relation
 from tests.records_builder import make_run
 
 
@@ -21,7 +21,7 @@ def test_every_cell_says_what_the_analysis_says() -> None:
         for line in table.lines:
             cell, row = line.cells[index], rows[line.arm]
             assert cell.best == (line.arm == block.best)
-            known = separation.relation(row)
+            known = sentences.relation(row)
             if not cell.best:
                 assert cell.joined == (known in (Relation.EQUAL, Relation.NOT_SEPARATED)) == bool(cell.word)
             assert cell.bar is not None

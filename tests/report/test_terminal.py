@@ -9,7 +9,7 @@ from levelfield.analysis import analyse
 from levelfield.record import files
 from levelfield.record.schema import Failure, Run, Warning_
 from levelfield.report import terminal
-from levelfield.report.terminal_tables import lines
+from levelfield.report.tables import lines
 from tests.commands import ROOT
 from tests.records_builder import make_run
 

@@ -19,7 +19,7 @@ from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN
 from levelfield.report import units
 from levelfield.report.sentences import LABELS
-from levelfield.report.terminal_tables import Identifier
+from levelfield.report.tables import Identifier
 
 _EIGHTHS = "▏▎▍▌▋▊▉█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"

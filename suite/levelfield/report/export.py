@@ -21,7 +21,7 @@ from levelfield.analysis import Analysis, collect
 from levelfield.analysis.types import AnyRow, ColdRow, ConvergenceRow, Estimate, LoadGenRow, MemoryRow, Row
 from levelfield.record.schema import Absent, Arm, Block, Case, Run, Window
 from levelfield.record.states import State, judge, levels_of
-from levelfield.report import columns
+from levelfield.report import results
 from levelfield.report.tables import Value
 from levelfield.statistics.windows import quantiles_absent
 
@@ -57,8 +57,8 @@ TABLES = tuple(_FIRST)
 
 
 def columns_of(table: str) -> tuple[str, ...]:
-    """Return the columns of a table, in order: to results those of `report/columns.py` are added."""
-    return tuple(dict.fromkeys((*_FIRST[table], *(columns.in_files() if table == "results" else ()))))
+    """Return the columns of a table, in order: to results those of `report/results.py` are added."""
+    return tuple(dict.fromkeys((*_FIRST[table], *(results.in_files() if table == "results" else ()))))
 
 
 def rows(table: str, run: Run, analysis: Analysis) -> Rows:
@@ -105,8 +105,8 @@ def _results(run: Run, analysis: Analysis) -> Rows:
                     "calls": row.counts.calls,
                     "quantiles_absent": quantiles_absent(row.counts.calls) if row.call_ns is not None else "",
                 }
-            for column in columns.of_row(row):
-                derived |= column.plain(columns.Result(row, found))
+            for column in results.of_row(row):
+                derived |= column.plain(results.Result(row, found))
             yield _cells("results", row.parity, row, estimate, derived, _named(run, block.case, arms[row.arm]))
 
 

@@ -25,7 +25,7 @@ from levelfield.report import (
     units,
     xy_charts,
 )
-from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report.sentences import IN_THESE_MINUTES
 from levelfield.report.tables import Table
 
 

@@ -1,5 +1,6 @@
 """The verdicts in words, the same in the terminal and on the page."""
 
+import enum
 import math
 from collections.abc import Sequence
 
@@ -17,12 +18,46 @@ from levelfield.analysis.types import (
     TimedBlock,
 )
 from levelfield.record.schema import Absent, Case, Imported, Run, Settings
-from levelfield.report import names, separation, units
-from levelfield.report.separation import IN_THESE_MINUTES, Relation
+from levelfield.report import names, units
 from levelfield.statistics import windows
 from levelfield.statistics.proportions import Proportion
+from levelfield.statistics.verdicts import Verdict
 
 ONE_BY_ONE = "Each call is of one item: its items a second are 1 ÷ latency, and no throughput."
+IN_THESE_MINUTES = "in these minutes"
+"""Note on the interval of one arm's own time: it holds for the run, not for another hour. Only ratios travel."""
+
+
+class Relation(enum.StrEnum):
+    """Relation of the best arm to another one, which every output takes from here."""
+
+    EQUAL = "equal"
+    """The interval of their ratio lies inside the margin: what difference there may be does not matter."""
+    NOT_SEPARATED = "not separated"
+    """It lies neither inside the margin nor apart from no difference: it is always shown with the word."""
+    FASTER = "faster"
+    """It excludes no difference."""
+
+
+_RELATIONS = {
+    Verdict.SAME: Relation.EQUAL,
+    Verdict.INCONCLUSIVE: Relation.NOT_SEPARATED,
+    Verdict.SLOWER: Relation.FASTER,
+}
+
+
+def relation(row: RankedRow) -> Relation | None:
+    """Return the relation of the best arm to this one; None where that is not known."""
+    return _RELATIONS.get(row.verdict) if row.verdict is not None else None
+
+
+def best_is(row: RankedRow, block: RankedBlock) -> str:
+    """Return the cell of a row under "best is": the relation of the best to it.
+
+    Returns one of the words above; empty for the best itself and for rows without a rank.
+    """
+    known = relation(row)
+    return known.value if known is not None and row.arm != block.best else ""
 
 
 def overall(analysis: Analysis) -> str:
@@ -74,7 +109,7 @@ def margins(analysis: Analysis) -> str:
     behind = []
     for block in chosen:
         first = {block.best, *block.also_first}
-        slower = (row for row in block.rows if separation.relation(row) is Relation.FASTER and row.arm not in first)
+        slower = (row for row in block.rows if relation(row) is Relation.FASTER and row.arm not in first)
         row = next(slower, None)
         if row is not None and row.ratio is not None:
             behind.append((row, row.ratio, _where(block, chosen)))
@@ -204,7 +239,7 @@ def _leading(block: RankedBlock) -> str:
     """
     clauses = []
     for word in Relation:
-        others = [row.arm for row in block.rows if row.arm in block.also_first and separation.relation(row) is word]
+        others = [row.arm for row in block.rows if row.arm in block.also_first and relation(row) is word]
         if others and word is Relation.FASTER:  # the interval against the best is sharper than that of all pairs
             clauses.append(f"{block.best} is {word} than {join(others)}")
         elif others:
@@ -225,7 +260,7 @@ def _sole_leader(block: RankedBlock, top: str) -> str:
     others = [row for row in block.rows if row.standing == "ranked" and row.arm != block.best]
     if not others:
         return "alone is ranked"
-    return top if separation.relation(others[0]) is Relation.FASTER else "leads"
+    return top if relation(others[0]) is Relation.FASTER else "leads"
 
 
 def _ranked(block: RankedBlock, where: str, cost: str) -> str:
@@ -241,7 +276,7 @@ def _ranked(block: RankedBlock, where: str, cost: str) -> str:
     text = f"{block.best} {where}: {cost}"
     if behind is None:
         return f"{text}; no other arm could be ranked."
-    match separation.relation(behind):
+    match relation(behind):
         case Relation.FASTER if behind.ratio is not None and behind.ratio.value >= units.MULTIPLE_FROM:
             value, bounds = units.behind(behind.ratio)
             return f"{text}; {behind.arm} takes {value}{f' ({bounds})' if bounds else ''} the time."
@@ -407,7 +442,7 @@ def crossed(block: RankedBlock) -> str:
     `tensorflow (+25 %) is not shown to be slower, onnxruntime (+11 %) is: the launches of tensorflow differ more, which
     widens its interval.`
     """
-    found = separation.crossed(block)
+    found = _crossed(block)
     if found is None:
         return ""
     wide, slower = (
@@ -507,3 +542,28 @@ LABELS = {
 def label(name: str) -> str:
     """Say what a labelled run may not be used for."""
     return LABELS.get(name, f"This run is labelled: {name}.")
+
+
+def _crossed(block: RankedBlock) -> tuple[RankedRow, RankedRow] | None:
+    """Return two arms of which the first is not shown to be slower where the second is, though its estimate is worse.
+
+    That is so where the first has the better rank, or is not separated from the best while the second is.
+
+    Returns the pair whose estimates are furthest apart; None where estimates agree with ranks and relations.
+    """
+    rows = [(row.ratio.value, row) for row in block.rows if row.ratio is not None and row.rank is not None]
+    pairs = [
+        (one - other, wide, slower)
+        for one, wide in rows
+        for other, slower in rows
+        if one > other and slower.arm != block.best and _before(wide, slower)
+    ]
+    if not pairs:
+        return None
+    _, wide, slower = max(pairs, key=lambda pair: pair[0])
+    return wide, slower
+
+
+def _before(wide: RankedRow, slower: RankedRow) -> bool:
+    apart = relation(slower) is Relation.FASTER and relation(wide) in (Relation.EQUAL, Relation.NOT_SEPARATED)
+    return apart or (wide.rank or 0) < (slower.rank or 0)

@@ -33,12 +33,10 @@ from levelfield.report import (
     operators,
     results,
     sentences,
-    separation,
     states,
     units,
 )
-from levelfield.report.tables import Table
-from levelfield.report.terminal_tables import plain_table, rendered, text
+from levelfield.report.tables import Table, plain_table, rendered, text
 
 NARROW = 110
 """Columns of a terminal below which only ranks, values and leads are shown."""
@@ -282,7 +280,7 @@ def _verdicts(blocks: list[Ranked], analysis: Analysis) -> Iterator[RenderableTy
     if all(block.best is None for block in blocks) and len(reasons) == 1:
         yield text(f"None of {len(blocks)} cases is ranked: {reasons.pop()}.", "dim")
         return
-    table = plain_table(f"Fastest in each case, 95 % {separation.IN_THESE_MINUTES}")
+    table = plain_table(f"Fastest in each case, 95 % {sentences.IN_THESE_MINUTES}")
     for heading in ("case", "fastest", "next"):
         table.add_column(heading, overflow="fold")
     for block in blocks:

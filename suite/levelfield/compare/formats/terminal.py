@@ -10,7 +10,7 @@ from rich.text import Text
 
 from levelfield.compare import phrases
 from levelfield.compare.types import Comparison, Drift, Outcome, Row, Setting
-from levelfield.report.terminal_tables import Identifier
+from levelfield.report.tables import Identifier
 
 WIDE = 120
 """Columns from which the costs themselves stand beside their ratio; also the width of a text file."""
