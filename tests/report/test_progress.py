@@ -37,7 +37,7 @@ def test_a_terminal_is_drawn_on() -> None:
         "round 1 of 3",
         "onnxruntime#2",
         "25%",
-        "about 1:30 left",
+        "about 90 s left",
         "time left not known yet",
         "The [bold] budget was spent. Give a larger one.",
     ):

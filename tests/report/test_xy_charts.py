@@ -3,7 +3,6 @@
 import dataclasses
 import io
 import itertools
-import math
 
 import msgspec
 import pytest
@@ -48,33 +47,12 @@ def test_errors_at_the_ends_of_what_a_float_holds_have_a_place(error: float) -> 
         assert len(chart.y_ticks) <= 8
 
 
-@pytest.mark.parametrize("top", [3.0, 4e4, 1e9, 1e300])
-def test_a_speed_up_of_any_size_has_a_few_ticks(top: float) -> None:
-    assert 1 <= len(xy_charts._steps_of(0.9, top)) <= 8
-
-
-def test_speed_ups_lie_below_the_ideal_line_and_inside() -> None:
-    for found in ANALYSIS.scalings:
-        chart = xy_charts.scaling(found)
-        if found.case.precision == "fp32":
-            assert chart is not None
-            assert [len(path.points) for path in chart.paths] == [2] * len(ARMS)
-        assert chart is not None
-        (_, start), (_, end) = chart.ideal
-        for spot in chart.spots:
-            assert 0 <= spot.y <= 100
-            assert spot.y >= min(start, end) - 5
-            if spot.low is not None and spot.high is not None:
-                assert 0 <= spot.high <= spot.y <= spot.low <= 100
-        assert all(math.isfinite(tick.at) for tick in chart.y_ticks)
-
-
 def test_page_and_terminal_show_both() -> None:
     page = html.render(RUN, ANALYSIS)
     assert 'id="precision"' in page
     assert 'id="threads"' in page
     assert "ONNX Runtime&#39;s CPU provider has no bf16 kernels" in page
-    assert page.count('class="plane"') == len(ANALYSIS.tradeoffs) + len(ANALYSIS.scalings)
+    assert page.count('class="plane"') == len(ANALYSIS.tradeoffs)
     written = io.StringIO()
     terminal.show(RUN, ANALYSIS, Console(width=160, file=written))
     text = " ".join(written.getvalue().split())
@@ -93,11 +71,6 @@ def test_processes_have_a_section_of_their_own() -> None:
         max_calls=20,
     )
     analysis = analyse(run)
-    (found,) = analysis.scalings
-    chart = xy_charts.scaling(found)
-    assert chart is not None
-    assert chart.x_label == "processes"
-    assert "jax, 2 processes: 1.8" in chart.summary
     page = html.render(run, analysis)
     assert 'id="processes"' in page
     assert '<a href="#processes">Processes</a>' in page

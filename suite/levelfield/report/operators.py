@@ -1,6 +1,6 @@
 """Single operators side by side: one line for each, with every arm's time and how near its best comes to a ceiling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Line(msgspec.Struct, frozen=True):
     first: tuple[bool, ...]
     """Whether an arm has the first rank, in the same order."""
     fastest: str
-    """The arms of the first rank with their times; where nothing is ranked, the arm with the least time, and that."""
+    """The arms of the first rank with their times."""
     reached: str
     """What is computed or moved a second, and its share of a ceiling, in words; empty: not known."""
     error: str
@@ -102,18 +102,10 @@ def _line(block: TimedBlock, arms: Sequence[str], use: CaseUse | None) -> Line:
         name=names.model(block.case.model),
         times=tuple(times.get(arm, "") for arm in arms),
         first=tuple(arm in first for arm in arms),
-        fastest=", ".join(f"{arm} {times[arm]}" for arm in first) or _quickest(block, times),
+        fastest=", ".join(f"{arm} {times[arm]}" for arm in first) or "not ranked",
         reached=_reached(use) if use is not None and use.uses else "",
         error=_error(block),
     )
-
-
-def _quickest(block: TimedBlock, times: Mapping[str, str]) -> str:
-    measured = {row.arm: row.call_ns.value for row in block.rows if row.arm in times and row.call_ns is not None}
-    if not measured:
-        return ""
-    arm = min(measured, key=measured.__getitem__)
-    return f"{arm} {times[arm]} (not ranked)"
 
 
 def _error(block: TimedBlock) -> str:

@@ -338,18 +338,7 @@ def _scaling(found: Scaling) -> Entry:
         about.append(f"{units.plural(case.threads, 'thread')} each")
     elif case.processes > 1:
         about.append(sentences.workers(case))
-    chart = xy_charts.scaling(found)
-    fewest = units.plural(found.counts[0], found.one, found.over)
-    caption = (
-        f"Speed-up of each arm over itself with {fewest}, with its 95 % interval; the dashed line is perfect scaling."
-    )
-    return Entry(
-        where,
-        ", ".join([*about, case.device]),
-        case=case,
-        figures=(Figure("plane", chart, f"Speed-up by {found.over} of {where}", caption),) if chart is not None else (),
-        table=results.scaling(found),
-    )
+    return Entry(where, ", ".join([*about, case.device]), case=case, table=results.scaling(found))
 
 
 _STEP = (

@@ -1,7 +1,6 @@
 """The whole result in the terminal: verdict first, then a table a block, then what a reader must know."""
 
 import itertools
-import textwrap
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -23,6 +22,7 @@ from levelfield.analysis.types import (
     Row,
     TimedBlock,
 )
+from levelfield.errors import one_line
 from levelfield.record.schema import Run, Warning_
 from levelfield.report import (
     accuracy,
@@ -342,14 +342,12 @@ def _reasons_of_summary(blocks: Sequence[BlockAnalysis], said: Collection[str]) 
 
 def _warnings(warnings: Sequence[Warning_]) -> Iterator[Text]:
     """Return the beginnings of the first warnings, one of each kind."""
-    kinds: dict[str, list[Warning_]] = {}
+    kinds: dict[str, Warning_] = {}
     for warning in warnings:
-        kinds.setdefault(warning.code, []).append(warning)
-    for first, *others in itertools.islice(kinds.values(), MOST_WARNINGS):
-        about = sentences.join(list(dict.fromkeys(each.about for each in (first, *others) if each.about)))
-        said = first.message.removeprefix(f"{first.about} ") if not others else first.message
-        whole = f"{about}: {said}" if about else said
-        yield text(f"Warning: {textwrap.shorten(whole, LONGEST_WARNING, placeholder=' …')}", "yellow")
-    left = len(kinds) - MOST_WARNINGS
+        kinds.setdefault(warning.code, warning)
+    for first in itertools.islice(kinds.values(), MOST_WARNINGS):
+        whole = f"{first.about}: {first.message}" if first.about else first.message
+        yield text(f"Warning: {one_line(whole, LONGEST_WARNING)}", "yellow")
+    left = len(warnings) - min(len(kinds), MOST_WARNINGS)
     if left > 0:
         yield text(f"{units.plural(left, 'more warning')} in the report.", "dim")
