@@ -13,7 +13,7 @@ NOT_A_RESULT = (
     "These are no MLPerf results: MLPerf's LoadGen sent the queries, but for less time and from fewer samples than "
     "MLPerf's rules ask for, and nobody submitted or reviewed them."
 )
-_MEANINGS = {
+MEANINGS = {
     "min_duration_ms": "shortest test",
     "min_query_count": "fewest queries",
     "performance_sample_count_override": "different samples",
@@ -22,39 +22,9 @@ _MEANINGS = {
     "multi_stream_expected_latency_ns": "expected time of a query",
     "offline_expected_qps": "expected samples a second",
 }
-_EXPECTED = "a guess, from which LoadGen prepares enough queries; it decides nothing else"
 
 
-class Setting(msgspec.Struct, frozen=True):
-    """One setting that was given to LoadGen."""
-
-    name: str
-    """As LoadGen calls it."""
-    meaning: str
-    given: str
-    rule: str
-    """What MLPerf's rules say; `–` where that is no rule."""
-    note: str = ""
-
-
-def settings(block: LoadGenBlock) -> tuple[Setting, ...]:
-    """Return the settings of a block's last launch beside those of MLPerf's rules."""
-    found = []
-    for name, value in block.settings.items():
-        guess = "expected" in name
-        found.append(
-            Setting(
-                name=name,
-                meaning=_MEANINGS.get(name, name.replace("_", " ")),
-                given=_written(name, value),
-                rule=units.NO_VALUE if guess or name not in block.rules else _written(name, block.rules[name]),
-                note=_EXPECTED if guess else "",
-            )
-        )
-    return tuple(found)
-
-
-def _written(name: str, value: float) -> str:
+def written(name: str, value: float) -> str:
     if name.endswith("_ns"):
         return units.time(value)
     if name.endswith("_ms"):

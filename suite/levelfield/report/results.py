@@ -377,18 +377,28 @@ def driven(block: LoadGenBlock, among: Sequence[LoadGenBlock]) -> Table:
 
 def loadgen_settings(block: LoadGenBlock, where: str) -> Table:
     """Return what was given to LoadGen beside what MLPerf's rules ask for."""
-    chosen: tuple[Column[loadgen.Setting], ...] = (
-        Column("Setting", lambda each: Cell(each.name, tone="code"), numeric=False),
-        Column("", lambda each: Cell(each.meaning, why=each.note), numeric=False),
-        Column("Here", lambda each: each.given),
-        Column("MLPerf’s rules", lambda each: each.rule),
+    guess = "a guess, from which LoadGen prepares enough queries; it decides nothing else"
+
+    def meaning(name: str) -> Cell:
+        return Cell(loadgen.MEANINGS.get(name, name.replace("_", " ")), why=guess if "expected" in name else "")
+
+    def rule(name: str) -> str:
+        known = name in block.rules and "expected" not in name
+        return loadgen.written(name, block.rules[name]) if known else units.NO_VALUE
+
+    chosen: tuple[Column[str], ...] = (
+        Column("Setting", lambda name: Cell(name, tone="code"), numeric=False),
+        Column("", meaning, numeric=False),
+        Column("Here", lambda name: loadgen.written(name, block.settings[name])),
+        Column("MLPerf’s rules", rule),
     )
     title = (
         f"What was given to LoadGen {block.version}, and what MLPerf’s rules ask for; all other settings are LoadGen’s "
         "own for the model"
     )
-    given = loadgen.settings(block)
-    return tables.make(title, chosen, given, look="compact", label=f"settings of LoadGen, {where}", marks=_no_marks)
+    return tables.make(
+        title, chosen, list(block.settings), look="compact", label=f"settings of LoadGen, {where}", marks=_no_marks
+    )
 
 
 def _no_marks(_: object) -> Mapping[str, Any]:

@@ -252,12 +252,12 @@ def _parts_of_summary(run: Run, analysis: Analysis, *, columns: int) -> Iterator
     blocks: list[Ranked] = [each for each in analysis.timed if not operators.is_one(each)]
     blocks += [*analysis.convergence, *analysis.loadgen]
     single = operators.table(analysis)
-    listed = len(blocks) <= MOST_TABLES and (single is None or len(single.lines) <= MOST_OPERATORS)
+    listed = len(blocks) <= MOST_TABLES and (single is None or len(single.table.lines) <= MOST_OPERATORS)
     if listed:
         yield from rankings(analysis, columns=columns)
     else:
         if single is not None:
-            yield text(f"The times of {units.plural(len(single.lines), 'operator')} are in the report.")
+            yield text(f"The times of {units.plural(len(single.table.lines), 'operator')} are in the report.")
         yield from _verdicts(blocks, analysis)
         if analysis.loadgen:
             yield text(loadgen.NOT_A_RESULT, "yellow")

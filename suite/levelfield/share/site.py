@@ -24,7 +24,7 @@ from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run
 from levelfield.report import html, names, pages, sentences
-from levelfield.share import card, run_evidence, trends
+from levelfield.share import attestation, card, trends
 from levelfield.share.trends import Page
 from levelfield.version import __version__
 
@@ -134,7 +134,7 @@ def _put(fresh: Path, out: Path) -> None:
 def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
     """Write a run's page anew from its record: a page that lies beside a record may be anybody's."""
     record = files.file_of(one.folder)
-    evidence = run_evidence.evidence_of(record, files.content_of(record))
+    evidence = attestation.evidence_of(record, files.content_of(record))
     comparison = None
     if ab.LABEL in run.labels:
         gate = Gate(margin=run.settings.margin)
