@@ -68,10 +68,7 @@ def make_axis(values: Sequence[float], factor: float, label: str, better: str, *
 
 
 def unbroken(lengths: Sequence[float]) -> list[float]:
-    """Return the lengths of bars that an axis has room for; a bar that is far longer than most of them is cut.
-
-    `lengths`: of the bars, in any unit; at least one.
-    """
+    """Return the lengths of bars that an axis has room for; one that is far longer than most of them is cut."""
     longest = BROKEN_FROM * statistics.median(lengths)
     return [each for each in lengths if each <= longest]
 
@@ -106,11 +103,7 @@ _NEAR = 1.5
 
 
 def reach(differences: Sequence[float]) -> float:
-    """Return the relative difference at which an axis ends.
-
-    `differences`: sizes of relative differences: 0.12 for 12 %. Those that are not above zero do not count. Returns one
-    of `ENDS` that at least `INSIDE` of the values stay below; or the farthest value, where that is near.
-    """
+    """Return the relative difference at which an axis ends, which most of the values stay below."""
     found = [each for each in differences if each > 0]
     if not found:
         return ENDS[0]

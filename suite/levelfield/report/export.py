@@ -189,12 +189,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(stream: "SupportsWrite[str]", columns: Sequence[str], rows: Iterable[dict[str, Value]]) -> int:
-    """Write rows as CSV with a header.
-
-    A text that a spreadsheet would take for a formula gets an apostrophe before it: names in a record are not trusted.
-
-    `rows`: values by column; a missing one is an empty cell, and one that `columns` lacks is left out.
-    """
+    """Write rows as CSV with a header; an apostrophe goes before what a spreadsheet would take for a formula."""
     writer = csv.writer(stream, lineterminator="\n")
     quoting = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(columns)

@@ -47,11 +47,7 @@ class Compared(msgspec.Struct, frozen=True):
 def render(
     run: Run, analysis: Analysis, *, comparison: Compared | None = None, evidence: Evidence | None = None
 ) -> str:
-    """Render a run as one self-contained HTML page.
-
-    `comparison`: of the two arms of a run that has no more; None: it is no such run. `evidence`: what the page carries;
-    None: the record as it is written today, and no statement.
-    """
+    """Render a run as one self-contained HTML page; `evidence`: what it carries, None: the record as written today."""
     if evidence is None:
         evidence = page.pack(files.encode(run))
     return pages.render(
@@ -120,10 +116,7 @@ def _shown(run: Run, analysis: Analysis) -> dict[str, Any]:
 
 
 def elapsed(start: str, end: str) -> str:
-    """Return the time between two moments as `9 min 12 s`.
-
-    Returns empty where one is not a time, or the end lies before the start.
-    """
+    """Return the time between two moments as `9 min 12 s`; empty where one is no time, or they are in no order."""
     try:
         seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
     except (ValueError, TypeError):

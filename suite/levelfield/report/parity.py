@@ -103,10 +103,7 @@ def _cell(row: ArmRow | None) -> Cell:
 
 
 def trainings(analysis: Analysis) -> tuple[Training, ...]:
-    """Return each arm's distance of training from the reference, by model and precision.
-
-    Empty where nothing was trained. A training in several processes has a table of its own.
-    """
+    """Return each arm's distance of training from the reference, by model, precision and number of processes."""
     found = _decisive(
         ((block.case.model, block.case.precision, block.case.processes, row.arm), row)
         for block in analysis.timed

@@ -52,20 +52,13 @@ def relation(row: RankedRow) -> Relation | None:
 
 
 def best_is(row: RankedRow, block: RankedBlock) -> str:
-    """Return the cell of a row under "best is": the relation of the best to it.
-
-    Returns one of the words above; empty for the best itself and for rows without a rank.
-    """
+    """Return the relation of the best to a row; empty for the best itself and for rows without a rank."""
     known = relation(row)
     return known.value if known is not None and row.arm != block.best else ""
 
 
 def overall(analysis: Analysis) -> str:
-    """Return the main result in one sentence: the fastest arm, model by model.
-
-    It is on latency, or on throughput where latency was not measured, or of what else was timed, or on trainings to a
-    target where nothing was timed.
-    """
+    """Return the main result in one sentence: the fastest arm, model by model, in the scenario that matters most."""
     chosen = _main(analysis)
     if not chosen:
         return _without_timing(analysis)
@@ -154,10 +147,7 @@ def named(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> str:
 
 
 def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> list[str]:
-    """Return precision, threads and processes of a block, each only where other blocks of the model differ in it.
-
-    Returns such as `["bf16", "1 thread"]`; empty where nothing has to be said.
-    """
+    """Return precision, threads and processes of a block, each only where other blocks of the model differ in it."""
     case = block.case
     others = [other.case for other in among if other.case.model == case.model]
     extras = [case.precision] if any(other.precision != case.precision for other in others) else []
@@ -167,11 +157,7 @@ def precisions_apart(block: BlockAnalysis, among: Sequence[BlockAnalysis]) -> li
 
 
 def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
-    """Return a block's verdict, with its numbers.
-
-    `openvino is fastest on BERT-base, batch 1: 69.0 ms (67.1–70.9) in these minutes, 15 % (12–18 %) faster than
-    tensorflow-xla.`
-    """
+    """Return a block's verdict, with its numbers: `openvino is fastest on BERT-base, batch 1: 69.0 ms …`."""
     case = block.case
     what = f", {names.scenario_title(case).lower()}" if case.depth else ""
     where = ", ".join([f"{names.model(case.model)}{what}{names.batch(case)}", *precisions_apart(block, among)])
@@ -192,11 +178,7 @@ def verdict(block: TimedBlock, among: Sequence[TimedBlock] = ()) -> str:
 
 
 def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ()) -> str:
-    """Return the verdict on trainings to a target, with its numbers.
-
-    `jax is first at 97.0 % on small MLP: 61.2 ms (55.0–68.1) of training in these minutes and 95 steps, 12 % (9.0–15 %)
-    faster than torch.`
-    """
+    """Return the verdict on trainings to a target, with its numbers: `jax is first at 97.0 % on small MLP: …`."""
     where = ", ".join([names.network(block.case), *precisions_apart(block, among)])
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
@@ -210,11 +192,7 @@ def convergence(block: ConvergenceBlock, among: Sequence[ConvergenceBlock] = ())
 
 
 def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
-    """Return the verdict on a case that MLPerf LoadGen drove, with its numbers; it is no MLPerf result.
-
-    `openvino is fastest in LoadGen SingleStream on ResNet-50: 21.4 ms (20.9–21.9) at the 90th percentile in these
-    minutes, 12 % (9.0–15 %) faster than onnxruntime.`
-    """
+    """Return the verdict on a case that MLPerf LoadGen drove, with its numbers; it is no MLPerf result."""
     where = f"LoadGen {block.scenario} on {', '.join([names.network(block.case), *precisions_apart(block, among)])}"
     rows = {row.arm: row for row in block.rows}
     if block.best is None:
@@ -233,10 +211,7 @@ def loadgen(block: LoadGenBlock, among: Sequence[LoadGenBlock] = ()) -> str:
 
 
 def _leading(block: RankedBlock) -> str:
-    """Return what may be said of the arms that share the first rank, where several do.
-
-    `openvino and onnxruntime are not separated`; `openvino and jax are equal, openvino and torch are not separated`.
-    """
+    """Return what may be said of the arms that share the first rank: `openvino and onnxruntime are not separated`."""
     clauses = []
     for word in Relation:
         others = [row.arm for row in block.rows if row.arm in block.also_first and relation(row) is word]
@@ -437,11 +412,7 @@ def precision(half_width: float) -> str:
 
 
 def crossed(block: RankedBlock) -> str:
-    """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is.
-
-    `tensorflow (+25 %) is not shown to be slower, onnxruntime (+11 %) is: the launches of tensorflow differ more, which
-    widens its interval.`
-    """
+    """Say why an arm is not shown to be slower where one with a better estimate is; empty where none is."""
     found = _crossed(block)
     if found is None:
         return ""
@@ -545,12 +516,7 @@ def label(name: str) -> str:
 
 
 def _crossed(block: RankedBlock) -> tuple[RankedRow, RankedRow] | None:
-    """Return two arms of which the first is not shown to be slower where the second is, though its estimate is worse.
-
-    That is so where the first has the better rank, or is not separated from the best while the second is.
-
-    Returns the pair whose estimates are furthest apart; None where estimates agree with ranks and relations.
-    """
+    """Return two arms: the first is not shown to be slower where the second is, though its estimate is worse."""
     rows = [(row.ratio.value, row) for row in block.rows if row.ratio is not None and row.rank is not None]
     pairs = [
         (one - other, wide, slower)

@@ -268,10 +268,7 @@ def lowered(heading: str) -> str:
 
 
 def rendered(table: Table, *, narrow: bool = False) -> RichTable:
-    """Return a table to be printed; texts from records are printed as they are, never as rich's markup.
-
-    `narrow`: leave out the columns that need a wide terminal.
-    """
+    """Return a table to be printed, `narrow`: without wide columns; texts of records are never rich's markup."""
     table = table.shown("text", narrow=narrow)
     found = plain_table(table.title)
     for number, (column, head) in enumerate(zip(table.columns, table.heads, strict=True)):
@@ -308,15 +305,7 @@ def plain_table(title: str) -> RichTable:
 
 
 class Identifier:
-    """A name that is wrapped between its parts: `tensorflow@2.18.1+frozen=on` after the plus, not after the `2`.
-
-    Where a part is longer than a line, it is wrapped after `@`, `=`, `#` or a hyphen.
-
-    Parameters
-    ----------
-    name
-        Printed as it is, never as markup.
-    """
+    """A name, never markup, that is wrapped between its parts: `tensorflow@2.18.1+frozen=on` after the plus."""
 
     def __init__(self, name: str) -> None:
         self._name = name

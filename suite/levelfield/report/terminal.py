@@ -47,10 +47,7 @@ INSIGHTS = 3
 
 
 def show(run: Run, analysis: Analysis, console: Console) -> None:
-    """Print a run's result.
-
-    Texts from the record are printed as they are, never as rich's markup.
-    """
+    """Print a run's result; texts from the record are printed as they are, never as rich's markup."""
     for part in _parts(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)
 
@@ -239,10 +236,7 @@ LONGEST_WARNING = 150
 
 
 def show_summary(run: Run, analysis: Analysis, console: Console) -> None:
-    """Print what a run found, in short.
-
-    Texts from the record are printed as they are, never as rich's markup.
-    """
+    """Print what a run found, in short; texts from the record are never rich's markup."""
     for part in _parts_of_summary(run, analysis, columns=console.width):
         console.print(part, highlight=False, markup=False)
 

@@ -63,10 +63,7 @@ class Plane(msgspec.Struct, frozen=True):
 
 
 def tradeoff(found: Tradeoff) -> Plane | None:
-    """Return a chart of items a second (to the right: faster) against the relative error (down: nearer the reference).
-
-    None where fewer than two answers have both.
-    """
+    """Return a chart of items a second against the relative error; None where fewer than two have both."""
     plotted = [
         (level, rate, error) for level in found.levels if (rate := _rate(level.row)) and (error := _error(level))
     ]

@@ -75,10 +75,7 @@ def read(path: Path) -> Given:
 
 
 def decode(name: str, *, page: bytes | None = None, record: bytes | None = None, folder: Path | None = None) -> Given:
-    """Decode a page, a record, or both; statement and signature are those of the folder, or else of the page.
-
-    Raises LevelfieldError: as `read` does.
-    """
+    """Decode a page, a record, or both; statement and signature are those of the folder, or else of the page."""
     block, inside = pages.split(page) if page is not None else ("", ("", ""))
     stated = content_of(folder / statement.NAME, statement.MAX_BYTES) if folder is not None else None
     signature = inside[1]
@@ -187,10 +184,9 @@ def of_bills(given: Given) -> list[Check]:
 
 
 def of_signature(given: Given, signers: Path | None) -> tuple[str, Check]:
-    """Check the signature of a statement.
+    """Check the signature of a statement; return the name of the signer by a file of signers, empty for none.
 
-    `signers`: a file of allowed signers; None: no signer is known. Returns name of the signer by that file; empty where
-    it names none with this key. Raises LevelfieldError: ssh-keygen is missing, or the file of signers is.
+    Raises LevelfieldError: ssh-keygen is missing, or the file of signers is.
     """
     if given.statement is None or not given.signature:
         return "", Check(
@@ -272,10 +268,7 @@ def _bills(folder: Path, run: Run) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def evidence_of(record: Path, content: bytes) -> Evidence:
-    """Return what the page of an earlier run carries: also its statement, where that is of this record.
-
-    `record`: the record's file; the statement is the one beside it, or else the one inside it. `content`: its JSON.
-    """
+    """Return what the page of an earlier run carries: also its statement, where that is of this record."""
     carried = pages.pack(content)
     stated = content_of(record.parent / statement.NAME, statement.MAX_BYTES)
     if stated is not None:

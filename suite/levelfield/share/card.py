@@ -59,10 +59,7 @@ def _table(found: Table) -> Iterator[str]:
 
 
 def svg(run: Run, analysis: Analysis) -> str:
-    """Return the main result of a run as one picture: bars of its latency, or of what else was timed or trained.
-
-    Of a run of `levelfield ab` it shows the ratios of the two arms.
-    """
+    """Return the main result of a run as one picture: bars, or the ratios of the two arms of an `ab`."""
     compared = _compared(run)
     answer = sentences.overall(analysis) if compared is None else phrases.first_line(compared)
     about = f"{sentences.parity(analysis)} {run.started[:10]}, {machine_title(run.machine)}."

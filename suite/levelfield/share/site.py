@@ -205,10 +205,7 @@ def _write(file: Path, content: str) -> None:
 
 
 def read_runs(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, Analysis], None]) -> SiteRuns:
-    """Read every run of a folder, once; what cannot be read, or calls itself what no folder can be called, is left out.
-
-    Raises LevelfieldError: the folder itself cannot be read.
-    """
+    """Read every run of a folder, once; what cannot be read, or has an id that no folder can have, is left out."""
     entries: dict[str, Entry] = {}
     summaries: list[Summary] = []
     skipped: list[str] = []

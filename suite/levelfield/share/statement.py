@@ -46,10 +46,7 @@ _GOOD = re.compile(r'Good "levelfield" signature (?:for (?P<name>.+) )?with (?P<
 
 
 def make(run: Run, *, record_sha256: str, sboms: Mapping[str, str]) -> bytes:
-    """Return the statement of a run.
-
-    `sboms`: name (`sbom/torch-cpu.cdx.json`) to SHA-256 of each bill of materials.
-    """
+    """Return the statement of a run; `sboms`: SHA-256 of each bill of materials by name (`sbom/torch-cpu.cdx.json`)."""
     statement = {
         "_type": STATEMENT_TYPE,
         "subject": [_named(RECORD, record_sha256)],
@@ -234,7 +231,7 @@ class Signature(msgspec.Struct, frozen=True):
 def sign(statement: bytes, key: Path) -> str:
     """Sign a statement; return the armoured signature.
 
-    `statement`: the bytes to sign. Raises LevelfieldError: there is no such key, or it does not sign.
+    Raises LevelfieldError: there is no such key, or it does not sign.
     """
     if not key.is_file():
         raise LevelfieldError(f"There is no key {key} to sign with.", fix="Make one with `ssh-keygen -t ed25519`.")

@@ -127,10 +127,7 @@ _ANEW = (
 
 
 def render(given: Given) -> str:
-    """Return the page that this version writes of a record, with the statement that came with it.
-
-    Raises LevelfieldError: the record cannot be computed with.
-    """
+    """Return the page that this version writes of a record, with the statement that came with it."""
     stated = (given.statement or b"").decode(errors="replace")
     evidence = msgspec.structs.replace(pages.pack(given.content), statement=stated, signature=given.signature)
     with guarded.computing(given.name):
