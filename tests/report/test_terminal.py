@@ -9,7 +9,6 @@ from levelfield.analysis import analyse
 from levelfield.record import files
 from levelfield.record.schema import Failure, Run, Warning_
 from levelfield.report import terminal
-from levelfield.report.tables import lines
 from tests.commands import ROOT
 from tests.records_builder import make_run
 
@@ -128,13 +127,3 @@ def test_control_characters_and_markup_are_text() -> None:
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "[red]boo[/red]" in text
-
-
-def test_a_name_is_broken_between_its_parts_only() -> None:
-    assert lines("tensorflow@2.18.1+frozen=on", 20) == ["tensorflow@2.18.1+", "frozen=on"]
-    assert lines("onnxruntime/bert/latency/fp32", 17) == ["onnxruntime/bert/", "latency/fp32"]
-    assert lines("toy, concurrent 2, output tokens", 18) == ["toy, concurrent 2,", "output tokens"]
-    assert lines("tensorflow@2.18.1", 5) == ["tensorflow@", "2.18.1"]
-    assert lines("keras-tensorflow+frozen=off", 12) == ["keras-", "tensorflow+", "frozen=off"]
-    assert lines("torch@cuda", 10) == ["torch@cuda"]
-    assert lines("", 5) == [""]
