@@ -41,12 +41,13 @@ def test_no_figure_is_cut_off(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_a_long_name_is_folded_and_no_figure_is_cut_off() -> None:
-    one = files.read(ROOT / "reports" / "20261122-233334-standard-18e8")
+def test_a_long_name_is_folded_between_its_words_and_no_figure_is_cut_off() -> None:
+    one = files.read(ROOT / "reports" / "20261122-224306-standard-67ff")
     assert any(arm.id == "tensorflow+frozen=off" for block in one.blocks for arm in block.arms)
     text = shown(one, 80)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80
+    assert not [line for line in text.splitlines() if line.strip() in {"e", "me", "time", "ow", "low"}], "half a word"
 
 
 def test_a_venv_is_said_in_the_first_lines() -> None:
