@@ -149,7 +149,7 @@ def spread(windows: Sequence[Window]) -> Spread | None:
     return Spread(
         windows=len(inner),
         window_sd=math.sqrt(sum(value**2 for value in inner) / (len(inner) - len(groups))),
-        launch_sd=math.sqrt(statistics.fmean(statistics.power(list(one.values())) for one in levels.values())),
+        launch_sd=math.sqrt(statistics.fmean(statistics.variance(list(one.values())) for one in levels.values())),
         ratio=math.exp(statistics.fmean(ratios)),
         ratio_sd=statistics.stdev(ratios),
     )

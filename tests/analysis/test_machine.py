@@ -61,7 +61,6 @@ def test_the_ratio_when_contended_stands_beside_it() -> None:
     assert block.states is not None
     assert block.states.calm == 54
     assert words.contended(by_arm["torch"]).startswith("3.31× (")
-    assert words.has_contended(block)
 
 
 def test_arms_that_are_faster_when_contended_are_named() -> None:
@@ -161,7 +160,6 @@ def test_without_probes_everything_is_as_it_was() -> None:
     assert found.timed[0].states is None
     assert {row.windows_of for row in TRUE.values()} == {""}
     assert found.states == Absent("an earlier version did not probe it")
-    assert not words.has_contended(found.timed[0])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from levelfield.errors import printable, shortened
 from levelfield.record.schema import UNKNOWN
 from levelfield.report import units
 from levelfield.report.sentences import LABELS
-from levelfield.report.terminal_tables import Identifier
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _LONGEST_VALUE = 48
@@ -123,7 +122,7 @@ def overview(all_series: Sequence[Series]) -> Iterator[RenderableType]:
                 values = [point.estimate for point in one.points if point.estimate is not None]
                 newest = _value(one.points[-1], one.unit, interval=False)
                 drawn.add_row(
-                    Identifier(printable(one.result)),
+                    _text(one.result),
                     _text(str(len(one.points))),
                     _text(newest),
                     _text(sparkline(values[-20:])),

@@ -9,7 +9,7 @@ from levelfield.analysis.money import CostBlock, CostRow
 from levelfield.analysis.time_spent import Part, TimeSpent, largest
 from levelfield.record.schema import Absent, Run
 from levelfield.report import names, sentences, tables, units
-from levelfield.report.separation import IN_THESE_MINUTES
+from levelfield.report.sentences import IN_THESE_MINUTES
 from levelfield.report.tables import ARM, Cell, Column, Table, make
 
 

@@ -7,6 +7,7 @@ from levelfield.analysis import analyse
 from levelfield.analysis.insights import payback
 from levelfield.analysis.types import Estimate, Payback, PaybackVerdict
 from levelfield.record.schema import Launch, Run
+from levelfield.report import insights
 from tests.analysis.changed import derived
 from tests.records_builder import make_run, with_launches
 
@@ -111,6 +112,20 @@ def test_the_ratio_is_that_of_the_times_of_a_call() -> None:
     assert ours is not None
     assert theirs is not None
     assert found.ratio.value == pytest.approx(ours.value / theirs.value, rel=1e-6)
+
+
+def test_it_is_one_sentence_for_each_case() -> None:
+    (said,) = insights.wrappers(derived(made("torch")).wrappers)
+    assert said.startswith("ResNet-50, latency, batch 1: keras-torch takes ")
+    assert said.count(" times (") == 2
+    assert "as long as torch;" in said
+
+
+def test_inference_and_training_are_apart() -> None:
+    run = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), noise_scale=0.0)
+    said = list(insights.wrappers(derived(keras_in_place_of("tensorflow", "jax", run)).wrappers))
+    assert ["training" in sentence for sentence in said] == [False, False, True, True]
+    assert all("keras-jax takes" in sentence for sentence in said)
 
 
 def test_without_its_engine_nothing_is_said() -> None:

@@ -2,14 +2,13 @@
 
 import msgspec
 import pytest
-from levelfield.zoo.operators.parts import of
 
 from levelfield.analysis import analyse
 from levelfield.analysis.insights import resources
 from levelfield.analysis.types import CaseUse
 from levelfield.record.disturbance import Reason
 from levelfield.record.schema import Absent, Roofline, Run
-from levelfield.report import insight_words
+from levelfield.report import insights
 from levelfield.zoo import flops, models
 from tests.analysis.changed import derived
 from tests.records_builder import ROOFLINE, make_run
@@ -126,7 +125,8 @@ def made(parts: tuple[str, ...] = PARTS, noise_scale: float = 0.0) -> Run:
     for place, name in zip(places, parts, strict=True):
         text = text.replace(f'"model":"{place}","scenario":"latency"', f'"model":"{name}","scenario":"operators"')
     work = tuple(
-        msgspec.structs.replace(flops.count(models.get(name)), operators=of(name, parts)) for name in ("bert", *parts)
+        msgspec.structs.replace(flops.count(models.get(name)), operators=flops.operators_of(name, parts))
+        for name in ("bert", *parts)
     )
     return msgspec.structs.replace(msgspec.json.decode(text, type=Run), work=work)
 
@@ -152,7 +152,7 @@ def test_intervals_come_from_launches_and_stand_in_the_sentence() -> None:
         each.share.low is not None and each.share.high is not None and each.share.low < each.share.value
         for each in found.arms
     )
-    sentence = insight_words.explained(found)
+    sentence = insights.explained(found)
     assert sentence.startswith("BERT-base, latency")
     assert "2 operators with 65\u00a0% of the arithmetic" in sentence
     assert f"{found.arms[0].arm} {found.arms[0].share.value:.3g} (" in sentence

@@ -67,7 +67,7 @@ def arms(run: Run) -> dict[str, ArmWait]:
 
 def waiting_text(run: Run) -> str:
     (section,) = [each for each in insights.sections(analyse(run).insights) if each.title == "Waiting for data"]
-    return " ".join(section.sentences).replace(units.NBSP, " ")
+    return " ".join(section.parts[0].listed).replace(units.NBSP, " ")
 
 
 def test_shares_and_what_would_be_gained() -> None:

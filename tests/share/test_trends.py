@@ -10,10 +10,10 @@ from levelfield import analysis
 from levelfield.analysis import summary
 from levelfield.analysis.summary import Summary
 from levelfield.record.schema import Run
-from levelfield.share.site import trends
+from levelfield.share import trends
 from tests.analysis.many import LATENCY, summaries
 from tests.compare.runs import with_machine
-from tests.share.site.shelves import made
+from tests.share.shelves import made
 
 
 def test_a_trend_tells_where_the_level_changed() -> None:
@@ -87,26 +87,3 @@ def test_labelled_runs_and_results_measured_once_are_left_out(template: Summary)
     (page,) = trends.pages([runs[0], runs[1], labelled[2]])
     assert page.runs == 2
     assert len(line(page).dots) == 2
-
-
-def test_dots_stay_within_the_chart_and_a_lower_value_is_further_down(template: Summary) -> None:
-    (page,) = trends.pages(summaries(template, 10, level=lambda day: 1.0 + day))
-    drawn = line(page)
-    assert all(trends.EDGE <= dot.x <= trends.WIDTH - trends.EDGE for dot in drawn.dots)
-    assert all(trends.EDGE <= dot.y <= trends.HEIGHT - trends.EDGE for dot in drawn.dots)
-    assert (drawn.dots[0].x, drawn.dots[0].y) == (trends.EDGE, trends.HEIGHT - trends.EDGE)
-    assert (drawn.dots[-1].x, drawn.dots[-1].y) == (trends.WIDTH - trends.EDGE, trends.EDGE)
-    assert drawn.path.split() == [f"{dot.x},{dot.y}" for dot in drawn.dots]
-    assert drawn.top == drawn.latest != drawn.bottom
-
-
-def test_a_run_without_a_number_leaves_a_gap_and_no_dot(template: Summary) -> None:
-    runs = summaries(template, 3)
-    failed = tuple(
-        msgspec.structs.replace(result, estimate=None, low=None, high=None, standing="failed")
-        for result in runs[1].results
-    )
-    runs[1] = msgspec.structs.replace(runs[1], results=failed)
-    (page,) = trends.pages(runs)
-    first, last = line(page).dots
-    assert (first.x, last.x) == (trends.EDGE, trends.WIDTH - trends.EDGE)

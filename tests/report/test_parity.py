@@ -1,14 +1,8 @@
-"""Training on the page and in the terminal."""
-
-import io
-
-import msgspec
-import pytest
-from rich.console import Console
+"""Distances from the reference, in tables of arms by models, and training on the page."""
 
 from levelfield.analysis import analyse
-from levelfield.record.schema import Failure, Run
-from levelfield.report import html, names, parity, results, sentences, terminal, units
+from levelfield.record.schema import Failure
+from levelfield.report import html, parity, sentences
 from tests.records_builder import make_run
 
 RUN = make_run(models=("mlp", "resnet50"), scenarios=("latency", "training"), unequal=[("tensorflow", "resnet50")])
@@ -39,43 +33,6 @@ def test_the_page_tells_steps_memory_and_parity() -> None:
     assert "Running statistics" not in page, "the MLP has none"
 
 
-def test_the_update_rule_stands_beside_its_tolerance_and_older_records_have_none() -> None:
-    page = html.render(RUN, ANALYSIS)
-    assert f'<th scope="row">Tolerance</th><td class="num">{units.error(2e-6)}</td>' in page
-    assert "an older version did not check" not in page
-    older = without_update(RUN)
-    assert "an older version did not check the update rule by itself" in html.render(older, analyse(older))
-
-
-def without_update(run: Run) -> Run:
-    """Return a run as a version wrote it that did not know the field."""
-    written = msgspec.to_builtins(run)
-
-    def forget(value: object) -> None:
-        if isinstance(value, dict):
-            for each in ("errors", "tolerances"):
-                if isinstance(value.get(each), dict):
-                    value[each].pop("update", None)
-            for each in value.values():
-                forget(each)
-        elif isinstance(value, list | tuple):
-            for each in value:
-                forget(each)
-
-    forget(written)
-    return msgspec.convert(written, Run)
-
-
-def test_the_terminal_has_step_quantiles_and_peak_memory() -> None:
-    console = Console(file=io.StringIO(), width=180)
-    terminal.show(RUN, ANALYSIS, console)
-    assert isinstance(console.file, io.StringIO)
-    assert "MLP, training, batch 1000" in console.file.getvalue()
-    table = results.timed(next(block for block in ANALYSIS.timed if block.case.trains), ANALYSIS.timed).shown("text")
-    headings = [head.text.partition(",")[0] for head in table.heads]
-    assert headings[3:] == ["k items/s", "Geometric mean", "p90", "p99", "CPU", "Peak memory", "Best is"]
-
-
 def test_trainings_stand_in_a_table_of_their_own() -> None:
     first, second = (training.errors for training in parity.trainings(ANALYSIS))
     assert (first.title.partition(",")[0], second.title.partition(",")[0]) == (
@@ -88,20 +45,6 @@ def test_trainings_stand_in_a_table_of_their_own() -> None:
     only = analyse(run)
     assert [head.text for head in parity.table(run, only).heads] == ["Arm"]
     assert html.render(run, only)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("mlp training in 2 processes", "MLP, training in 2 processes"),
-        ("mlp", "MLP"),
-        ("mlp training", "MLP, training"),
-        ("a stranger", "a stranger"),
-        (" training", ", training"),
-    ],
-)
-def test_a_question_has_a_name(name: str, expected: str) -> None:
-    assert names.question(name) == expected
 
 
 def test_parity_is_a_table_of_arms_by_models() -> None:

@@ -1,13 +1,20 @@
-"""The site: an index with filters, a page for every run, comparisons of two, and trends; any static host serves it."""
+"""A folder of runs as a static site: an index with filters, a page for every run, comparisons of two, and trends.
 
+Any static host serves it, and no page makes a request to another one.
+"""
+
+import contextlib
 import itertools
+import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from levelfield.analysis import Analysis
+from levelfield.analysis import Analysis, guarded, summary
+from levelfield.analysis.environment import machine_key, machine_title
 from levelfield.analysis.summary import Summary
 from levelfield.compare import ab, sides
 from levelfield.compare.comparison import compare_runs
@@ -16,11 +23,9 @@ from levelfield.compare.types import Gate
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
 from levelfield.record.schema import Run
-from levelfield.report import html, pages
-from levelfield.share import card, run_evidence
-from levelfield.share.site import listing, trends
-from levelfield.share.site.listing import Entry, SiteRuns
-from levelfield.share.site.trends import Page
+from levelfield.report import html, names, pages, sentences
+from levelfield.share import attestation, card, trends
+from levelfield.share.trends import Page
 from levelfield.version import __version__
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -28,6 +33,38 @@ MARK = ".levelfield-site"
 """Marks a folder that was made here, and may be replaced."""
 PAIRS = 6
 """Newest runs of a machine of which any two are compared."""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+"""What a run's id may be to become the name of a folder."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One run."""
+
+    id: str
+    folder: Path
+    started: str
+    title: str
+    """The verdict in a sentence."""
+    parity: str
+    machine: str
+    """Key of the hardware."""
+    machine_title: str
+    launcher: str
+    labels: tuple[str, ...]
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    stack: tuple[str, ...]
+    """`torch 2.13.0`, one for every framework."""
+
+
+class SiteRuns(msgspec.Struct, frozen=True):
+    """What a site is made of."""
+
+    entries: tuple[Entry, ...]
+    """Newest first."""
+    summaries: tuple[Summary, ...]
+    skipped: tuple[str, ...]
+    """Folders that are left out, and why."""
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -51,7 +88,7 @@ def publish(reports: Path, out: Path, say: Callable[[str], None]) -> Published:
         fresh = Path(place) / "site"
         fresh.mkdir()
         (fresh / MARK).write_text(f"{__version__}\n", encoding="utf-8")
-        runs = listing.read_runs(reports, say, lambda one, run, found: _run(one, run, found, fresh / "runs" / one.id))
+        runs = read_runs(reports, say, lambda one, run, found: _run(one, run, found, fresh / "runs" / one.id))
         if not runs.entries:
             why = f" {runs.skipped[0]}" if runs.skipped else ""
             raise LevelfieldError(
@@ -59,14 +96,12 @@ def publish(reports: Path, out: Path, say: Callable[[str], None]) -> Published:
             )
         pairs = _comparisons(runs.entries, fresh / "compare", say)
         found = trends.pages(runs.summaries)
-        machines = listing.machines(runs.entries)
+        machines = machines_of(runs.entries)
         for page in found:
             _write(
                 fresh / "trends" / f"{page.name}.html",
                 _page("trends.html.j2", page=page, pairs=pairs, machine=machines.get(page.machine, page.machine_title)),
             )
-        if len(runs.summaries) > 1:
-            _write(fresh / "compare" / "index.html", _any_two(runs, machines, pairs))
         _write(fresh / "index.html", _index(runs, pairs, found))
         _put(fresh, out)
     return Published(len(runs.entries), len(pairs), len(found), runs.skipped)
@@ -99,7 +134,7 @@ def _put(fresh: Path, out: Path) -> None:
 def _run(one: Entry, run: Run, found: Analysis, folder: Path) -> None:
     """Write a run's page anew from its record: a page that lies beside a record may be anybody's."""
     record = files.file_of(one.folder)
-    evidence = run_evidence.evidence_of(record, files.content_of(record))
+    evidence = attestation.evidence_of(record, files.content_of(record))
     comparison = None
     if ab.LABEL in run.labels:
         gate = Gate(margin=run.settings.margin)
@@ -145,22 +180,11 @@ def _index(runs: SiteRuns, pairs: dict[tuple[str, str], str], found: Sequence[Pa
         entries=entries,
         pairs=[{"old": old, "new": new, "page": page} for (old, new), page in pairs.items()],
         trends=found,
-        machines=listing.machines(entries),
+        machines=machines_of(entries),
         backends=sorted({name for one in entries for name in one.backends}),
         models=sorted({name for one in entries for name in one.models}),
         launchers=sorted({one.launcher for one in entries}),
         skipped=len(runs.skipped),
-        any_two=len(runs.summaries) > 1,
-    )
-
-
-def _any_two(runs: SiteRuns, machines: Mapping[str, str], pairs: Mapping[tuple[str, str], str]) -> str:
-    found = any_two_data(runs.summaries, machines, pairs)
-    return _page(
-        "any.html.j2",
-        script=(TEMPLATES / "any.js").read_text(encoding="utf-8"),
-        data=pages.data_block(msgspec.json.encode(found)),
-        left_out=found.left_out,
     )
 
 
@@ -180,57 +204,63 @@ def _write(file: Path, content: str) -> None:
     file.write_text(content, encoding="utf-8", errors="replace")
 
 
-MOST_ESTIMATES = 200_000
-"""Estimates that the page holds, about 8 MB; runs beyond it are left out, the oldest first."""
-_DIGITS = 5
-"""Significant digits of an estimate."""
+def read_runs(reports: Path, say: Callable[[str], None], keep: Callable[[Entry, Run, Analysis], None]) -> SiteRuns:
+    """Read every run of a folder, once; what cannot be read, or has an id that no folder can have, is left out."""
+    entries: dict[str, Entry] = {}
+    summaries: list[Summary] = []
+    skipped: list[str] = []
+    for number, folder in enumerate(folders := files.runs_in(reports), start=1):
+        say(f"reading {folder.name} ({number} of {len(folders)})")
+        try:
+            record = guarded.read(folder)
+            run, found = record.run, record.analysis
+            if not _ID.fullmatch(run.id) or run.id in entries:
+                skipped.append(f"{folder.name}: its run's id is taken, or can be no folder's name")
+                continue
+            one = _entry(run, found, folder)
+            keep(one, run, found)
+        except LevelfieldError as error:
+            skipped.append(f"{folder.name}: {error.message}")
+        except OSError:
+            raise  # of the disk that the site is written to
+        except Exception as error:  # noqa: BLE001  (a stranger's record may break the analysis in any way)
+            skipped.append(f"{folder.name}: its analysis ended with {error.__class__.__name__}")
+        else:
+            entries[one.id] = one
+            with contextlib.suppress(LevelfieldError):  # names that no history keeps: it has no trends
+                summaries.append(
+                    summary.summarise(run, found, record_sha256=record.sha256, record_bytes=record.size_bytes)
+                )
+    newest = sorted(entries.values(), key=lambda entry: (entry.started, entry.id), reverse=True)
+    return SiteRuns(tuple(newest), tuple(summaries), tuple(skipped))
 
 
-class Chosen(msgspec.Struct, frozen=True):
-    """One run as the page holds it."""
-
-    id: str
-    started: str
-    machine: str
-    launcher: str
-    labels: tuple[str, ...]
-    results: dict[str, tuple[float | None, ...]]
-    """By result id: index of the unit in `Data.units`, estimate, low, high."""
+def machines_of(entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the title of each machine by its key, sorted by title; where several share a title, the key is added."""
+    titles = {one.machine: one.machine_title for one in entries}
+    count = Counter(titles.values())
+    named = {key: title if count[title] == 1 else f"{title} (machine {key})" for key, title in titles.items()}
+    return dict(sorted(named.items(), key=lambda each: each[1]))
 
 
-class Data(msgspec.Struct, frozen=True):
-    """What the page's script reads."""
-
-    units: tuple[str, ...]
-    runs: tuple[Chosen, ...]
-    """Newest first."""
-    pages: dict[str, str]
-    """By `old--new`: the page of a pair that was compared in full."""
-    left_out: int
-
-
-def any_two_data(
-    summaries: Sequence[Summary], machines: Mapping[str, str], pages: Mapping[tuple[str, str], str]
-) -> Data:
-    """Return what the page holds."""
-    units = tuple(dict.fromkeys(result.unit for one in summaries for result in one.results))
-    runs: list[Chosen] = []
-    held = 0
-    newest = sorted(summaries, key=lambda one: (one.started, one.id), reverse=True)
-    for one in newest:
-        results = {
-            result.id: (float(units.index(result.unit)), *map(_short, (result.estimate, result.low, result.high)))
-            for result in one.results
-            if result.estimate is not None
-        }
-        held += len(results)
-        if held > MOST_ESTIMATES:
-            break
-        title = machines.get(one.machine, one.machine_title)
-        runs.append(Chosen(one.id, one.started[:16], title, one.launcher, one.labels, results))
-    links = {f"{old}--{new}": page for (old, new), page in pages.items()}
-    return Data(units, tuple(runs), links, len(newest) - len(runs))
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{_DIGITS}g}")
+def _entry(run: Run, found: Analysis, folder: Path) -> Entry:
+    versions = {
+        name: version
+        for image in run.images
+        for name, version in image.distributions.items()
+        if names.is_framework(name)
+    }
+    return Entry(
+        id=run.id,
+        folder=folder,
+        started=run.started,
+        title=sentences.overall(found),
+        parity=sentences.parity(found),
+        machine=machine_key(run.machine),
+        machine_title=machine_title(run.machine),
+        launcher=run.settings.launcher,
+        labels=run.labels,
+        models=tuple(dict.fromkeys(names.network(block.case) for block in run.blocks)),
+        backends=run.settings.backends,
+        stack=tuple(f"{name} {version}" for name, version in sorted(versions.items())),
+    )

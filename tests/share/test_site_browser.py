@@ -7,9 +7,9 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
-from levelfield.share.site.pages import publish
+from levelfield.share.site import publish
 from tests.browsers import log, open_details, requests, show
-from tests.share.site.shelves import fill
+from tests.share.shelves import fill
 
 pytestmark = pytest.mark.browser
 
@@ -32,16 +32,6 @@ def test_the_index_is_silent_and_asks_for_nothing(browser: webdriver.Chrome, sit
     assert [address for address in requests(browser) if not address.startswith("data:")] == [
         (site / "index.html").as_uri()
     ]
-
-
-@pytest.mark.parametrize("page", ["index.html", "trends"])
-@pytest.mark.parametrize("width", [320, 390, 1280])
-def test_no_width_makes_a_page_scroll_sideways(browser: webdriver.Chrome, site: Path, page: str, width: int) -> None:
-    file = site / page if page.endswith(".html") else next((site / page).glob("*.html"))
-    show(browser, file, width=width)
-    open_details(browser)
-    assert log(browser, "browser") == []
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 def test_filters_choose_by_hardware_and_stack(browser: webdriver.Chrome, site: Path) -> None:
@@ -75,15 +65,6 @@ def test_two_runs_are_compared(browser: webdriver.Chrome, site: Path) -> None:
     assert browser.find_element(By.TAG_NAME, "h1").text
 
 
-def test_a_pair_that_was_not_compared_cannot_be_asked_for(browser: webdriver.Chrome, site: Path) -> None:
-    show(browser, site / "index.html")
-    Select(browser.find_element(By.ID, "c-old")).select_by_visible_text("run-04")
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-04")
-    assert not browser.find_element(By.ID, "c-go").is_enabled()
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-05")
-    assert browser.find_element(By.ID, "c-go").is_enabled()
-
-
 def test_without_scripts_everything_is_there(browser: webdriver.Chrome, site: Path) -> None:
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
@@ -95,26 +76,3 @@ def test_without_scripts_everything_is_there(browser: webdriver.Chrome, site: Pa
         assert "/runs/" in browser.current_url
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
-def test_any_two_runs_are_set_beside_each_other(browser: webdriver.Chrome, site: Path) -> None:
-    show(browser, site / "index.html")
-    browser.find_element(By.LINK_TEXT, "Choose any two runs").click()
-    Select(browser.find_element(By.ID, "c-old")).select_by_visible_text("run-00")
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-09 (smoke)")
-    rows = browser.find_elements(By.CSS_SELECTOR, "#rows tr")
-    assert rows
-    ratios = [float(row.find_elements(By.TAG_NAME, "td")[0].text) for row in rows]
-    assert ratios == sorted(ratios, reverse=True)
-    assert "labelled smoke" in browser.find_element(By.ID, "about").text
-    assert not browser.find_element(By.ID, "full").is_displayed()
-    browser.find_element(By.ID, "c-text").send_keys("openvino")
-    assert 0 < len(browser.find_elements(By.CSS_SELECTOR, "#rows tr")) < len(ratios)
-    Select(browser.find_element(By.ID, "c-old")).select_by_visible_text("run-04")
-    Select(browser.find_element(By.ID, "c-new")).select_by_visible_text("run-07")
-    slower = browser.find_element(By.CSS_SELECTOR, "#rows tr")
-    assert "openvino/mlp/latency" in slower.text
-    assert float(slower.find_elements(By.TAG_NAME, "td")[0].text) == pytest.approx(1.5, rel=0.2)
-    browser.find_element(By.CSS_SELECTOR, "#full a").click()
-    assert browser.current_url.endswith("compare/run-04--run-07.html")
-    assert log(browser, "browser") == []

@@ -8,12 +8,14 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
+from levelfield.analysis import Analysis
 from levelfield.errors import LevelfieldError
 from levelfield.record import files
-from levelfield.share.site.pages import MARK, PAIRS, Published, publish
+from levelfield.record.schema import Run
+from levelfield.share.site import MARK, PAIRS, Entry, Published, SiteRuns, machines_of, publish, read_runs
 from tests.analysis.many import small_run, write_run
 from tests.report.hostile import make_hostile
-from tests.share.site.shelves import fill
+from tests.share.shelves import fill, made
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,7 @@ def test_every_run_is_there_and_what_is_broken_is_named(site: tuple[Path, Publis
 def test_every_link_leads_somewhere_in_the_site(site: tuple[Path, Published]) -> None:
     folder, _ = site
     pages = list(folder.rglob("*.html"))
-    assert len(pages) == 10 + 15 + 1 + 1 + 1, "runs, comparisons, any two runs, trends and the index"
+    assert len(pages) == 10 + 15 + 1 + 1, "runs, comparisons, trends and the index"
     for page in pages:
         for link in links(page):
             if link.startswith(("data:", "#")):
@@ -106,3 +108,76 @@ def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
     assert "&lt;" in index  # what would have been markup is there, as text
     assert not re.search(r"<(img|iframe|object|svg)\b", index)
     ET.fromstring((tmp_path / "site" / "runs" / "hostile" / "card.svg").read_text(encoding="utf-8"))
+
+
+def keep_nothing(entry: Entry, run: Run, found: Analysis) -> None: ...
+
+
+def put(reports: Path, *runs: Run) -> Path:
+    """Write each run into a folder of its number."""
+    for number, run in enumerate(runs):
+        (reports / str(number)).mkdir(parents=True)
+        files.write(run, reports / str(number))
+    return reports
+
+
+def listed(reports: Path) -> SiteRuns:
+    return read_runs(reports, lambda _: None, keep_nothing)
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> SiteRuns:
+    return listed(fill(tmp_path_factory.mktemp("listed") / "reports"))
+
+
+def test_the_newest_comes_first_and_each_has_its_summary(shelf: SiteRuns) -> None:
+    started = [entry.started for entry in shelf.entries]
+    assert started == sorted(started, reverse=True)
+    assert len(shelf.entries) == 10
+    assert {one.id for one in shelf.summaries} == {entry.id for entry in shelf.entries}
+
+
+@pytest.mark.parametrize("name", ["", ".", "../outside", "a/b", "-a", "a b", "x" * 121, "a\n"])
+def test_an_id_that_can_be_no_folder_s_name_is_left_out(tmp_path: Path, name: str) -> None:
+    found = listed(put(tmp_path, msgspec.structs.replace(made(1), id=name)))
+    assert found == SiteRuns((), (), ("0: its run's id is taken, or can be no folder's name",))
+
+
+def test_a_run_at_which_a_page_fails_is_left_out_and_a_full_disk_ends_it(tmp_path: Path) -> None:
+    put(tmp_path, made(1), made(2), made(3))
+
+    def fails(entry: Entry, run: Run, found: Analysis) -> None:
+        del run, found
+        if entry.id == "run-01":
+            raise LevelfieldError("Its page cannot be made.")
+        if entry.id == "run-02":
+            raise ZeroDivisionError
+
+    found = read_runs(tmp_path, lambda _: None, fails)
+    assert [entry.id for entry in found.entries] == ["run-03"]
+    assert [one.id for one in found.summaries] == ["run-03"]
+    assert found.skipped == ("0: Its page cannot be made.", "1: its analysis ended with ZeroDivisionError")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        read_runs(tmp_path, lambda _: None, full)
+
+
+def test_a_folder_that_is_none_is_a_sentence_and_an_empty_one_lists_nothing(tmp_path: Path) -> None:
+    assert listed(tmp_path) == SiteRuns((), (), ())
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LevelfieldError, match="cannot be read: Not a directory"):
+        listed(tmp_path / "file")
+
+
+def test_machines_with_the_same_title_are_told_apart_by_their_keys(shelf: SiteRuns) -> None:
+    one, *_ = shelf.entries
+    twins = [msgspec.structs.replace(one, machine=key, machine_title="EPYC") for key in ("aaa", "bbb")]
+    other = msgspec.structs.replace(one, machine="ccc", machine_title="Xeon")
+    assert machines_of([*twins, other, twins[0]]) == {
+        "aaa": "EPYC (machine aaa)",
+        "bbb": "EPYC (machine bbb)",
+        "ccc": "Xeon",
+    }
