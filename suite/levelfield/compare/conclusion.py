@@ -180,11 +180,8 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
     B. L. Welch (1947), as in `compare.effects`.
     """
     judged = sum(row.confidence is not None for row in rows)
-    limit = ""
-    if gate.max_slowdown:
-        limit = f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
     if gate.derived is not None:
-        return _method_of_derived(gate.derived, limit)
+        return _method_of_derived(gate.derived, gate)
     same = f"“Same” means that the whole interval lies within {phrases.share(gate.margin)} of no change."
     if not judged:
         return (
@@ -192,15 +189,35 @@ def method(rows: Sequence[Row], gate: Gate) -> str:
             f"{MIN_RUNS} a side are the fewest that give an estimate of their spread."
         )
     return (
-        "Ratios are new over old, above 1 is worse. Runs are the replicates: Welch’s t on the logarithm of each run’s "
-        f"estimate. {units.plural(judged, 'row')} {'was' if judged == 1 else 'were'} judged together, so that of the "
+        f"Ratios are new over old, above 1 is worse. Runs are the replicates: {_test(rows)}. "
+        f"{units.plural(judged, 'row')} {'was' if judged == 1 else 'were'} judged together, so that of the "
         f"changes reported at most {phrases.share(gate.q)} are wrong (Benjamini–Hochberg 1995), and the intervals "
         "hold for the selection (Benjamini–Yekutieli 2005). That holds where old and new runs are exchangeable, so "
-        f"that the machine itself was no other for one side than for the other. {same}{limit}"
+        f"that the machine itself was no other for one side than for the other. {same}"
+        + (
+            f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
+            if gate.max_slowdown
+            else ""
+        )
     )
 
 
-def _method_of_derived(derived: Derived, limit: str) -> str:
+def _test(rows: Sequence[Row]) -> str:
+    """Name the test of runs against runs, and of runs that were made in turns."""
+    paired = [row.paired for row in rows if row.confidence is not None]
+    in_turns = "Student’s t on the log ratios of pairs of runs that were made in turns"
+    welch = "Welch’s t on the logarithm of each run’s estimate"
+    if all(paired):
+        return in_turns
+    return f"{in_turns}; where they are too few pairs, {welch}" if any(paired) else welch
+
+
+def _method_of_derived(derived: Derived, gate: Gate) -> str:
+    limit = (
+        f" The gate asks whether an interval lies above or below {phrases.share(gate.max_slowdown)}."
+        if gate.max_slowdown
+        else ""
+    )
     return (
         f"Ratios are new over old, above 1 is worse. Limits come from how far {units.plural(derived.runs, 'run')} "
         "without a change lie apart. A case is worse where more than half of the new runs are above its limit. In at "

@@ -1,8 +1,8 @@
 """From replicates to an effect: the log ratio of two sides, its standard error and its degrees of freedom.
 
 Two designs give the same kind of effect. Runs of one side are independent of those of the other: their logs are
-compared as two samples of unequal variance (`statistics.ratios`). Arms of one run are paired by
-generation: one sample of differences.
+compared as two samples of unequal variance (`statistics.ratios`). Arms of one run are paired by generation, and
+runs that were made in turns by their turn: one sample of differences.
 """
 
 import math
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from levelfield.statistics.arrays import Floats, InsufficientData, logs_of
 from levelfield.statistics.ratios import standard_error
-from levelfield.statistics.student import EndedBy, LaunchMean, freedom, look_cost, spread_of, widening
+from levelfield.statistics.student import EndedBy, LaunchMean, freedom, look_cost, mean_of, spread_of, widening
 
 MIN_RUNS = 3
 """Fewest runs a side that are judged. With two, the spread of a side rests on a single difference: at 99 % the quantile
@@ -85,6 +85,12 @@ def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
 
     Raises InsufficientData: fewer than `MIN_RUNS` on either side. Raises UnusableData: a cost of zero, below zero, or
     infinite.
+
+    Examples
+    --------
+    >>> effect = from_runs([10.0, 10.1, 10.2], [10.5, 10.6, 10.4])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom > 3
+    (1.04, True)
     """
     first, second = logs_of(old, "old runs"), logs_of(new, "new runs")
     if min(first.size, second.size) < MIN_RUNS:
@@ -94,12 +100,37 @@ def from_runs(old: ArrayLike, new: ArrayLike) -> Effect:
     return _between(first, second, (spread_of(first), spread_of(second)), pooled=False)
 
 
+def from_paired_runs(old: ArrayLike, new: ArrayLike) -> Effect:
+    """Compare runs that were made in turns, pair by pair.
+
+    Raises InsufficientData: fewer than `MIN_RUNS` pairs. Raises UnusableData: a cost of zero, below zero, or infinite.
+
+    Examples
+    --------
+    >>> effect = from_paired_runs([10.0, 12.0, 14.0], [10.5, 12.7, 14.6])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom
+    (1.05, 2.0)
+    """
+    first, second = logs_of(old, "old runs"), logs_of(new, "new runs")
+    if first.size < MIN_RUNS:
+        raise InsufficientData(
+            f"{first.size} pairs of runs: a judgement needs at least {MIN_RUNS}. Measure more runs in turns."
+        )
+    return from_pairs(mean_of(second - first))
+
+
 def pooled(old: ArrayLike, new: ArrayLike) -> Effect:
     """Compare two sides that are taken to have one spread (Student's t): a side may then have a single replicate.
 
-    Raises InsufficientData: a side has none,
+    `old`, `new`: one estimate a replicate, above zero; at least one a side. Raises InsufficientData: a side has none,
     or the spread would rest on fewer than two degrees of freedom. Raises UnusableData: a cost of zero, below zero, or
     infinite.
+
+    Examples
+    --------
+    >>> effect = pooled([10.0], [10.5, 10.6, 10.4])
+    >>> round(math.exp(effect.log_ratio), 3), effect.freedom
+    (1.05, 2.0)
     """
     first, second = logs_of(old, "old replicates"), logs_of(new, "new replicates")
     freedom = first.size + second.size - 2

@@ -32,7 +32,10 @@ _DIGEST = re.compile(r"\b[0-9a-f]{40,}\b")
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    """Return a text on one line, without control characters and of bounded length."""
+    """Return a text on one line, without control characters and of bounded length.
+
+    `text`: not trusted: it may come from a record.
+    """
     return shortened(printable(_BREAKS.sub(" ", text)).strip(), longest)
 
 
@@ -63,7 +66,10 @@ def _tokens(case: Case) -> str:
 
 
 def case(row: Row, *, brief: bool = False) -> str:
-    """Return the case of a row without its arm: `ResNet-50, latency, fp32, batch 1, t2`."""
+    """Return the case of a row without its arm: `ResNet-50, latency, fp32, batch 1, t2`.
+
+    `brief`: leave out what all rows share: precision, threads and device.
+    """
     model = clean(names.network(row.case), 60)
     together = f", {row.case.processes} processes" if row.case.processes > 1 else ""
     together += _tokens(row.case)
@@ -97,7 +103,10 @@ HEADINGS = ("arm", "case", "new/old")
 
 
 def cost(value: float | None, metric: Metric) -> str:
-    """Write a cost with its unit: `21.3 ms`, `1.21 GiB`."""
+    """Write a cost with its unit: `21.3 ms`, `1.21 GiB`.
+
+    `value`: bytes for memory, else nanoseconds (for throughput and training, of one item); None: there is no value.
+    """
     scenario = scenarios.get(metric)
     if scenario.unit == "bytes":
         return units.size(value)
@@ -193,7 +202,10 @@ def replicates(count: int, replicate: str) -> str:
 
 
 def row_cells(row: Row, replicate: str, *, brief: bool) -> tuple[str, str, str, str, str, str, str]:
-    """Return the texts of a row: arm and case; old and new; ratio, verdict, note."""
+    """Return the texts of a row: arm and case; old and new; ratio, verdict, note.
+
+    `brief`: leave out what all rows share: precision, threads and device.
+    """
     return (
         arms(row),
         case(row, brief=brief),

@@ -9,7 +9,7 @@ import numpy as np
 
 from levelfield.analysis.summary import Reduced
 from levelfield.analysis.types import Estimate
-from levelfield.compare import effects
+from levelfield.compare import effects, order_in_time
 from levelfield.compare.effects import Effect
 from levelfield.compare.gate import judged_by_limit, why_no_limit
 from levelfield.compare.policy import Judgement, change_policy, judge, of_metric
@@ -17,15 +17,21 @@ from levelfield.compare.sides import (
     CaseResults,
     Pair,
     by_arm,
+    describe_difference,
     different_digests,
     different_timed_region,
     first_reason,
     reason_for_failure,
+    similar_case,
+    trusted_cost,
     verdict_without_costs,
     why_not_judged,
 )
 from levelfield.compare.types import Gate, Metric, Outcome, Row, Verdict
 from levelfield.record.schema import Case
+
+MOST_FURTHER_SECONDS = 30 * 86_400.0
+"""More runs that take longer than this are "out of reach": a case is not worth a month of measuring."""
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -36,7 +42,10 @@ class Selection(msgspec.Struct, frozen=True):
     metrics: tuple[Metric, ...] = ()
 
     def includes(self, arms: Pair, case: Case) -> bool:
-        """Return whether a case of a pair of arms is selected, by the id of either."""
+        """Return whether a case of a pair of arms is selected, by the id of either.
+
+        `arms`, `case`: the pair, in which one id may be empty, and the case.
+        """
         ids = [f"{arm}/{case.id}" for arm in arms if arm]
         named = not self.only or any(fnmatch.fnmatchcase(name, glob) for name in ids for glob in self.only)
         return named and (not self.metrics or case.scenario in self.metrics)
@@ -52,15 +61,18 @@ class Draft(msgspec.Struct, frozen=True):
     """What one more replicate on each side takes."""
 
 
-def judge_rows(drafts: Sequence[Draft], gate: Gate) -> tuple[Row, ...]:
+def judge_rows(drafts: Sequence[Draft], gate: Gate, *, longest_seconds: float = math.inf) -> tuple[Row, ...]:
     """Judge all rows that have an effect together."""
     effects = [draft.effect for draft in drafts if draft.effect is not None]
     judgements = iter(judge(effects, change_policy(gate)))
-    return tuple(draft.row if draft.effect is None else _judged(draft, next(judgements)) for draft in drafts)
+    return tuple(
+        draft.row if draft.effect is None else _judged(draft, next(judgements), longest_seconds) for draft in drafts
+    )
 
 
-def _judged(draft: Draft, found: Judgement) -> Row:
+def _judged(draft: Draft, found: Judgement, longest_seconds: float) -> Row:
     seconds = found.further * draft.seconds if found.further is not None and draft.seconds else None
+    out_of_reach = seconds is not None and seconds > longest_seconds
     return msgspec.structs.replace(
         draft.row,
         verdict=of_metric(found.verdict, draft.row.metric),
@@ -69,8 +81,8 @@ def _judged(draft: Draft, found: Judgement) -> Row:
         confidence=found.confidence,
         p_value=found.p_value,
         p_adjusted=found.p_adjusted,
-        further=found.further,
-        further_seconds=seconds,
+        further=None if out_of_reach else found.further,
+        further_seconds=None if out_of_reach else seconds,
     )
 
 
@@ -78,6 +90,20 @@ class _Sides(msgspec.Struct, frozen=True):
     old: Sequence[Reduced]
     new: Sequence[Reduced]
     gate: Gate
+    turns: tuple[tuple[int, int], ...]
+    """Pairs of runs that were made in turns: index of the old and of the new one."""
+
+    def paired_costs(self, arms: Pair, case: str) -> tuple[list[float], list[float]] | None:
+        """Return the costs of the pairs in which both runs have one; None where they are too few."""
+        found = [
+            (old, new)
+            for first, second in self.turns
+            if (old := trusted_cost(self.old[first].answers.get((arms[0], case)))) is not None
+            and (new := trusted_cost(self.new[second].answers.get((arms[1], case)))) is not None
+        ]
+        if len(found) < order_in_time.MIN_PAIRS:
+            return None
+        return [old for old, _ in found], [new for _, new in found]
 
     @property
     def labels(self) -> set[str]:
@@ -106,16 +132,21 @@ def compare_rows(
 ) -> tuple[Row, ...]:
     """Return one row for every selected case and arm of either side; worse ones first.
 
-    Runs are the replicates: all rows with enough of them are judged together, corrected for their number. On other
-    hardware ratios and verdicts are shown, and none of them counts as a regression or as its absence.
+    Runs are the replicates: all rows with enough of them are judged together, corrected for their number. Runs that
+    were made in turns are compared pair by pair (`order_in_time.pairs_in_turns`). On other hardware ratios and verdicts
+    are shown, and none of them counts as a regression or as its absence.
+
+    `pairs`: arms that answer each other; where one of the two is empty, the row says that its case is missing.
+    `same_hardware`: whether both sides ran on the same hardware; None where that is not known.
     """
-    sides = _Sides(old, new, gate)
+    turns = order_in_time.pairs_in_turns(*([run.moment for run in side] for side in (old, new)))
+    sides = _Sides(old, new, gate, turns)
     drafts = [
         draft
         for draft in _drafts(sides, pairs)
         if selection.includes((draft.row.old_arm, draft.row.new_arm), draft.row.case)
     ]
-    rows = judge_rows(drafts, gate)
+    rows = judge_rows(drafts, gate, longest_seconds=MOST_FURTHER_SECONDS)
     return in_order(rows if same_hardware is True else map(_on_other_hardware, rows))
 
 
@@ -137,9 +168,13 @@ def _order(row: Row) -> tuple[int, bool, float, int]:
 
 
 def in_common(old: Iterable[Reduced], new: Iterable[Reduced], pair: Pair, selection: Selection) -> bool:
-    """Return whether both sides of a pair of arms answered a selected case."""
+    """Return whether both sides of a pair of arms answered a selected case, or nearly so (`similar_case`)."""
     first, second = _cases_of(old, pair[0]), _cases_of(new, pair[1])
-    return any(name in second for name, case in first.items() if selection.includes(pair, case))
+    return any(
+        name in second or similar_case(case, second) is not None
+        for name, case in first.items()
+        if selection.includes(pair, case)
+    )
 
 
 def _cases_of(runs: Iterable[Reduced], arm: str) -> dict[str, Case]:
@@ -151,16 +186,21 @@ def _drafts(sides: _Sides, pairs: Sequence[Pair]) -> Iterator[Draft]:
     results = by_arm(sides.old), by_arm(sides.new)
     for arms in pairs:
         before, after = results[0].get(arms[0], {}), results[1].get(arms[1], {})
+        alone = {name: cases[1][name] for name in after if name not in before}
         for name, first in before.items():
             if name in after:
                 yield from _both(cases[0][name], arms, first, after[name], sides)
                 continue
-            if first.costs or first.with_standing("unequal"):
+            other = similar_case(cases[0][name], alone)
+            if other is not None:
+                del alone[other.id]
+                reason = describe_difference(cases[0][name], other)
+                yield _draft(other, arms, Verdict.INCOMPARABLE, "undecided", reason)
+            elif first.costs or first.with_standing("unequal"):
                 reason = "the new side did not measure it" if arms[1] else "the new side does not have this arm"
                 yield _draft(cases[0][name], arms, Verdict.MISSING, "undecided", reason)
-        for name in after:
-            if name not in before:
-                yield from _added(cases[1][name], arms, after[name])
+        for name, case in alone.items():
+            yield from _added(case, arms, after[name])
 
 
 def _cases(runs: Iterable[Reduced]) -> dict[str, Case]:
@@ -211,6 +251,8 @@ def _draft(case: Case, arms: Pair, verdict: Verdict, outcome: Outcome, reason: s
 
 def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], sides: _Sides) -> Draft:
     derived = sides.gate.derived
+    pairs = sides.paired_costs(arms, case.id) if derived is None else None
+    costs = pairs or costs
     first, second = (math.exp(float(np.mean(np.log(side)))) for side in costs)
     counts = len(costs[0]), len(costs[1])
     if derived is not None:
@@ -230,10 +272,12 @@ def _measured(case: Case, arms: Pair, costs: tuple[list[float], list[float]], si
         ratio=Estimate(second / first),
         old_replicates=counts[0],
         new_replicates=counts[1],
+        paired=pairs is not None,
     )
     if derived is not None:
         return Draft(row if reason else judged_by_limit(row, costs, sides.gate, derived))
-    return Draft(row) if reason else Draft(row, effects.from_runs(*costs), sides.seconds)
+    effect = effects.from_runs if pairs is None else effects.from_paired_runs
+    return Draft(row) if reason else Draft(row, effect(*costs), sides.seconds)
 
 
 def _on_other_hardware(row: Row) -> Row:

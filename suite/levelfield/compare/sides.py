@@ -18,7 +18,7 @@ from levelfield.compare.types import Outcome, Verdict
 from levelfield.errors import LevelfieldError
 from levelfield.names import unknown
 from levelfield.record import files
-from levelfield.record.schema import Arm
+from levelfield.record.schema import Arm, Case
 
 
 def find(name: str, reports: Path) -> Path:
@@ -107,6 +107,39 @@ def _by_shape(arms: Mapping[str, Arm], without: Mapping[str, str | None]) -> dic
     for name, arm in arms.items():
         found.setdefault(msgspec.structs.replace(arm, inject="", **without).id, []).append(name)
     return found
+
+
+def similar_case(case: Case, others: Mapping[str, Case]) -> Case | None:
+    """Return the one case that differs from this by threads, processes, precision or device alone.
+
+    Returns none where there is no such case, or more than one.
+    """
+    found = [
+        other
+        for other in others.values()
+        if (other.model, other.scenario, other.batch) == (case.model, case.scenario, case.batch)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def describe_difference(old: Case, new: Case) -> str:
+    """Return in what two cases differ that are not the same question."""
+    differences = []
+    if old.threads != new.threads:
+        differences.append(f"{old.threads} threads before, {new.threads} now")
+    if old.processes != new.processes:
+        differences.append(
+            f"in {old.processes} process{'es' if old.processes > 1 else ''} before, in {new.processes} now"
+        )
+    if old.depth != new.depth:
+        differences.append(f"at a depth of {old.depth} before, of {new.depth} now")
+    if old.growing_cache != new.growing_cache:
+        differences.append(f"with a {old.kv_cache} cache before, a {new.kv_cache} one now")
+    if old.precision != new.precision:
+        differences.append(f"{old.precision} before, {new.precision} now")
+    if old.device != new.device:
+        differences.append(f"on {old.device} before, on {new.device} now")
+    return ", ".join(differences)
 
 
 NOT_MEASURED = "a smoke run measures too little to judge speed by"
@@ -201,7 +234,10 @@ _DIGESTS: tuple[tuple[str, Callable[[Answer], frozenset[str]]], ...] = (
 
 
 def different_digests(old: Iterable[Answer], new: Iterable[Answer], *, onnx: bool = True) -> str:
-    """Return why answers to one case are not answers to the same question; empty where they are."""
+    """Return why answers to one case are not answers to the same question; empty where they are.
+
+    `onnx`: whether another export of the same weights counts: its times may differ, its answers must not.
+    """
     old, new = tuple(old), tuple(new)
     for what, pick in _DIGESTS if onnx else _DIGESTS[:-1]:
         first = frozenset[str]().union(*map(pick, old))

@@ -86,6 +86,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     interval misses with half of the rest."""
     old_replicates: int = 0
     new_replicates: int = 0
+    paired: bool = False
+    """Whether runs of the two sides that were made in turns are compared pair by pair."""
     further: int | None = None
     """Inconclusive: replicates a side to add until it would be decided, if estimates and spread stay what they are."""
     drift: Estimate | None = None
